@@ -16,6 +16,8 @@ from penstock.errors import ExitCode, PenstockError, did_you_mean
 # verb -> (home of its click command, one line for --help). Homes are imported only when their verb is used.
 VERBS = {
     "demo": ("penstock.cli.demo:demo", "Tune a simulated client live, beside one left at its defaults."),
+    "train": ("penstock.cli.train:train", "Make a model from measurements: collect, fit, compare, study."),
+    "model": ("penstock.cli.model:model", "Look into a model: show, check, predict, evaluate, explain."),
 }
 INTERRUPTED = 130
 
