@@ -1,7 +1,8 @@
 """The control socket: one JSON line in, one JSON line out, over a unix socket only its owners may use.
 
-Reading (`status`, `explain`) is open to whoever may connect: the socket's mode is 0660. Whatever changes state
-is answered only to root and to the agent's own user, told by the kernel's peer credentials, not by the request.
+Reading (`status`, `explain`) is open to whoever may connect: the socket's mode is 0660. Whatever changes
+state is answered only to root and to the agent's own user, told by the kernel's peer credentials, not by the
+request.
 """
 
 from __future__ import annotations
