@@ -102,9 +102,7 @@ def windows(
 ) -> tuple[Window | Void, ...]:
     """Compare every target that both snapshots hold."""
     earlier = {snapshot.target: snapshot for snapshot in before.targets}
-    pairs = [
-        (earlier[snapshot.target], snapshot) for snapshot in after.targets if snapshot.target in earlier
-    ]
+    pairs = [(earlier[snapshot.target], snapshot) for snapshot in after.targets if snapshot.target in earlier]
     shares = _shares(before, after, pairs)
     return tuple(
         window(first, second, shares.get(second.target, NOTHING), longest_s) for first, second in pairs
@@ -119,9 +117,7 @@ def changes(before: Window, after: Window) -> dict[str, float | None]:
     }
 
 
-def why_void(
-    before: TargetSnapshot, after: TargetSnapshot, longest_s: float = math.inf
-) -> VoidReason | None:
+def why_void(before: TargetSnapshot, after: TargetSnapshot, longest_s: float = math.inf) -> VoidReason | None:
     """The first reason why two snapshots cannot be compared; None when they can."""
     if not after.t_s > before.t_s:
         return VoidReason.CLOCK
@@ -133,9 +129,12 @@ def why_void(
         return VoidReason.DISCONNECTED
     if not (before.active and after.active):
         return VoidReason.INACTIVE
-    counters = after.counters
-    for name, value in before.counters.items():
-        now = counters.get(name)
+    return _why_counters_void(before.counters, after.counters)
+
+
+def _why_counters_void(before: Mapping[str, float], after: Mapping[str, float]) -> VoidReason | None:
+    for name, value in before.items():
+        now = after.get(name)
         if now is None:
             return VoidReason.ROW_LOST
         if now < value:
@@ -157,9 +156,7 @@ def _direction(
     metrics[f"{direction}.bytes"] = moved if known else None
     busy = known and rpcs > 0
     pages, flight = setting.get("pages"), setting.get("flight")
-    metrics[f"{direction}.page_utilisation"] = (
-        moved / PAGE_BYTES / rpcs / pages if busy and pages else None
-    )
+    metrics[f"{direction}.page_utilisation"] = moved / PAGE_BYTES / rpcs / pages if busy and pages else None
     timed = busy and usec == usec  # noqa: PLR0124
     metrics[f"{direction}.channel_utilisation"] = (
         usec / (seconds * 1e6) / flight if timed and flight else None

@@ -1,4 +1,4 @@
-"""The observer of a real Lustre client: finds its targets, reads them all, and lets no one spoil the others."""
+"""The observer of a real Lustre client: finds its targets, reads them all, lets none spoil the others."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from penstock.observe.lustre.layout import (
 )
 from penstock.observe.lustre.llite import parse_mount
 from penstock.observe.lustre.osc import TargetParser
+from penstock.observe.lustre.rpcstats import RpcStats, parse_rpc_stats
 from penstock.observe.lustre.version import read_version
 from penstock.observe.recording import Probe
 from penstock.snapshot import NodeSnapshot, Problem, Target, TargetSnapshot
@@ -91,6 +92,14 @@ class LustreObserver:
                 files.update(texts)
         return Probe(t_s, files)
 
+    def rpc_stats(self) -> dict[str, RpcStats]:
+        """The RPC histograms by target, where they can be read: for people, too long for every pass."""
+        found = {}
+        for key, parsed in self._deadline.run(self._keys, self._histograms).results:
+            if isinstance(parsed, RpcStats):
+                found[key[1]] = parsed
+        return found
+
     def close(self) -> None:
         """Let all descriptors and the worker go."""
         self._deadline.close()
@@ -119,10 +128,20 @@ class LustreObserver:
         except InstanceGoneError:
             return {}
         found = {
-            path: text for path, text in zip(instance.paths(), texts, strict=True) if path and text is not None
+            path: text
+            for path, text in zip(instance.paths(), texts, strict=True)
+            if path and text is not None
         }
         found.update(instance.read_named(OSC_DETAILS if key[0] == "osc" else MOUNT_DETAILS))
         return {path: text.decode("utf-8", "replace") for path, text in found.items()}
+
+    def _histograms(self, key: Key) -> RpcStats | None:
+        try:
+            for _, text in self._instances[key].read_named(("rpc_stats",) if key[0] == "osc" else ()):
+                return parse_rpc_stats(text)
+        except DataError:
+            pass
+        return None
 
     def _scan(self, t_s: float) -> None:
         """Look for instances: those that came, those that went, and files of those that stay."""

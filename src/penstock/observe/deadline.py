@@ -2,9 +2,9 @@
 
 A read of a kernel file whose server is dead can block for minutes and cannot be interrupted. So all reading
 happens in a worker thread; when one item takes longer than the deadline (it is noticed before twice that
-time) the worker is left behind with that item and a new worker goes on with the rest. An item whose thread is still blocked is not touched again before that
-thread returns, so that there is never more than one thread per item; and never more than `most_blocked` in
-all: beyond that, what is left of a pass is not read.
+time) the worker is left behind with that item and a new worker goes on with the rest. An item whose thread is
+still blocked is not touched again before that thread returns, so that there is never more than one thread per
+item; and never more than `most_blocked` in all: beyond that, what is left of a pass is not read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class _Batch(Generic[T, R]):
     failure: BaseException | None = None
 
     def run(self) -> None:
-        for self.position, item in enumerate(self.items):
+        for position, item in enumerate(self.items):
+            self.position = position
             result = self.work(item)
             if self.abandoned:
                 return
@@ -139,4 +140,3 @@ class _Worker:
                 batch.done.set()
             if batch.abandoned:
                 return
-

@@ -69,9 +69,7 @@ class Replay:
             if snapshot.target in self._last and snapshot.target not in recent:
                 yield window(self._last[snapshot.target], snapshot)
 
-    def _discard(
-        self, t_s: float, after: NodeSnapshot, broken: Mapping[Target, str]
-    ) -> Iterator[Discarded]:
+    def _discard(self, t_s: float, after: NodeSnapshot, broken: Mapping[Target, str]) -> Iterator[Discarded]:
         for target, reason in broken.items():
             if target in self._last:
                 yield Discarded(target, self._last[target].t_s, t_s, reason)

@@ -48,7 +48,8 @@ class Instance:
                     text = file.read()
                 texts.append(text)
             except OSError as error:
-                texts.append(self._lost(len(texts), error))
+                self._lost(len(texts), error)
+                texts.append(None)
         return texts
 
     def read_named(self, files: Iterable[str]) -> Iterator[tuple[str, bytes]]:

@@ -28,7 +28,12 @@ INSTEAD_OF = {"state": "import"}
 # Worth having in a recording, and shown on request; too long to read at every pass.
 OSC_DETAILS = ("rpc_stats", "osc_cached_mb", "cur_lost_grant_bytes", "timeouts", "checksum_type")
 MOUNT_FILES = ("stats", "read_ahead_stats")
-MOUNT_DETAILS = ("max_cached_mb", "max_read_ahead_mb", "max_read_ahead_per_file_mb", "max_read_ahead_whole_mb")
+MOUNT_DETAILS = (
+    "max_cached_mb",
+    "max_read_ahead_mb",
+    "max_read_ahead_per_file_mb",
+    "max_read_ahead_whole_mb",
+)
 
 # On a metadata server `...-osc-MDT0000` is the server's own path to its OSTs, not a client's data path.
 _OSC = re.compile(r"(?P<fs>.+)-(?P<ost>OST[0-9a-fA-F]{4})-osc-(?P<instance>(?!MDT)[^-/]+)")

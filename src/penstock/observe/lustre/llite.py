@@ -1,4 +1,4 @@
-"""From the texts of one mount (llite) to its counters: what applications asked for, and how readahead fared."""
+"""From the texts of one mount (llite) to its counters: what applications asked for, how readahead fared."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def _application(text: bytes) -> dict[str, float]:
     for needle, name in _ROWS:
         try:
             row = find_row(text, needle)
+            counters[name] = row[1] if row is not None else 0.0
         except ValueError:
-            row = (0, math.nan)  # type: ignore[assignment]
-        counters[name] = row[1] if row is not None else 0.0
+            counters[name] = math.nan
     try:
         counters["app.since_s"] = float(find_start_time(text) or 0)
     except ValueError:

@@ -35,7 +35,7 @@ class TargetParser:
 
     `problems` holds, by file, what was wrong in the last texts. A torn `stats` raises `DataError`: the whole
     snapshot is to be discarded. So does a row that was there before and is gone although the counters were
-    not cleared; after that the parser starts anew, in case they were cleared by a version that does not say so.
+    not cleared; after that the parser starts anew, in case they were and this version does not say so.
     """
 
     def __init__(self, target: Target) -> None:
@@ -106,6 +106,7 @@ class TargetParser:
     def _rows(self, text: bytes) -> dict[str, float]:
         counters: dict[str, float] = {}
         for needle, count_name, sum_name in _ROWS:
+            row: tuple[float, float] | None
             try:
                 row = find_row(text, needle)
             except ValueError as error:
