@@ -18,7 +18,7 @@ def lustre(
     the target's own: from 2.17 on at least 16, at most the negotiated bulk size.
     """
     dirty_ceiling = max(1, min(2047, ram_bytes // 4 // MIB))
-    dirty_cut = max(1, ram_bytes // 8 // MIB)
+    dirty_cut = max(1, -(-ram_bytes // 8 // MIB))
 
     def raised_dirty(now: Setting) -> int:
         covering = -(-now["pages"] * now["flight"] * PAGE_BYTES // MIB)

@@ -21,6 +21,7 @@ VERBS = {
         "Read a client's knobs and counters: once, live, or recorded.",
     ),
     "replay": ("penstock.cli.replay:replay", "Compute the windows of a recording."),
+    "agent": ("penstock.cli.agent:agent", "Keep this node tuned; undo it after anything."),
 }
 INTERRUPTED = 130
 
