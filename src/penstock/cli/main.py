@@ -16,6 +16,12 @@ from penstock.errors import ExitCode, PenstockError, did_you_mean
 # verb -> (home of its click command, one line for --help). Homes are imported only when their verb is used.
 VERBS = {
     "demo": ("penstock.cli.demo:demo", "Tune a simulated client live, beside one left at its defaults."),
+    "snapshot": (
+        "penstock.cli.snapshot:snapshot",
+        "Read a client's knobs and counters: once, live, or recorded.",
+    ),
+    "replay": ("penstock.cli.replay:replay", "Compute the windows of a recording."),
+    "agent": ("penstock.cli.agent:agent", "Keep this node tuned; undo it after anything."),
 }
 INTERRUPTED = 130
 
