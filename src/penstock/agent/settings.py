@@ -9,7 +9,7 @@ from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from penstock.config import Duration, Section, load_layered
+from penstock.config import Duration, Section, load_layered, validate
 from penstock.decide.guard import GuardLimits
 from penstock.snapshot import Target
 
@@ -96,6 +96,10 @@ class AgentConfig(Section):
     log_keep: int = Field(5, ge=1, le=100)
     scope: ScopeSection = ScopeSection()
     guard: GuardSection = GuardSection()
+
+    def with_options(self, **options: object) -> Self:
+        """This configuration with single options exchanged, validated like the file itself."""
+        return validate({**self.model_dump(), **options}, type(self), "command line")
 
     @model_validator(mode="after")
     def _guard_fits_interval(self) -> Self:

@@ -15,7 +15,7 @@ from random import Random
 from penstock.decide.activity import Activity
 from penstock.decide.cache import CacheBudget, Demand, allocate
 from penstock.decide.policies._base import RPC_KNOBS, Policy, Proposal
-from penstock.decision import Decision, Outlook
+from penstock.decision import Decision, Outlook, changes
 from penstock.knobs import KnobSpace
 from penstock.ports import Predictor
 from penstock.snapshot import Target
@@ -107,7 +107,8 @@ class Tuner:
             proposal = Proposal(window.setting, "out-of-range", sentence)
         else:
             proposal = self._memories[window.target].policy.propose(window, outlook)
-        space_of(window.target).check(proposal.setting)
+        moved = {c.knob_id: c.new for c in changes(window.setting, proposal.setting)}
+        space_of(window.target).check(moved)
         return self._decision(window, proposal, now_s, outlook)
 
     def _decision(
@@ -126,6 +127,8 @@ class Tuner:
             evidence=proposal.evidence,
             confidence=proposal.confidence,
             model=outlook.model if outlook is not None else None,
+            history=tuple(self._memories[window.target].recent),
+            outlook=outlook,
         )
 
     def _share_cache(
