@@ -1,0 +1,23 @@
+"""`penstock agent`: what keeps a node tuned, and what undoes it. One verb a command, imported when used."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import click
+
+from penstock.cli.main import LazyGroup
+
+
+class AgentGroup(LazyGroup):
+    """The verbs of the agent: a line here and a module make a new one."""
+
+    verbs: ClassVar[dict[str, tuple[str, str]]] = {
+        "restore": ("penstock.cli.recover:restore", "Bring back every original; needs no agent."),
+        "verify": ("penstock.cli.recover:verify", "Say what differs from what should be (exit 6)."),
+    }
+
+
+@click.group(cls=AgentGroup, epilog="Example: penstock agent restore --state-dir /var/lib/penstock")
+def agent() -> None:
+    """Keep the knobs of this node's Lustre client tuned, and undo it after anything."""
