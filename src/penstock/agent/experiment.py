@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from penstock.agent.control import request
-from penstock.agent.service import SOCKET_FILE
+from penstock.agent.startup import SOCKET_FILE
 from penstock.observe.collector import LustreObserver
 from penstock.window import Window, windows
 

@@ -43,7 +43,7 @@ MOST_SENTENCES = 1000
 
 
 class Agent:
-    """One running agent. Built, it has changed nothing but what a dead one left; `run` returns when stopped."""
+    """One running agent. Built, it has only given back what a dead one left; `run` returns when stopped."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Before the first look: a safe state directory, everything a dead agent left behind given back, the journal."""
+"""Before the first look: a safe state directory, what a dead agent left given back, the journal."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def recover(places: Places) -> None:
 
 
 def open_journal(places: Places) -> Journal:
-    """The journal; a corrupt one is answered with one that lets nothing change, and the reason in its note."""
+    """The journal; in place of a corrupt one, one that lets nothing change and says why in its note."""
     try:
         return Journal(places.state_dir, owner_of(places.root))
     except JournalCorruptError as error:

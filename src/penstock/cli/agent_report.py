@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def report(last: float, state_dir: Path, as_json: bool) -> None:
     """Sum up what was changed, or in advise mode would have been, and what it did, from the decision log."""
     from penstock.agent.log import read_log
-    from penstock.agent.service import LOG_FILE
+    from penstock.agent.startup import LOG_FILE
     from penstock.agent.summary import summarise
     from penstock.errors import MissingError
 

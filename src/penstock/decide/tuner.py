@@ -70,6 +70,11 @@ class Tuner:
         """Drop what was learned of a target that is gone or was taken over by somebody else."""
         self._memories.pop(target, None)
 
+    def is_active(self, target: Target) -> bool:
+        """Whether a target is in an active stage now."""
+        memory = self._memories.get(target)
+        return memory is not None and memory.activity.active
+
     def _take(self, windows: Sequence[Window | Void], space_of: SpaceOf) -> tuple[list[Window], list[Target]]:
         busy, resumed = [], []
         for window in windows:
