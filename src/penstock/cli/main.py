@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 from importlib import import_module
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import click
 
@@ -29,7 +29,7 @@ INTERRUPTED = 130
 class LazyGroup(click.Group):
     """A group that knows its verbs by name and imports one only to run it."""
 
-    verbs = VERBS
+    verbs: ClassVar[dict[str, tuple[str, str]]] = VERBS
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All verbs, in the order of the table: the order of a job's life."""
