@@ -76,7 +76,9 @@ def measure(oscs: int, passes: int) -> dict[str, float]:
             between_s = time.process_time()
             found = windows(before, after)
             end_s = time.process_time()
-            if len(found) != oscs or not all(isinstance(w, Window) and w.metrics["read.bytes"] for w in found):
+            if len(found) != oscs or not all(
+                isinstance(w, Window) and w.metrics["read.bytes"] for w in found
+            ):
                 sys.exit(f"observe: a pass over {oscs} busy OSCs gave {len(found)} windows or idle ones")
             read_ms.append(1e3 * (between_s - start_s))
             window_ms.append(1e3 * (end_s - between_s))
@@ -101,7 +103,9 @@ def lctl_ms_per_osc() -> float | None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--oscs", type=int, nargs="+", default=[126, 252, 504, 1008])
     parser.add_argument("--passes", type=int, default=20)
     parser.add_argument("--json", action="store_true")
@@ -119,7 +123,9 @@ def main() -> None:
         )
     print(f"budget: {BUDGET_MS:g} ms of CPU for {BUDGET_OSCS} OSCs")
     if document["lctl_ms_per_osc"] is not None:
-        print(f"lctl, as captured (emulated CPU): {document['lctl_ms_per_osc']:.0f} ms a call, one call an OSC and probe")
+        print(
+            f"lctl, as captured (emulated CPU): {document['lctl_ms_per_osc']:.0f} ms a call, one call an OSC and probe"
+        )
 
 
 if __name__ == "__main__":

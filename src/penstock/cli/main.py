@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from typing import ClassVar, NoReturn
 
@@ -29,7 +30,7 @@ INTERRUPTED = 130
 class LazyGroup(click.Group):
     """A group that knows its verbs by name and imports one only to run it."""
 
-    verbs: ClassVar[dict[str, tuple[str, str]]] = VERBS
+    verbs: ClassVar[Mapping[str, tuple[str, str]]] = VERBS
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All verbs, in the order of the table: the order of a job's life."""

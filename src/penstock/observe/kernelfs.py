@@ -17,8 +17,8 @@ from pathlib import Path
 from penstock.errors import DataError
 
 # seq_file fills at least one page before it returns; whatever is shorter than this is the whole text.
-_WHOLE_BELOW = 3072
-_CHUNK_BYTES = 4096
+WHOLE_BELOW_BYTES = 3072
+CHUNK_BYTES = 4096
 _LARGEST_TEXT_BYTES = 1 << 20
 _RESERVED_DESCRIPTORS = 128
 _OPEN_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY
@@ -62,42 +62,42 @@ class KernelFile:
     """One text file that is read many times.
 
     `read` returns the whole text or raises OSError. A file that was unmounted and came back under the same
-    path is opened again on its own; a descriptor is never left behind.
+    path is opened again on its own; a descriptor is never left behind. `fd` is the kept one, -1 for none.
     """
 
-    __slots__ = ("_budget", "_fd", "path")
+    __slots__ = ("_budget", "fd", "path")
 
     def __init__(self, path: str, budget: DescriptorBudget, fd: int | None = None) -> None:
         self.path = path
         self._budget = budget
-        self._fd = -1
+        self.fd = -1
         if fd is not None:
             self._keep(fd)
 
     def read(self) -> bytes:
         """The text now."""
-        fd = self._fd
+        fd = self.fd
         if fd < 0:
             return self._read_anew()
         try:
-            text = os.pread(fd, _CHUNK_BYTES, 0)
+            text = os.pread(fd, CHUNK_BYTES, 0)
         except OSError as error:
             if error.errno not in GONE and error.errno != errno.ESPIPE:
                 raise
             self.close()
             return self._read_anew()
-        return text if len(text) < _WHOLE_BELOW else _rest_of(fd, text)
+        return text if len(text) < WHOLE_BELOW_BYTES else _rest_of(fd, text)
 
     def close(self) -> None:
         """Let the descriptor go; the next read opens the file again."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
             self._budget.give_back()
 
     def _keep(self, fd: int) -> bool:
         if self._budget.take():
-            self._fd = fd
+            self.fd = fd
             return True
         return False
 
@@ -161,8 +161,8 @@ def read_once(path: str | Path) -> bytes:
 
 
 def _read_from_start(fd: int) -> bytes:
-    text = os.read(fd, _CHUNK_BYTES)
-    if len(text) < _WHOLE_BELOW:
+    text = os.read(fd, CHUNK_BYTES)
+    if len(text) < WHOLE_BELOW_BYTES:
         return text
     return text + _read_on(fd, len(text))
 

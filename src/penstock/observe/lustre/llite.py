@@ -37,7 +37,7 @@ def _application(text: bytes) -> dict[str, float]:
         except ValueError:
             counters[name] = math.nan
     try:
-        counters["app.since_s"] = float(find_start_time(text) or 0)
+        counters["app.since_s"] = float(find_start_time(text)[1] or 0)
     except ValueError:
         raise DataError("llite stats: start_time is not a number") from None
     return counters

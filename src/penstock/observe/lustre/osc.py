@@ -13,7 +13,7 @@ from penstock.errors import DataError
 from penstock.knobs import Setting
 from penstock.observe.lustre.imports import find_connection, parse_state
 from penstock.observe.lustre.layout import OSC_FILES
-from penstock.observe.lustre.stats import check_whole, find_row, find_start_time
+from penstock.observe.lustre.stats import check_whole, find_row, find_rows, find_start_time
 from penstock.observe.lustre.values import parse_count, parse_megabytes
 from penstock.snapshot import Target, TargetSnapshot
 
@@ -24,8 +24,16 @@ _ROWS: tuple[tuple[bytes, str | None, str], ...] = (
     (b"\nost_read", None, "read.usec"),
     (b"\nost_write", None, "write.usec"),
 )
+_ROW_NAMES = tuple(needle[1:] for needle, *_ in _ROWS)
+# Where the times at the head of `stats` end, generously.
+_HEAD_BYTES = 256
 _KNOBS = ("pages", "flight", "dirty")
 UNKNOWN: Mapping[str, float] = {name: math.nan for _, *names in _ROWS for name in names if name}
+
+
+class RowLostError(DataError):
+    """A row of `stats` that was there before is gone although nothing was cleared."""
+
 
 Texts = Sequence[bytes | None]
 
@@ -44,7 +52,9 @@ class TargetParser:
         self._stats: bytes | None = None
         self._counters: Mapping[str, float] = {}
         self._start_time = b""
+        self._start_line = b"\n\n"
         self._connection_text: bytes | None = None
+        self._import_head = b""
         self._state = ""
         self._generation: int | None = None
         self._brw_bytes: int | None = None
@@ -88,23 +98,37 @@ class TargetParser:
             self._stats, self._counters = None, UNKNOWN
             return
         check_whole(text, "stats")
-        start_time = find_start_time(text)
         counters = self._rows(text)
-        if start_time != self._start_time:
-            self._start_time = start_time
+        if self._start_line not in text[:_HEAD_BYTES] and self._restarted(text):
             self._set_epoch()
         elif self._stats is not None and counters.keys() != self._counters.keys():
             self._refuse_loss(counters)
         self._stats, self._counters = text, counters
 
+    def _restarted(self, text: bytes) -> bool:
+        before = self._start_time
+        self._start_line, self._start_time = find_start_time(text)
+        return self._start_time != before
+
     def _refuse_loss(self, counters: Mapping[str, float]) -> None:
         lost = ", ".join(sorted(self._counters.keys() - counters.keys()))
         if lost:
             self._stats, self._counters = None, {}
-            raise DataError(f"stats: {lost} disappeared although nothing was cleared")
+            raise RowLostError(f"stats: {lost} disappeared although nothing was cleared")
 
     def _rows(self, text: bytes) -> dict[str, float]:
         counters: dict[str, float] = {}
+        figures = find_rows(text, _ROW_NAMES)
+        if figures is not None:
+            read, write, read_usec, write_usec = figures
+            return {
+                "read.rpcs": read[0],
+                "read.bytes": read[1],
+                "write.rpcs": write[0],
+                "write.bytes": write[1],
+                "read.usec": read_usec[1],
+                "write.usec": write_usec[1],
+            }
         for needle, count_name, sum_name in _ROWS:
             row: tuple[float, float] | None
             try:
@@ -122,10 +146,16 @@ class TargetParser:
         self._connection_text = text
         self.problems.pop("import", None)
         try:
+            if not is_import:
+                self._import_head = b""
             if text is None:
                 self._state = ""
             elif is_import:
+                if self._import_head and text.startswith(self._import_head):
+                    return
                 self._state, generation, brw_bytes = find_connection(text)
+                # Up to here nothing else is of interest, and most of what changes comes later.
+                self._import_head = text[: text.find(b"\n", text.find(b" generation:")) + 1]
                 if brw_bytes != self._brw_bytes:
                     self._brw_bytes, self._gauge_texts = brw_bytes, ()
                 if generation != self._generation:
@@ -134,7 +164,7 @@ class TargetParser:
             else:
                 self._state = parse_state(text)
         except DataError as error:
-            self._state = ""
+            self._state, self._import_head = "", b""
             self.problems["import"] = str(error)
 
     def _read_setting(self, texts: tuple[bytes | None, ...]) -> None:

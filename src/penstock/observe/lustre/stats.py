@@ -87,26 +87,51 @@ def find_row(text: bytes, needle: bytes) -> tuple[int, int] | None:
     """
     at = text.find(needle)
     while at >= 0:
-        fields = text[at : text.find(b"\n", at + 1)].split(None, 7)
-        if fields[0] == needle[1:]:
-            if len(fields) < 7 or fields[2] != b"samples":
+        start = at + len(needle)
+        if text[start : start + 1].isspace():
+            fields = text[start : text.find(b"\n", start)].split(None, 6)
+            if len(fields) < 6 or fields[1] != b"samples":
                 raise ValueError("a row without its sum")
-            count, total = int(fields[1]), int(fields[6])
+            count, total = int(fields[0]), int(fields[5])
             if count < 0 or total < 0:
                 raise ValueError("a negative counter")
             return count, total
-        at = text.find(needle, at + 1)
+        at = text.find(needle, start)
     return None
 
 
-def find_start_time(text: bytes) -> bytes:
-    """The head's `start_time` as written, empty where this version prints none.
+def find_rows(text: bytes, names: Sequence[bytes]) -> list[tuple[int, int]] | None:
+    """The counts and sums of whole rows that follow each other directly, in one sweep.
+
+    None unless all are there, in this order, and make sense: then `find_row` has to say what is the matter.
+
+    >>> find_rows(b"x 1\\na 2 samples [r] 1 5 6 26\\nb 1 samples [r] 1 1 1 1\\n", (b"a", b"b"))
+    [(2, 6), (1, 1)]
+    """
+    at = text.find(b"\n" + names[0])
+    if at < 0:
+        return None
+    fields = text[at:].split(None, 8 * len(names))
+    if len(fields) < 8 * len(names) or fields[0 : 8 * len(names) : 8] != [*names]:
+        return None
+    found = []
+    for start in range(0, 8 * len(names), 8):
+        count, total = fields[start + 1], fields[start + 6]
+        if fields[start + 2] != b"samples" or not (count.isdigit() and total.isdigit()):
+            return None
+        found.append((int(count), int(total)))
+    return found
+
+
+def find_start_time(text: bytes) -> tuple[bytes, bytes]:
+    """The head's line of `start_time` and the time as written, both empty where this version prints none.
 
     >>> find_start_time(b"snapshot_time 2.0 secs.nsecs\\nstart_time     1.0 secs.nsecs\\nx 1 samples [r]\\n")
-    b'1.0'
+    (b'start_time     1.0 secs.nsecs\\n', b'1.0')
     """
     at = text.find(b"start_time")
     if at < 0:
-        return b""
-    fields = text[at : text.find(b"\n", at)].split(None, 2)
-    return fields[1] if len(fields) > 1 else b""
+        return b"", b""
+    line = text[at : text.find(b"\n", at) + 1]
+    fields = line.split(None, 2)
+    return line, fields[1] if len(fields) > 1 else b""
