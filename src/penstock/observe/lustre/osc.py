@@ -50,7 +50,7 @@ class TargetParser:
         self.target = target
         self.problems: dict[str, str] = {}
         self._stats: bytes | None = None
-        self._counters: Mapping[str, float] = {}
+        self._counters: Mapping[str, float] = UNKNOWN
         self._start_time = b""
         self._start_line = b"\n\n"
         self._connection_text: bytes | None = None
@@ -113,7 +113,7 @@ class TargetParser:
     def _refuse_loss(self, counters: Mapping[str, float]) -> None:
         lost = ", ".join(sorted(self._counters.keys() - counters.keys()))
         if lost:
-            self._stats, self._counters = None, {}
+            self._stats, self._counters = None, UNKNOWN
             raise RowLostError(f"stats: {lost} disappeared although nothing was cleared")
 
     def _rows(self, text: bytes) -> dict[str, float]:
