@@ -38,7 +38,6 @@ from penstock.window import Window
 
 log = logging.getLogger(__name__)
 
-HUNG_AFTER_S = 30.0
 MOST_SENTENCES = 1000
 
 
@@ -78,7 +77,7 @@ class Agent:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.clock.stopping.set())
         control = ControlServer(self.places.socket, Commands(self).handle)
-        watchdog = Watchdog(max(HUNG_AFTER_S, 10 * self.config.interval_s))
+        watchdog = Watchdog(max(self.config.watchdog_s, 2 * self.config.interval_s))
         self.event("start", mode=self.mode, policy=self.policy_name, interval_s=self.config.interval_s)
         notify("READY=1")
         try:
