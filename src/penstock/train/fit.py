@@ -90,7 +90,7 @@ def soft_labels(found: Samples) -> Floats:
 
 def grow(vectors: Floats, target: Floats, how: Boosting, unseen: Floats) -> Floats:
     """Scores of samples by trees grown on others."""
-    return np.asarray(boost(vectors, target, how).predict(unseen, raw_score=True, num_threads=how.threads or 1))
+    return np.asarray(boost(vectors, target, how).predict(unseen, raw_score=True, num_threads=how.threads))
 
 
 def split_runs(run: Ints, folds: int, seed: int) -> Iterator[np.ndarray[tuple[int], np.dtype[np.bool_]]]:
