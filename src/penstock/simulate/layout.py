@@ -1,0 +1,111 @@
+"""The state of a simulated cluster: arrays of records, one array per kind of thing, indexed by integers.
+
+Every entity carries its own hardware parameters, so that two OSTs or two clients may differ. Times are
+microseconds, sizes pages of 4 KiB unless a name says otherwise, -1 means "none". Directions are 0 (read)
+and 1 (write).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+READ, WRITE = 0, 1
+NONE = -1
+PAGE = 4096
+
+Records = np.recarray[Any, Any]
+Fields = tuple[tuple[str, str], ...]
+
+
+def fields(floats: str = "", integers: str = "") -> np.dtype[Any]:
+    """A record type from two lists of names."""
+    named = [(name, "f8") for name in floats.split()] + [(name, "i8") for name in integers.split()]
+    return np.dtype(named, align=True)
+
+
+SIM = fields("now_us until_us", "heap_size scheduled events rpc_free ext_free")
+HEAP = np.dtype([("t_us", "f8"), ("order", "i8"), ("kind", "i4"), ("subject", "i4")], align=True)
+
+CLIENT = fields(
+    "read_call_us read_copy_us_page read_submit_us_page write_call_us write_new_us_page write_over_us_page "
+    "wake_us build_read_us build_write_us build_write_us_page reply_read_us reply_write_us reply_us_page "
+    "reply_exponential lru_free_us_page flush_every_us flush_age_us extent_tax_bytes grant_step_bytes",
+    "nic cached_max cached ra_max ra_refill ra_whole osts dirty dirty_max first_file rng grows_grant "
+    "read_calls read_bytes read_min read_max write_calls write_bytes write_min write_max",
+)
+OSC = fields(
+    "grant_bytes grant_total_bytes grant_max_bytes grant_server_bytes build_free_us touched_us flight_integral "
+    "dirty_integral busy_integral",
+    "client ost mppr flight dirty_max dirty reads writes waiters first_file cursor lru_base lru_size lru_head "
+    "lru_count lru_pages high_priority generation",
+)
+FILE = fields(
+    "dirtied_us",
+    "osc pages state_base ext_base index1_base index2_base index3_base next_in_osc next_in_client "
+    "hp_head hp_tail urgent_head urgent_tail full_head full_tail cached_extents reading_head reading_tail "
+    "locked_head locked_tail locks_waiting locks_scattered first_stream",
+)
+STREAM = fields(
+    "read_ratio think_us start_us stop_us active_us idle_us phase_us call_us",
+    "client file sequential request rng mode busy cursor end begin direction position_read position_write "
+    "wait_page active_ext ra_start ra_next ra_window ra_end_of_last reads_done cache_pages sync blocked next_in_file",
+)
+EXTENT = np.dtype(
+    [("ready_us", "f8"), ("grant_bytes", "i8")]
+    + [(name, "i4") for name in "file start pages mppr state kind prev next max_end".split()],
+    align=True,
+)
+RPC = fields(
+    "sent_us handed_us work_us",
+    "direction osc file pages bytes fragments low high ext_head ext_tail next lock_prev lock_next locked short",
+)
+OSS = fields(
+    "request_us request_exponential reply_us page_us",
+    "nic threads busy queue_head queue_tail rng",
+)
+OST = fields("journal_every_us journal_us", "oss ssd written range_lock")
+SSD = fields(
+    "free_us read_rpc_us read_us_page write_rpc_us write_us_page fragment_us ramp ramp_max_us spread "
+    "random_read_us write_latency_us mixed read_work_us write_work_us busy_us",
+    "near_pages last_page last_file",
+)
+NIC = fields("us_per_byte send_free_us receive_free_us")
+LINK = fields("latency_us", "turn")
+LRU = np.dtype([("file", "i4"), ("start", "i4"), ("pages", "i4")], align=True)
+
+
+class World(NamedTuple):
+    """Everything a kernel may touch. Made by `penstock.simulate.assembly`."""
+
+    sim: Records
+    heap: Records
+    client: Records
+    osc: Records
+    file: Records
+    stream: Records
+    extent: Records
+    rpc: Records
+    oss: Records
+    ost: Records
+    ssd: Records
+    nic: Records
+    link: Records
+    credit: np.ndarray[Any, np.dtype[np.float64]]
+    lru: Records
+    rng: np.ndarray[Any, np.dtype[np.int64]]
+    page_state: np.ndarray[Any, np.dtype[np.uint8]]
+    page_extent: np.ndarray[Any, np.dtype[np.int32]]
+    index1: np.ndarray[Any, np.dtype[np.int32]]
+    index2: np.ndarray[Any, np.dtype[np.int32]]
+    index3: np.ndarray[Any, np.dtype[np.int32]]
+    sums: np.ndarray[Any, np.dtype[np.float64]]
+    pages_histogram: np.ndarray[Any, np.dtype[np.int64]]
+    flight_histogram: np.ndarray[Any, np.dtype[np.int64]]
+    trace: np.ndarray[Any, np.dtype[np.int64]]
+
+
+def records(dtype: np.dtype[Any], count: int) -> Records:
+    """Zeroed records."""
+    return np.zeros(max(count, 1), dtype).view(np.recarray)
