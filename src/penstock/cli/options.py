@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
-class NearestChoice(click.ParamType):
+class NearestChoice(click.ParamType[str]):
     """One of some words; anything else is answered with the nearest of them."""
 
     name = "choice"
@@ -47,7 +47,7 @@ class NearestChoice(click.ParamType):
         return "[" + "|".join(self.words) + "]"
 
 
-class Spoken(click.ParamType):
+class Spoken(click.ParamType[float]):
     """A value in the way people write it, such as a size or a duration."""
 
     def __init__(self, name: str, parse: Callable[[str], float]) -> None:
