@@ -28,4 +28,6 @@ else:
             return function
 
     else:
+        import penstock.simulate._worldtype  # noqa: F401  (teaches numba what a World is)
+
         kernel = njit(cache=True)

@@ -7,7 +7,8 @@ and 1 (write).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -76,8 +77,44 @@ LINK = fields("latency_us", "turn")
 LRU = np.dtype([("file", "i4"), ("start", "i4"), ("pages", "i4")], align=True)
 
 
-class World(NamedTuple):
-    """Everything a kernel may touch. Made by `penstock.simulate.assembly`."""
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Integers = np.ndarray[Any, np.dtype[np.int64]]
+Small = np.ndarray[Any, np.dtype[np.int32]]
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+
+# Every array by name: its element type and number of dimensions.
+ARRAYS: dict[str, tuple[np.dtype[Any], int]] = {
+    "sim": (SIM, 1),
+    "heap": (HEAP, 1),
+    "client": (CLIENT, 1),
+    "osc": (OSC, 1),
+    "file": (FILE, 1),
+    "stream": (STREAM, 1),
+    "extent": (EXTENT, 1),
+    "rpc": (RPC, 1),
+    "oss": (OSS, 1),
+    "ost": (OST, 1),
+    "ssd": (SSD, 1),
+    "nic": (NIC, 1),
+    "link": (LINK, 1),
+    "lru": (LRU, 1),
+    "credit": (np.dtype("f8"), 2),
+    "rng": (np.dtype("i8"), 2),
+    "page_state": (np.dtype("u1"), 1),
+    "page_extent": (np.dtype("i4"), 1),
+    "index1": (np.dtype("i4"), 1),
+    "index2": (np.dtype("i4"), 1),
+    "index3": (np.dtype("i4"), 1),
+    "sums": (np.dtype("f8"), 2),
+    "pages_histogram": (np.dtype("i8"), 2),
+    "flight_histogram": (np.dtype("i8"), 2),
+    "trace": (np.dtype("i8"), 1),
+}
+TABLE_COLUMNS = 3  # address, first and second length
+
+
+class World:
+    """Everything a kernel may touch. Made by `penstock.simulate.assembly`; its arrays never move."""
 
     sim: Records
     heap: Records
@@ -92,20 +129,33 @@ class World(NamedTuple):
     ssd: Records
     nic: Records
     link: Records
-    credit: np.ndarray[Any, np.dtype[np.float64]]
     lru: Records
-    rng: np.ndarray[Any, np.dtype[np.int64]]
-    page_state: np.ndarray[Any, np.dtype[np.uint8]]
-    page_extent: np.ndarray[Any, np.dtype[np.int32]]
-    index1: np.ndarray[Any, np.dtype[np.int32]]
-    index2: np.ndarray[Any, np.dtype[np.int32]]
-    index3: np.ndarray[Any, np.dtype[np.int32]]
-    sums: np.ndarray[Any, np.dtype[np.float64]]
-    pages_histogram: np.ndarray[Any, np.dtype[np.int64]]
-    flight_histogram: np.ndarray[Any, np.dtype[np.int64]]
-    trace: np.ndarray[Any, np.dtype[np.int64]]
+    credit: Floats
+    rng: Integers
+    page_state: Bytes
+    page_extent: Small
+    index1: Small
+    index2: Small
+    index3: Small
+    sums: Floats
+    pages_histogram: Integers
+    flight_histogram: Integers
+    trace: Integers
+
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        self.table = np.zeros((len(ARRAYS), TABLE_COLUMNS), np.int64)
+        for row, (name, (dtype, dimensions)) in enumerate(ARRAYS.items()):
+            shape = shapes[name]
+            if len(shape) != dimensions:
+                raise ValueError(f"{name} has {dimensions} dimensions")
+            array = np.zeros(shape, dtype)
+            setattr(self, name, array if dtype.names is None else array.view(np.recarray))
+            self.table[row, 0] = array.ctypes.data
+            self.table[row, 1 : 1 + dimensions] = shape
+        self.address = int(self.table.ctypes.data)
 
 
-def records(dtype: np.dtype[Any], count: int) -> Records:
-    """Zeroed records."""
-    return np.zeros(max(count, 1), dtype).view(np.recarray)
+def blank_arrays() -> dict[str, np.ndarray[Any, Any]]:
+    """One empty array of each kind, as the compiler needs them to learn their types."""
+    made = {name: np.zeros((1,) * dimensions, dtype) for name, (dtype, dimensions) in ARRAYS.items()}
+    return {name: array if array.dtype.names is None else array.view(np.recarray) for name, array in made.items()}
