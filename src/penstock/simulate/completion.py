@@ -88,7 +88,7 @@ def _wake_page_waiters(w: World, f: int, now_us: float) -> None:
             if w.page_state[w.file.state_base[f] + page] != READING:
                 wake(w, s, now_us)
         elif mode == WAITS_FOR_WRITEBACK:
-            e = w.page_extent[w.file.ext_base[f] + page]
+            e = int(w.page_extent[w.file.ext_base[f] + page])
             if e == NONE or w.extent.state[e] != FLYING:
                 wake(w, s, now_us)
         elif mode == WAITS_FOR_SYNC and w.osc.writes[w.file.osc[f]] == 0:

@@ -34,7 +34,7 @@ def joinable(w: World, f: int, page: int, max_end: int) -> int:
     """The extent at `page` that new pages with this RPC boundary may join, or none."""
     if page < 0 or page >= w.file.pages[f]:
         return NONE
-    e = w.page_extent[w.file.ext_base[f] + page]
+    e = int(w.page_extent[w.file.ext_base[f] + page])
     if e == NONE or w.extent.state[e] == FLYING or w.extent.max_end[e] != max_end:
         return NONE
     return e

@@ -27,7 +27,7 @@ def fields(floats: str = "", integers: str = "") -> np.dtype[Any]:
 
 
 SIM = fields("now_us until_us", "heap_size scheduled events rpc_free ext_free")
-HEAP = np.dtype([("t_us", "f8"), ("order", "i8"), ("kind", "i4"), ("subject", "i4")], align=True)
+HEAP = fields("t_us", "order kind subject")
 
 CLIENT = fields(
     "read_call_us read_copy_us_page read_submit_us_page write_call_us write_new_us_page write_over_us_page "
@@ -53,11 +53,7 @@ STREAM = fields(
     "client file sequential request rng mode busy cursor end begin direction position_read position_write "
     "wait_page active_ext ra_start ra_next ra_window ra_end_of_last reads_done cache_pages sync blocked next_in_file",
 )
-EXTENT = np.dtype(
-    [("ready_us", "f8"), ("grant_bytes", "i8")]
-    + [(name, "i4") for name in "file start pages mppr state kind prev next max_end".split()],
-    align=True,
-)
+EXTENT = fields("ready_us", "grant_bytes file start pages mppr state kind prev next max_end")
 RPC = fields(
     "sent_us handed_us work_us",
     "direction osc file pages bytes fragments low high ext_head ext_tail next lock_prev lock_next locked short",
@@ -74,7 +70,7 @@ SSD = fields(
 )
 NIC = fields("us_per_byte send_free_us receive_free_us")
 LINK = fields("latency_us", "turn")
-LRU = np.dtype([("file", "i4"), ("start", "i4"), ("pages", "i4")], align=True)
+LRU = fields("", "file start pages")
 
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]

@@ -32,7 +32,7 @@ def next_cached(w: World, f: int, page: int) -> int:
         elif page & 0x3F == 0 and w.index1[w.file.index1_base[f] + (page >> 6)] == 0:
             page += 0x40
         else:
-            e = w.page_extent[w.file.ext_base[f] + page]
+            e = int(w.page_extent[w.file.ext_base[f] + page])
             if e == NONE:
                 page += 1
             elif w.extent.start[e] == page and w.extent.state[e] == CACHE:

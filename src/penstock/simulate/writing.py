@@ -26,7 +26,7 @@ def write_on(w: World, s: int, t_us: float) -> float:
     stream = w.stream
     f = stream.file[s]
     page = stream.cursor[s]
-    e = w.page_extent[w.file.ext_base[f] + page]
+    e = int(w.page_extent[w.file.ext_base[f] + page])
     if e == NONE:
         return _enter(w, s, f, page, t_us)
     if w.extent.state[e] == FLYING:
