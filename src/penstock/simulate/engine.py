@@ -22,24 +22,6 @@ from penstock.simulate.server import bulk_arrives, commit_journal, device_done, 
 
 
 @kernel
-def run_until(w: World, until_us: float) -> None:
-    """Let everything happen that is due before or at a time; afterwards it is that time."""
-    sim, heap = w.sim, w.heap
-    sim.until_us[0] = until_us
-    traced = w.trace.shape[0]
-    while sim.heap_size[0] > 0 and heap.t_us[0] <= until_us:
-        now_us = heap.t_us[0]
-        kind, subject = heap.kind[0], heap.subject[0]
-        sim.now_us[0] = now_us
-        if traced > 0:
-            _note(w, now_us, kind, subject)
-        sim.events[0] += 1
-        drop_first(w)
-        _happen(w, kind, subject, now_us)
-    sim.now_us[0] = until_us
-
-
-@kernel
 def _happen(w: World, kind: int, subject: int, now_us: float) -> None:
     if kind == STREAM_RUNS:
         run_stream(w, subject, now_us)
@@ -66,3 +48,21 @@ def _note(w: World, now_us: float, kind: int, subject: int) -> None:
     w.trace[0] = (w.trace[0] * 1000003 + nanoseconds) % 2147483647
     w.trace[0] = (w.trace[0] * 1000003 + kind) % 2147483647
     w.trace[0] = (w.trace[0] * 1000003 + subject) % 2147483647
+
+
+@kernel
+def run_until(w: World, until_us: float) -> None:
+    """Let everything happen that is due before or at a time; afterwards it is that time."""
+    sim, heap = w.sim, w.heap
+    sim.until_us[0] = until_us
+    traced = w.trace.shape[0]
+    while sim.heap_size[0] > 0 and heap.t_us[0] <= until_us:
+        now_us = heap.t_us[0]
+        kind, subject = heap.kind[0], heap.subject[0]
+        sim.now_us[0] = now_us
+        if traced > 0:
+            _note(w, now_us, kind, subject)
+        sim.events[0] += 1
+        drop_first(w)
+        _happen(w, kind, subject, now_us)
+    sim.now_us[0] = until_us

@@ -20,6 +20,15 @@ KIND_COUNT = 7
 
 
 @kernel
+def _move(w: World, source: int, target: int) -> None:
+    heap = w.heap
+    heap.t_us[target] = heap.t_us[source]
+    heap.order[target] = heap.order[source]
+    heap.kind[target] = heap.kind[source]
+    heap.subject[target] = heap.subject[source]
+
+
+@kernel
 def schedule(w: World, t_us: float, kind: int, subject: int) -> None:
     """Let something happen at a time that is not in the past."""
     heap = w.heap
@@ -49,6 +58,12 @@ def next_time(w: World) -> float:
 
 
 @kernel
+def _earlier(w: World, i: int, t_us: float, order: int) -> bool:
+    at_us = w.heap.t_us[i]
+    return at_us < t_us or (at_us == t_us and w.heap.order[i] < order)
+
+
+@kernel
 def drop_first(w: World) -> None:
     """Remove the event that is due first."""
     heap = w.heap
@@ -68,18 +83,3 @@ def drop_first(w: World) -> None:
         _move(w, child, i)
         i = child
     _move(w, size, i)
-
-
-@kernel
-def _earlier(w: World, i: int, t_us: float, order: int) -> bool:
-    at_us = w.heap.t_us[i]
-    return at_us < t_us or (at_us == t_us and w.heap.order[i] < order)
-
-
-@kernel
-def _move(w: World, source: int, target: int) -> None:
-    heap = w.heap
-    heap.t_us[target] = heap.t_us[source]
-    heap.order[target] = heap.order[source]
-    heap.kind[target] = heap.kind[source]
-    heap.subject[target] = heap.subject[source]

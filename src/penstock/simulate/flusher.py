@@ -11,6 +11,17 @@ from penstock.simulate.states import UNLISTED, URGENT
 
 
 @kernel
+def make_urgent(w: World, f: int, now_us: float) -> None:
+    """Send all of a file's cached pages as soon as slots allow, as fsync and writeback do."""
+    e = next_cached(w, f, 0)
+    while e != NONE:
+        if w.extent.kind[e] == UNLISTED:
+            enlist(w, e, URGENT)
+        e = next_cached(w, f, w.extent.start[e] + w.extent.pages[e])
+    send_rpcs(w, w.file.osc[f], now_us)
+
+
+@kernel
 def flush_old(w: World, c: int, now_us: float) -> None:
     """One pass of the flusher over a client's files."""
     f = w.client.first_file[c]
@@ -21,14 +32,3 @@ def flush_old(w: World, c: int, now_us: float) -> None:
             # Pages dirtied from now on make the file dirty anew.
             w.file.dirtied_us[f] = -1.0
         f = w.file.next_in_client[f]
-
-
-@kernel
-def make_urgent(w: World, f: int, now_us: float) -> None:
-    """Send all of a file's cached pages as soon as slots allow, as fsync and writeback do."""
-    e = next_cached(w, f, 0)
-    while e != NONE:
-        if w.extent.kind[e] == UNLISTED:
-            enlist(w, e, URGENT)
-        e = next_cached(w, f, w.extent.start[e] + w.extent.pages[e])
-    send_rpcs(w, w.file.osc[f], now_us)
