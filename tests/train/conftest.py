@@ -8,20 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from penstock.predict.trees.forest import Floats
 from penstock.train.table import NUMBERS, Table, join
 from penstock.train.traces import _THEIRS
 
 
 def made_up(workload: str, iterations: int = 4, rows: int = 160, seed: int = 0) -> Table:
-    """Throughput that grows with pages x flight up to a limit, as seen by one of the workload's directions."""
+    """Throughput that grows with pages x flight up to a limit, in the workload's direction."""
     rng = np.random.default_rng(seed)
     direction = "write" if "_w_" in workload else "read"
     tables = []
     for iteration in range(1, iterations + 1):
-        pages, flight = 2.0 ** rng.integers(0, 11, rows), 2.0 ** rng.integers(0, 9, rows)
+        pages, flight = np.exp2(rng.integers(0, 11, rows)), np.exp2(rng.integers(0, 9, rows))
         seconds = rng.uniform(0.5, 0.53, rows)
         moved = np.minimum(pages * flight * 2e5, 1e8) * seconds * rng.uniform(0.97, 1.03, rows)
-        values = dict.fromkeys(NUMBERS, np.zeros(rows))
+        values: dict[str, Floats] = dict.fromkeys(NUMBERS, np.zeros(rows))
         values |= {"seconds": seconds, "pages": pages, "flight": flight}
         values |= {f"{direction}_bytes": moved, f"{direction}_rpcs": np.ceil(moved / 4096 / pages)}
         values |= {f"{direction}_usec": moved / 100, f"{direction}_app_bytes": moved}

@@ -11,23 +11,34 @@ from penstock.errors import UsageError
 
 PATH = click.Path(path_type=Path)
 CONSENT = "--change-knobs-at-random"
-PATTERNS = tuple(f"s_{way}_{order}_{size}" for way in ("rd", "wr") for order in ("sq", "rn") for size in ("8k", "1m", "16m"))
+PATTERNS = tuple(
+    f"s_{way}_{order}_{size}"
+    for way in ("rd", "wr")
+    for order in ("sq", "rn")
+    for size in ("8k", "1m", "16m")
+)
 
 
 @click.command(epilog="Example: penstock train collect --cluster c220g5 --out data/ --runs 4 --seconds 300")
-@click.option("--out", type=PATH, required=True, help="Directory for one Parquet file a run; made when absent.")
+@click.option(
+    "--out", type=PATH, required=True, help="Directory for one Parquet file a run; made when absent."
+)
 @click.option("--cluster", default="c220g5", show_default=True, help="Built-in cluster or a TOML file.")
 @click.option("--workloads", default=",".join(PATTERNS), help="By default the 12 single-stream patterns.")
-@click.option("--runs", type=click.IntRange(1, 10_000), default=30, show_default=True, help="Runs of each workload.")
+@click.option(
+    "--runs", type=click.IntRange(1, 10_000), default=30, show_default=True, help="Runs of each workload."
+)
 @click.option("--seconds", type=DURATION, default=300.0, show_default=True, help="Length of a run.")
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes.")
 @click.option("--live", is_flag=True, help="Measure this machine's own client instead; needs consent.")
 @click.option(CONSENT, "consent", is_flag=True, help="Consent to what --live does.")
 @click.option("--root", type=PATH, default=Path("/"), help="Where the live client's files are.")
-@click.option("--state-dir", type=PATH, default=Path("/var/lib/penstock"), help="Where originals are journalled.")
+@click.option(
+    "--state-dir", type=PATH, default=Path("/var/lib/penstock"), help="Where originals are journalled."
+)
 @seed_option
 @json_option
-def collect(  # noqa: PLR0913 - one parameter an option
+def collect(
     out: Path,
     cluster: str,
     workloads: str,
@@ -57,7 +68,9 @@ def collect(  # noqa: PLR0913 - one parameter an option
 
     if live:
         if not consent:
-            raise UsageError(f"--live changes this client's knobs at random while jobs run; add {CONSENT} to consent")
+            raise UsageError(
+                f"--live changes this client's knobs at random while jobs run; add {CONSENT} to consent"
+            )
         if len(names) != 1:
             raise UsageError("--live needs one --workload name for what runs now, such as s_wr_sq_1m")
         files = collect_live(wanted, root, state_dir, say)

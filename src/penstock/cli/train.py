@@ -31,10 +31,13 @@ def train() -> None:
 
 train.add_command(collect)
 
+
 @train.command(epilog="Example: penstock train fit --data traces/ --out model.json")
 @click.option("--data", type=PATH, required=True, help=DATA_HELP)
 @click.option("--out", type=PATH, required=True, help="Where the model file goes.")
-@click.option("--history", type=click.IntRange(0, 16), help="Intervals before the current; else the best known.")
+@click.option(
+    "--history", type=click.IntRange(0, 16), help="Intervals before the current; else the best known."
+)
 @click.option("--search", is_flag=True, help="Search for better tree parameters first (bounded; slow).")
 @click.option("--trials", type=click.IntRange(1, 1000), default=20, show_default=True, help="Ends --search.")
 @click.option(
@@ -44,7 +47,7 @@ train.add_command(collect)
 @click.option("--origin", default="", help="What the data is, for the model's provenance.")
 @seed_option
 @json_option
-def fit(  # noqa: PLR0913 - one parameter an option
+def fit(
     data: Path,
     out: Path,
     history: int | None,
@@ -89,7 +92,9 @@ def fit(  # noqa: PLR0913 - one parameter an option
 
 @train.command(epilog="Example: penstock train compare --data traces/ --kinds svm,gbdt")
 @click.option("--data", type=PATH, required=True, help=DATA_HELP)
-@click.option("--kinds", default=",".join(KINDS), show_default=True, help="rnn and tcn need the extra [nets].")
+@click.option(
+    "--kinds", default=",".join(KINDS), show_default=True, help="rnn and tcn need the extra [nets]."
+)
 @seed_option
 @json_option
 def compare(data: Path, kinds: str, seed: int, as_json: bool) -> None:
@@ -100,7 +105,9 @@ def compare(data: Path, kinds: str, seed: int, as_json: bool) -> None:
     chosen = tuple(kinds.split(","))
     for kind in chosen:
         if kind not in KINDS:
-            raise UsageError(f"unknown kind {kind!r}, known are {', '.join(KINDS)}{did_you_mean(kind, KINDS)}")
+            raise UsageError(
+                f"unknown kind {kind!r}, known are {', '.join(KINDS)}{did_you_mean(kind, KINDS)}"
+            )
     rows = list(rows_of(read_table(data), chosen, seed, progress()))
     if as_json:
         emit_json({"rows": [_row_document(row) for row in rows]})
@@ -115,7 +122,7 @@ def compare(data: Path, kinds: str, seed: int, as_json: bool) -> None:
 @click.option("--folds", type=click.IntRange(2, 20), default=3, show_default=True)
 @click.option("--plot", type=PATH, help="Also draw error and recall against history (PNG).")
 @json_option
-def study(data: Path, histories: str, merges: str, folds: int, plot: Path | None, as_json: bool) -> None:  # noqa: PLR0913
+def study(data: Path, histories: str, merges: str, folds: int, plot: Path | None, as_json: bool) -> None:
     """How much history and which probing interval serve best, on runs held out."""
     from penstock.train.study import study as points_of
     from penstock.train.table import read_table
@@ -152,7 +159,18 @@ def _show_rows(rows: Sequence[Row]) -> None:
     from rich.table import Table
 
     table = Table(title="Kinds of classifiers, one interval of history, on runs held out")
-    headings = ("kind", "direction", "error", "paper", "trivial", "precision", "recall", "AUC", "train s", "99 in us")
+    headings = (
+        "kind",
+        "direction",
+        "error",
+        "paper",
+        "trivial",
+        "precision",
+        "recall",
+        "AUC",
+        "train s",
+        "99 in us",
+    )
     for heading in headings:
         table.add_column(heading, justify="left" if heading in ("kind", "direction") else "right")
     for row in rows:

@@ -17,7 +17,9 @@ from penstock.window import DIRECTIONS, Window
 def random_forest(seed: int, feature_count: int, trees: int = 5, leaves: int = 8) -> Forest:
     """A sound forest with arbitrary splits; thresholds fall where log2 features of real windows lie."""
     rng = np.random.default_rng(seed)
-    roots, left, right = [], [], []
+    roots: list[int] = []
+    left: list[int] = []
+    right: list[int] = []
     leaf_total = 0
     for _ in range(trees):
         root = len(left)
@@ -70,7 +72,11 @@ def random_model(seed: int = 0, history: int = 1) -> Model:
 
 def busy_window(t_s: float, setting: Setting, scale: float = 1.0) -> Window:
     """A window with plausible traffic in both directions."""
-    metrics: dict[str, float | None] = {"dirty.utilisation": 0.3, "grant.bytes": 5e8, "cache_update_bytes": 0.0}
+    metrics: dict[str, float | None] = {
+        "dirty.utilisation": 0.3,
+        "grant.bytes": 5e8,
+        "cache_update_bytes": 0.0,
+    }
     for direction in DIRECTIONS:
         metrics |= {
             f"{direction}.bytes": 1e8 * scale,

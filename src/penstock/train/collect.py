@@ -71,7 +71,6 @@ def walk(world: World, how: Walk) -> Iterator[tuple[int, Window]]:
     for number in range(how.intervals):
         for snapshot in before.targets:
             world.actuator.set(snapshot.target, rng.choice(how.candidates))
-        before = world.observer.observe()
         world.clock.sleep_until(start_s + (number + 1) * how.interval_s)
         after = world.observer.observe()
         for seen in windows(before, after):
@@ -81,8 +80,13 @@ def walk(world: World, how: Walk) -> Iterator[tuple[int, Window]]:
 
 
 def tabulate(workload: str, iteration: int, seen: Sequence[tuple[int, Window]]) -> Table:
-    """Windows as rows of a table; targets are numbered in the order of their names."""
+    """Windows as rows of a table, without targets that were idle all the time.
+
+    Targets are numbered in the order of their names.
+    """
     order: dict[Target, int] = {target: at for at, target in enumerate(sorted({w.target for _, w in seen}))}
+    busy = {window.target for _, window in seen if window.bytes_per_s > 0}
+    seen = [(number, window) for number, window in seen if window.target in busy]
     values = np.empty((len(seen), len(NUMBERS)))
     for row, (_, window) in enumerate(seen):
         for direction in DIRECTIONS:

@@ -78,7 +78,9 @@ def _row(kind: str, found: Samples, held_out: Labels, seed: int) -> Row:
     train_s = time.perf_counter() - started
     p = 1.0 / (1.0 + np.exp(-np.clip(slope * score(vectors[held_out]) + intercept, -500, 500)))
     verdict = judge(found.label[held_out], p)
-    return Row(kind, found.direction, verdict, PAPER[kind][found.direction], train_s, _time(predict_target, found))
+    return Row(
+        kind, found.direction, verdict, PAPER[kind][found.direction], train_s, _time(predict_target, found)
+    )
 
 
 def _time(predict_target: Scorer, found: Samples, rounds: int = 20) -> float:

@@ -19,7 +19,7 @@ def fit_sequence(
 ) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
     """A net that reads the past interval by interval, oldest first, the candidate beside each."""
     try:
-        import torch
+        import torch  # type: ignore[import-not-found, unused-ignore]
     except ImportError as error:
         raise require_extra("nets", error) from None
     torch.manual_seed(seed)
@@ -54,7 +54,7 @@ class _Shaper:
 
 
 def _recurrent(torch: Any, width: int) -> Any:
-    class Recurrent(torch.nn.Module):  # type: ignore[misc, name-defined]
+    class Recurrent(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.cells = torch.nn.RNN(width, WIDTH, num_layers=2, batch_first=True)
@@ -67,7 +67,7 @@ def _recurrent(torch: Any, width: int) -> Any:
 
 
 def _convolutional(torch: Any, width: int) -> Any:
-    class Convolutional(torch.nn.Module):  # type: ignore[misc, name-defined]
+    class Convolutional(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.first = torch.nn.Conv1d(width, WIDTH, 2, padding=1)

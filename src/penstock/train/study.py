@@ -30,7 +30,9 @@ class Point:
     judgement: Judgement
 
 
-def study(table: Table, histories: tuple[int, ...], merges: tuple[int, ...], folds: int, say: Progress) -> Iterator[Point]:
+def study(
+    table: Table, histories: tuple[int, ...], merges: tuple[int, ...], folds: int, say: Progress
+) -> Iterator[Point]:
     """Every history at the recorded interval, then every merged interval with the shortest and longest."""
     for direction in DIRECTIONS:
         for history in histories:
@@ -45,7 +47,7 @@ def study(table: Table, histories: tuple[int, ...], merges: tuple[int, ...], fol
 
 
 def merge(table: Table, count: int) -> Table:
-    """Rows as a probe `count` times slower would have seen them: sums add up, gauges and settings are the last.
+    """Rows as a probe `count` times slower would have seen them: sums add up, gauges and settings are last.
 
     In data whose setting changes at every row a merged interval saw several; like any window it is named by
     the one in force at its end.

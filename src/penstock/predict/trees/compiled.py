@@ -17,8 +17,8 @@ class CompiledForest:
 
     Nodes that test the candidate have feature -1 and are kept only where both children have candidates.
     `corners[starts[i]:starts[i + 1]]` are cells of the level grid; a negative entry ~c subtracts at cell c.
-    `weights[j, i]` is leaf i's value where it holds candidate j, else zero; `cell[j]` is candidate j's cell of the level grid, whose
-    shape is `levels`.
+    `weights[j, i]` is leaf i's value where it holds candidate j, else zero. `cell[j]` is candidate j's cell
+    of the level grid, whose shape is `levels`.
     """
 
     forest: Forest
@@ -73,7 +73,10 @@ class _Compiler:
         """The child to start from; visits nodes depth first without recursion."""
         everyone = np.ones(len(self.candidates), dtype=np.bool_)
         start = self._skip(int(root), everyone)
-        box = (np.zeros(len(self.levels), np.int64), np.array([len(level) for level in self.levels], np.int64))
+        box = (
+            np.zeros(len(self.levels), np.int64),
+            np.array([len(level) for level in self.levels], np.int64),
+        )
         waiting = [(start, everyone, box)]
         while waiting:
             child, members, (low, high) = waiting.pop()
