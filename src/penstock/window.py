@@ -22,6 +22,9 @@ from penstock.units import MIB, PAGE_BYTES
 
 DIRECTIONS = ("read", "write")
 
+# What is shorter measures the clock, not the file system.
+_SHORTEST_S = 1e-6
+
 # In these states of the connection counters may be compared; empty means that the state cannot be read.
 _CONNECTED = frozenset({"FULL", "IDLE", ""})
 
@@ -119,7 +122,7 @@ def changes(before: Window, after: Window) -> dict[str, float | None]:
 
 def why_void(before: TargetSnapshot, after: TargetSnapshot, longest_s: float = math.inf) -> VoidReason | None:
     """The first reason why two snapshots cannot be compared; None when they can."""
-    if not after.t_s > before.t_s:
+    if not after.t_s - before.t_s >= _SHORTEST_S:
         return VoidReason.CLOCK
     if after.t_s - before.t_s > longest_s:
         return VoidReason.TOO_LONG
@@ -154,14 +157,14 @@ def _direction(
     usec = deltas.get(f"{direction}.usec", math.nan)
     known = moved == moved  # noqa: PLR0124 - NaN alone differs from itself
     metrics[f"{direction}.bytes"] = moved if known else None
-    busy = known and rpcs > 0
+    busy = known and rpcs >= 1
     pages, flight = setting.get("pages"), setting.get("flight")
     metrics[f"{direction}.page_utilisation"] = moved / PAGE_BYTES / rpcs / pages if busy and pages else None
     timed = busy and usec == usec  # noqa: PLR0124
     metrics[f"{direction}.channel_utilisation"] = (
         usec / (seconds * 1e6) / flight if timed and flight else None
     )
-    metrics[f"{direction}.page_latency_us"] = usec / (moved / PAGE_BYTES) if timed and moved > 0 else None
+    metrics[f"{direction}.page_latency_us"] = usec / (moved / PAGE_BYTES) if timed and moved >= 1 else None
 
 
 def _dirty_utilisation(after: TargetSnapshot) -> float | None:

@@ -287,9 +287,13 @@ def test_observer_discards_a_snapshot_that_lost_a_row(pair: Client) -> None:  # 
 
 
 def test_observer_ignores_what_is_new(pair: Client) -> None:  # row 25
-    pair.stats(ONE).write_text(stats_text(2) + "quantum_bytes  3 samples [qubits] 1 2 3 4 5 6\nnew section:\n - x\n")
+    pair.stats(ONE).write_text(
+        stats_text(2) + "quantum_bytes  3 samples [qubits] 1 2 3 4 5 6\nnew section:\n - x\n"
+    )
     path = pair.root / "proc/fs/lustre/osc" / ONE / "import"
-    path.write_text("import:\n    colour: { state of: mind }\n    state: FULL\n    generation: 1\n    x: [ y ]\n")
+    path.write_text(
+        "import:\n    colour: { state of: mind }\n    state: FULL\n    generation: 1\n    x: [ y ]\n"
+    )
     pair.write(f"sys/fs/lustre/osc/{ONE}/brand_new_knob", "7\n")
     seen = observer(pair).observe()
     assert seen.problems == ()

@@ -57,7 +57,9 @@ def _check_target(item: TargetSnapshot) -> None:
         assert isinstance(value, int) and value >= 0, f"{name}: knob {knob} is {value!r}"
     for kind, values in (("counter", item.counters), ("gauge", item.gauges)):
         for key, figure in values.items():
-            assert math.isnan(figure) or (figure >= 0 and math.isfinite(figure)), f"{name}: {kind} {key} is {figure}"
+            assert math.isnan(figure) or (figure >= 0 and math.isfinite(figure)), (
+                f"{name}: {kind} {key} is {figure}"
+            )
 
 
 def check_targets_keep_their_identity(make: ObserverFactory, advance: Callable[[], None]) -> None:
