@@ -45,7 +45,7 @@ def valid(found: Window | Void) -> Window:
     return found
 
 
-def reason(found: Window | Void) -> VoidReason:
+def reason(found: Window | Void) -> str:
     assert isinstance(found, Void), found
     return found.reason
 

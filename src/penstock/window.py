@@ -68,12 +68,12 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Void:
-    """A pair of snapshots from which nothing may be concluded."""
+    """A pair of snapshots from which nothing may be concluded, and why: a `VoidReason`, or words alike."""
 
     target: Target
     t0_s: float
     t1_s: float
-    reason: VoidReason
+    reason: VoidReason | str
 
 
 def window(

@@ -12,12 +12,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from tests.observe.conftest import Client, stats_text
 
 from penstock.knobs import Setting
 from penstock.observe.collector import LustreObserver
 from penstock.snapshot import NodeSnapshot
 from penstock.window import Void, VoidReason, Window, windows
-from tests.observe.conftest import Client, stats_text
 
 ONE = "scratch-OST0000-osc-ff01"
 TWO = "scratch-OST0001-osc-ff01"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.observe.conftest import FIXTURES, stats_text
 
 from penstock.errors import DataError
 from penstock.observe.lustre.imports import parse_import, parse_state
@@ -17,7 +18,6 @@ from penstock.observe.lustre.osc import TargetParser
 from penstock.observe.lustre.rpcstats import IN_FLIGHT, PAGES, parse_rpc_stats
 from penstock.observe.lustre.stats import find_row, find_rows, parse_stats
 from penstock.observe.lustre.values import parse_cached, parse_count, parse_megabytes
-from tests.observe.conftest import FIXTURES, stats_text
 
 Parse = Callable[[bytes], object]
 NAME = "lustre-OST0000-osc-ff1100010dabc800"
@@ -132,7 +132,10 @@ def test_parse_stats_knows_rows_without_sums_and_names_with_blanks() -> None:
 
 
 def test_parse_stats_skips_and_names_garbled_rows() -> None:
-    text = b"a -1 samples [reqs]\nb 1 samples [bytes] 1 2\nc 1 samples [bytes] 1 1 -9 1\nd x samples [r]\ne\nf 2 samples [r]\n"
+    text = (
+        b"a -1 samples [reqs]\nb 1 samples [bytes] 1 2\nc 1 samples [bytes] 1 1 -9 1\n"
+        b"d x samples [r]\ne\nf 2 samples [r]\n"
+    )
     stats = parse_stats(text)
     assert stats.garbled == ("a", "b", "c", "d", "e")
     assert list(stats.rows) == ["f"]

@@ -6,19 +6,20 @@ import gzip
 import json
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.observe.conftest import FIXTURES, SERIES, Client, stats_text
 
 from penstock.errors import DataError, MissingError
 from penstock.observe.collector import LustreObserver
 from penstock.observe.recording import Probe, RecordingWriter, parse_probe, read_recording
 from penstock.observe.replay import Discarded, Replay
 from penstock.window import Void, VoidReason, Window
-from tests.observe.conftest import FIXTURES, SERIES, Client, stats_text
 
 Item = Window | Void | Discarded
 OSC = "lustre-OST0000-osc-ff01"
@@ -95,7 +96,7 @@ def test_replay_of_a_capture_equals_figures_from_the_raw_text(path: Path) -> Non
     oscs = sorted({name.split("/")[-2] for name in probes[0]["files"] if "/osc/" in name})
     assert len(found) == (len(probes) - 1) * len(oscs)
     by_time = {(item.t0_s, item.t1_s, item.target.name): item for item in found}
-    for first, second in zip(probes, probes[1:], strict=False):
+    for first, second in pairwise(probes):
         for osc in oscs:
             item = by_time[first["t"], second["t"], osc]
             assert isinstance(item, Window)
@@ -209,7 +210,7 @@ def test_replay_takes_an_eviction_for_a_new_beginning(unpacked: Callable[[Path],
     found = replay(
         *(probe(float(t), stats_text(t + 1), **{"import": text}) for t, text in enumerate(imports))
     )
-    kinds = [Window if old == new else Void for old, new in zip(generations, generations[1:], strict=False)]
+    kinds = [Window if old == new else Void for old, new in pairwise(generations)]
     assert [type(item) for item in found] == kinds
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from penstock.cli.options import console, json_option
+from penstock.cli.snapshot import WIDE_COLUMNS
 from penstock.units import format_size
 from penstock.window import DIRECTIONS, Void, Window
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _RATIOS = ("page_utilisation", "channel_utilisation", "page_latency_us", "bytes")
 _PATIENCE_S = 2.0
+NARROW_COLUMNS = 70
 
 
 @click.command(epilog="Example: penstock replay osc.jsonl --json")
@@ -91,13 +93,16 @@ def _show(found: Sequence[Window], void: Sequence[Void | Discarded]) -> None:
 
     screen = console()
     table = Table(box=None, header_style="bold")
-    table.add_column("target", overflow="fold")
-    for heading in ("windows", "void", "read", "MB/s", "written", "MB/s"):
-        table.add_column(heading, justify="right")
+    table.add_column("target", no_wrap=True)
+    headings = ("windows", "void", "read", "MB/s", "written", "MB/s")
+    for heading in headings if screen.width >= NARROW_COLUMNS else headings[:2]:
+        table.add_column(heading, justify="right", no_wrap=True)
     for name in sorted({item.target.name for item in (*found, *void)}):
         mine = [item for item in found if item.target.name == name]
         lost = sum(item.target.name == name for item in void)
-        table.add_row(name, str(len(mine)), str(lost), *_moved(mine, "read"), *_moved(mine, "write"))
+        label = name if screen.width >= WIDE_COLUMNS else name.split("-osc-")[0]
+        cells = (label, str(len(mine)), str(lost), *_moved(mine, "read"), *_moved(mine, "write"))
+        table.add_row(*cells[: len(table.columns)])
     screen.print(table)
     for reason in sorted({str(item.reason) for item in void}):
         count = sum(str(item.reason) == reason for item in void)
