@@ -124,7 +124,7 @@ def main() -> None:
     print(f"budget: {BUDGET_MS:g} ms of CPU for {BUDGET_OSCS} OSCs")
     if document["lctl_ms_per_osc"] is not None:
         print(
-            f"lctl, as captured (on an emulated CPU): {document['lctl_ms_per_osc']:.0f} ms a call, a call per OSC"
+            f"lctl, as captured (emulated CPU): {document['lctl_ms_per_osc']:.0f} ms a call, a call per OSC"
         )
 
 

@@ -31,6 +31,10 @@ class Source(ABC):
     def problems(self) -> list[Problem]:
         """What could not be read or made sense of the last time."""
 
+    def troubled(self) -> bool:
+        """Whether `problems` has anything to say."""
+        return bool(self.instance.problems)
+
     def raw(self) -> dict[str, str]:
         """All its texts by path, details included; nothing once it was unmounted."""
         try:
@@ -69,10 +73,12 @@ class OscSource(Source):
         except DataError as error:
             return Problem(self.name, f"discarded: {error}")
 
+    def troubled(self) -> bool:
+        """Whether `problems` has anything to say."""
+        return bool(self.instance.problems or self._parser.problems)
+
     def problems(self) -> list[Problem]:
         """What could not be read or made sense of the last time."""
-        if not self.instance.problems and not self._parser.problems:
-            return []
         unread = [f"{file}: {why}" for file, why in self.instance.problems.items()]
         return [Problem(self.name, why) for why in (*unread, *self._parser.problems.values())]
 
