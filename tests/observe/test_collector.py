@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -275,15 +276,16 @@ def test_observer_discards_a_snapshot_cut_inside_a_line(pair: Client) -> None:  
     assert names(watcher.observe()) == [ONE, TWO]
 
 
-def test_observer_discards_a_snapshot_that_lost_a_row(pair: Client) -> None:  # row 24
+def test_observer_voids_both_windows_around_a_snapshot_that_lost_a_row(pair: Client) -> None:  # row 24
     watcher = observer(pair)
-    watcher.observe()
-    pair.stats(ONE).write_text(stats_text(2)[: stats_text(2).index("ost_read")])
-    seen = watcher.observe()
-    assert names(seen) == [TWO]
-    assert any(p.source == ONE and "disappeared" in p.message for p in seen.problems)
-    pair.stats(ONE).write_text(stats_text(3))
-    assert names(watcher.observe()) == [ONE, TWO]
+    seen = [watcher.observe()]
+    for text in (stats_text(2)[: stats_text(2).index("ost_read")], stats_text(3), stats_text(4)):
+        pair.stats(ONE).write_text(text)
+        seen.append(watcher.observe())
+    found = [windows(before, after)[0] for before, after in pairwise(seen)]
+    assert [type(item) for item in found] == [Void, Void, Window]
+    assert isinstance(found[0], Void)
+    assert found[0].reason is VoidReason.ROW_LOST
 
 
 def test_observer_ignores_what_is_new(pair: Client) -> None:  # row 25

@@ -172,13 +172,35 @@ def test_replay_voids_a_reset_that_only_the_counters_tell() -> None:
     assert [type(item) for item in found] == [Void, Window]
 
 
-def test_replay_of_a_torn_probe_yields_no_window_on_either_side() -> None:
+def test_replay_of_a_probe_cut_inside_a_line_yields_no_window_on_either_side() -> None:
     whole = [stats_text(step) for step in range(1, 6)]
-    for torn in (whole[2][:-7], whole[2][: whole[2].index("write_bytes")], ""):
+    for torn in (whole[2][:-7], ""):
         texts = [*whole[:2], torn, *whole[3:]]
         found = replay(*(probe(float(t), text) for t, text in enumerate(texts)))
         assert [type(item) for item in found] == [Window, Discarded, Discarded, Window]
         assert [(item.t0_s, item.t1_s) for item in found] == [(0, 1), (1, 2), (2, 3), (3, 4)]
+
+
+@pytest.mark.parametrize("row", ["read_bytes", "write_bytes", "ost_read", "ost_write"])
+@pytest.mark.parametrize("headless", [False, True])
+def test_replay_of_a_probe_cut_between_lines_yields_no_window_on_either_side(
+    row: str, headless: bool
+) -> None:
+    whole = [stats_text(step) for step in range(1, 7)]
+    if headless:
+        whole = [text.split("\n", 3)[3] for text in whole]
+    texts = [*whole[:2], whole[2][: whole[2].index(row)], *whole[3:]]
+    found = replay(*(probe(float(t), text) for t, text in enumerate(texts)))
+    assert [type(item) for item in found] == [Window, Void, Void, Window, Window]
+
+
+def test_replay_goes_on_at_once_after_a_clear_that_no_start_time_tells() -> None:
+    rows = [stats_text(step).split("\n", 3)[3] for step in (5, 6, 1, 2)]
+    idle = "snapshot_time 1.0 secs.usecs\n"
+    found = replay(*(probe(float(t), text) for t, text in enumerate([*rows[:2], idle, idle, *rows[2:]])))
+    assert [type(item) for item in found] == [Window, Void, Window, Window, Window]
+    moved = [item.metrics["read.bytes"] for item in found if isinstance(item, Window)]
+    assert moved == [4194304, 0, 4194304, 4194304]
 
 
 def test_replay_carries_on_over_a_probe_that_does_not_mention_the_target() -> None:

@@ -10,7 +10,7 @@ from penstock.observe.kernelfs import KernelFs
 from penstock.observe.lustre.client import Instance, InstanceGoneError
 from penstock.observe.lustre.layout import MOUNT_DETAILS, MOUNT_FILES, OSC_DETAILS, OSC_FILES
 from penstock.observe.lustre.llite import parse_mount
-from penstock.observe.lustre.osc import RowLostError, TargetParser
+from penstock.observe.lustre.osc import TargetParser
 from penstock.observe.lustre.rpcstats import RpcStats, parse_rpc_stats
 from penstock.snapshot import Problem, Target, TargetSnapshot
 
@@ -63,8 +63,6 @@ class OscSource(Source):
                 snapshot = self._parser.parse(t_s, texts)
                 if not self._parser.problems:
                     return snapshot
-            except RowLostError as error:
-                return Problem(self.name, f"discarded: {error}")
             except DataError:
                 pass
             return self._parser.parse(t_s, self.instance.read_carefully())
