@@ -38,18 +38,11 @@ def replay(files: tuple[Path, ...], as_json: bool) -> None:
     from penstock.observe.recording import read_recording
     from penstock.observe.replay import Replay
 
-    found: list[Window] = []
-    void: list[Void | Discarded] = []
-    for path in files:
-        for item in Replay().windows(_watched(read_recording(path), path)):
-            if isinstance(item, Window):
-                found.append(item)
-            else:
-                void.append(item)
+    items = (item for path in files for item in Replay().windows(_watched(read_recording(path), path)))
     if as_json:
-        _emit(found, void)
+        _emit(items)
     else:
-        _show(found, void)
+        _show(tuple(items))
 
 
 def _watched(probes: Iterable[Probe], path: Path) -> Iterator[Probe]:
@@ -65,11 +58,19 @@ def _watched(probes: Iterable[Probe], path: Path) -> Iterator[Probe]:
         click.echo("", err=True)
 
 
-def _emit(found: Sequence[Window], void: Sequence[Void | Discarded]) -> None:
-    """One document, a window a line: recordings may be long, and json's own indenting is slow."""
-    windows = ",\n  ".join(json.dumps(_window(item), allow_nan=False) for item in found)
-    voids = ",\n  ".join(json.dumps(_void(item), allow_nan=False) for item in void)
-    sys.stdout.write(f'{{"windows": [\n  {windows}],\n "void": [\n  {voids}]}}\n')
+def _emit(items: Iterable[Window | Void | Discarded]) -> None:
+    """One document, a window a line: recordings may be long, and json's own indenting is slow.
+
+    Nothing is printed before everything was read: half a document would be worse than none.
+    """
+    found, void = [], []
+    for item in items:
+        if isinstance(item, Window):
+            found.append(json.dumps(_window(item), allow_nan=False))
+        else:
+            void.append(json.dumps(_void(item), allow_nan=False))
+    between = ",\n  "
+    sys.stdout.write(f'{{"windows": [\n  {between.join(found)}],\n "void": [\n  {between.join(void)}]}}\n')
 
 
 def _window(item: Window) -> dict[str, Any]:
@@ -88,9 +89,11 @@ def _void(item: Void | Discarded) -> dict[str, Any]:
     return {"t0": item.t0_s, "t1": item.t1_s, "target": item.target.name, "reason": str(item.reason)}
 
 
-def _show(found: Sequence[Window], void: Sequence[Void | Discarded]) -> None:
+def _show(items: Sequence[Window | Void | Discarded]) -> None:
     from rich.table import Table
 
+    found = [item for item in items if isinstance(item, Window)]
+    void = [item for item in items if not isinstance(item, Window)]
     screen = console()
     table = Table(box=None, header_style="bold")
     table.add_column("target", no_wrap=True)
