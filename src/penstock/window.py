@@ -22,6 +22,7 @@ from penstock.snapshot import NOTHING, NodeSnapshot, Target, TargetSnapshot
 from penstock.units import MIB, PAGE_BYTES
 
 DIRECTIONS = ("read", "write")
+APPLICATION = tuple(f"app.{direction}_{what}" for direction in DIRECTIONS for what in ("bytes", "calls"))
 
 
 class _Names(NamedTuple):
@@ -112,6 +113,8 @@ def window(
         _direction(metrics, names, deltas, after.setting, seconds)
     metrics["dirty.utilisation"] = _dirty_utilisation(after)
     metrics["cache_update_bytes"] = _cache_update(before, after, deltas, app)
+    metrics["grant.bytes"] = after.gauges.get("grant.bytes")
+    metrics.update(app)
     return Window(after.target, before.t_s, after.t_s, after.setting, metrics)
 
 
@@ -203,35 +206,41 @@ def _cache_update(
 def _shares(
     before: NodeSnapshot, after: NodeSnapshot, pairs: Sequence[tuple[TargetSnapshot, TargetSnapshot]]
 ) -> dict[Target, Mapping[str, float]]:
-    """Each target's part of what applications wrote through its mount.
+    """Each target's part of what applications asked of its mount, per direction.
 
-    The part is that of the bytes it sent meanwhile; where no target of the mount sent any, that of the growth
-    of its dirty bytes; where nothing grew either, an equal one.
+    The part is that of the bytes it moved meanwhile; where no target of the mount moved any, that of the
+    growth of its dirty bytes; where nothing grew either, an equal one.
     """
-    shares: dict[Target, Mapping[str, float]] = {}
-    for mount, written in _written(before, after).items():
+    shares: dict[Target, dict[str, float]] = {}
+    for mount, asked in _asked(before, after).items():
         members = [pair for pair in pairs if (pair[1].target.mount or pair[1].target.fs) == mount]
-        weights = [_grown(pair, "counters", "write.bytes") for pair in members]
-        if not any(weights):
-            weights = [_grown(pair, "gauges", "dirty.bytes") for pair in members]
-        if not any(weights):
-            weights = [1.0] * len(members)
-        total = sum(weights)
-        for (_, second), weight in zip(members, weights, strict=True):
-            shares[second.target] = {"app.write_bytes": written * weight / total}
-    return shares
+        for direction in DIRECTIONS:
+            mine = {name: amount for name, amount in asked.items() if name.startswith(f"app.{direction}_")}
+            for (_, second), part in zip(members, _parts(members, direction), strict=True):
+                share = shares.setdefault(second.target, {})
+                share.update({name: amount * part for name, amount in mine.items()})
+    return dict(shares)
 
 
-def _written(before: NodeSnapshot, after: NodeSnapshot) -> dict[str, float]:
-    """What applications wrote through each mount; mounts whose counters began anew are left out."""
-    found = {}
+def _parts(members: Sequence[tuple[TargetSnapshot, TargetSnapshot]], direction: str) -> list[float]:
+    weights = [_grown(pair, "counters", f"{direction}.bytes") for pair in members]
+    if not any(weights):
+        weights = [_grown(pair, "gauges", "dirty.bytes") for pair in members]
+    if not any(weights):
+        weights = [1.0] * len(members)
+    total = sum(weights)
+    return [weight / total for weight in weights]
+
+
+def _asked(before: NodeSnapshot, after: NodeSnapshot) -> dict[str, dict[str, float]]:
+    """What applications asked of each mount; mounts whose counters began anew are left out."""
+    found: dict[str, dict[str, float]] = {}
     for mount, now in after.mounts.items():
         then = before.mounts.get(mount)
-        if then is None or "app.write_bytes" not in now or "app.write_bytes" not in then:
+        if then is None or now.get("app.since_s") != then.get("app.since_s"):
             continue
-        grown = now["app.write_bytes"] - then["app.write_bytes"]
-        if grown >= 0 and now.get("app.since_s") == then.get("app.since_s"):
-            found[mount] = grown
+        grown = {name: now[name] - then[name] for name in APPLICATION if name in now and name in then}
+        found[mount] = {name: amount for name, amount in grown.items() if amount >= 0}
     return found
 
 

@@ -189,16 +189,14 @@ class Journal:
 
     def _keep_previous(self) -> None:
         fresh = self._path(PREVIOUS) + ".new"
-        for attempt in (1, 2):
-            try:
-                self._system.link(self._path(FILE), fresh)
-            except FileNotFoundError:
-                return
-            except FileExistsError:
-                # Left behind by a process that was killed right here.
-                if attempt == 2:
-                    raise
-                self._system.unlink(fresh)
+        try:
+            self._system.link(self._path(FILE), fresh)
+        except FileNotFoundError:
+            return
+        except FileExistsError:
+            # Left behind by a process that was killed right here.
+            self._system.unlink(fresh)
+            self._system.link(self._path(FILE), fresh)
         self._system.rename(fresh, self._path(PREVIOUS))
 
     def _make_directory(self) -> None:

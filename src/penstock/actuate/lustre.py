@@ -89,7 +89,7 @@ class LustreActuator:
         return tuple(target for target in found if target is not None)
 
     def space(self, target: Target) -> KnobSpace:
-        """The knobs within what this target takes: its bulk size, its floor, the node's memory, its refusals."""
+        """The knobs within what this target takes: its bulk size, its floor, its refusals, the memory."""
         with self._files(target) as files:
             connection, floor = files.connection(), files.pages_floor()
             now = files.setting()
@@ -196,7 +196,7 @@ class LustreActuator:
         return self._settled(files, target, wanted, entry, [*problems, *problem])
 
     def _goal(self, name: str, entry: Entry, before: Setting, wanted: Setting) -> tuple[Setting, list[str]]:
-        """The knobs that shall and may move, and why others may not; one value out of bounds stops the group."""
+        """What shall and may move, and why the rest may not; one value out of bounds stops the group."""
         learned = self._learned.get(name, _Learned())
         goal: dict[str, int] = {}
         problems: list[str] = []
@@ -219,7 +219,7 @@ class LustreActuator:
     def _capped(
         self, name: str, entry: Entry, before: Setting, goal: Setting, connection: Connection
     ) -> Setting:
-        """The goal with a dirty limit that fits the node, and the administrator's put back where it is theirs."""
+        """The goal with a dirty limit that fits the node, or the administrator's own put back."""
         if "dirty" in entry.manual:
             return goal.replace(dirty=before["dirty"])
         after = before

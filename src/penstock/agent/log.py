@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.decision import Decision, Receipt
+from penstock.decision import Decision, Outlook, Receipt
 from penstock.errors import AccessError, PenstockError
 
 MODE = 0o640
@@ -95,4 +95,17 @@ def decision_event(decision: Decision, receipt: Receipt | None, wall_s: float) -
         "model": decision.model,
         "actual": dict(receipt.actual) if receipt is not None else None,
         "error": receipt.error if receipt is not None else None,
+        "history": [
+            {"t0": w.t0_s, "t1": w.t1_s, "setting": dict(w.setting), "metrics": dict(w.metrics)}
+            for w in decision.history
+        ],
+        "outlook": _outlook_event(decision.outlook) if decision.outlook is not None else None,
+    }
+
+
+def _outlook_event(outlook: Outlook) -> dict[str, Any]:
+    pairs = zip(outlook.candidates, outlook.probabilities, strict=True)
+    return {
+        "direction": outlook.direction,
+        "candidates": [{**candidate, "p": float(probability)} for candidate, probability in pairs],
     }

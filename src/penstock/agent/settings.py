@@ -9,7 +9,7 @@ from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from penstock.config import Duration, Section, load_layered
+from penstock.config import Duration, Section, load_layered, validate
 from penstock.decide.guard import GuardLimits
 from penstock.snapshot import Target
 
@@ -92,10 +92,15 @@ class AgentConfig(Section):
     cache_ratio: float = Field(
         0.25, gt=0, le=0.5, description="part of memory all dirty limits may add up to"
     )
+    watchdog_s: Duration = Field(30.0, ge=1, description="a loop that hangs this long is left to a restart")
     log_max_bytes: int = Field(10_000_000, ge=10_000)
     log_keep: int = Field(5, ge=1, le=100)
     scope: ScopeSection = ScopeSection()
     guard: GuardSection = GuardSection()
+
+    def with_options(self, **options: object) -> Self:
+        """This configuration with single options exchanged, validated like the file itself."""
+        return validate({**self.model_dump(), **options}, type(self), "command line")
 
     @model_validator(mode="after")
     def _guard_fits_interval(self) -> Self:

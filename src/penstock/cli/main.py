@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Mapping
 from importlib import import_module
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import click
 
@@ -22,6 +23,8 @@ VERBS = {
     ),
     "replay": ("penstock.cli.replay:replay", "Compute the windows of a recording."),
     "agent": ("penstock.cli.agent:agent", "Keep this node tuned; undo it after anything."),
+    "train": ("penstock.cli.train:train", "Make a model from measurements: collect, fit, compare, study."),
+    "model": ("penstock.cli.model:model", "Look into a model: show, check, predict, evaluate, explain."),
 }
 INTERRUPTED = 130
 
@@ -33,7 +36,7 @@ class ReaderLeftError(Exception):
 class LazyGroup(click.Group):
     """A group that knows its verbs by name and imports one only to run it."""
 
-    verbs = VERBS
+    verbs: ClassVar[Mapping[str, tuple[str, str]]] = VERBS
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All verbs, in the order of the table: the order of a job's life."""

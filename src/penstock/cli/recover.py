@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from penstock.cli.options import emit_json, json_option
+from penstock.cli.options import emit_json, json_option, places
 from penstock.errors import ExitCode, FindingsError, PenstockError
 
 if TYPE_CHECKING:
     from penstock.actuate.recovery import Restored, Verified
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-
-
-def _places(function: Decorated) -> Decorated:
-    root = click.option(
-        "--root",
-        type=click.Path(path_type=Path),
-        default=Path("/"),
-        show_default=True,
-        help="Where the client's /sys and /proc are.",
-    )
-    state = click.option(
-        "--state-dir",
-        type=click.Path(path_type=Path),
-        default=Path("/var/lib/penstock"),
-        show_default=True,
-        help="Where the journal of originals is.",
-    )
-    return root(state(function))
-
 
 @click.command(epilog="Example: penstock agent restore --root / --state-dir /var/lib/penstock")
-@_places
+@places
 @click.option(
     "--commands", "only_commands", is_flag=True, help="Print lctl commands instead; change nothing."
 )
@@ -66,7 +45,7 @@ def restore(root: Path, state_dir: Path, only_commands: bool, as_json: bool) -> 
 
 
 @click.command(epilog="Example: penstock agent verify --state-dir /var/lib/penstock --json")
-@_places
+@places
 @json_option
 def verify(root: Path, state_dir: Path, as_json: bool) -> None:
     """Say which knobs do not hold what they should, and print the commands that undo everything by hand.

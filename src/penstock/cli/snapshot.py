@@ -51,7 +51,7 @@ WIDE_COLUMNS = 110
     help="Begin a new recording at this size; the last four are kept as FILE.1 to FILE.4.",
 )
 @json_option
-def snapshot(  # noqa: PLR0913, PLR0917 - one parameter an option
+def snapshot(
     root: Path,
     watch: bool,
     record: Path | None,
