@@ -40,6 +40,8 @@ _NAMES = tuple(_Names(*(f"{direction}.{name}" for name in _Names._fields)) for d
 
 # What is shorter measures the clock, not the file system.
 _SHORTEST_S = 1e-6
+# A model may count parts of a request; what is less is rounding, and nothing to divide by.
+_LEAST = 1e-9
 
 # In these states of the connection counters may be compared; empty means that the state cannot be read.
 _CONNECTED = frozenset({"FULL", "IDLE", ""})
@@ -174,13 +176,13 @@ def _direction(
     moved = deltas.get(names.bytes, 0.0)
     usec = deltas.get(names.usec, math.nan)
     known = not math.isnan(moved)
-    busy = known and rpcs >= 1
+    busy = known and rpcs > _LEAST
     timed = busy and not math.isnan(usec)
     pages, flight = setting.get("pages"), setting.get("flight")
     metrics[names.bytes] = moved if known else None
     metrics[names.page_utilisation] = moved / PAGE_BYTES / rpcs / pages if busy and pages else None
     metrics[names.channel_utilisation] = usec / (seconds * 1e6) / flight if timed and flight else None
-    metrics[names.page_latency_us] = usec / (moved / PAGE_BYTES) if timed and moved >= 1 else None
+    metrics[names.page_latency_us] = usec / (moved / PAGE_BYTES) if timed and moved > _LEAST else None
 
 
 def _dirty_utilisation(after: TargetSnapshot) -> float | None:

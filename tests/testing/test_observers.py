@@ -14,6 +14,7 @@ import pytest
 from penstock.knobs import Setting
 from penstock.observe.collector import LustreObserver
 from penstock.ports import Observer
+from penstock.simulate.queueing import Hardware, Load, QueueingTarget
 from penstock.snapshot import NodeSnapshot, Problem, Target, TargetSnapshot
 from penstock.testing.observers import check_observer, check_tree_untouched
 
@@ -35,6 +36,16 @@ def test_observer_suite_accepts_the_captured_clients(version: str, tmp_path: Pat
     shutil.copytree(FIXTURES / f"lustre-{version}" / "tree", root)
     check_observer(lambda: LustreObserver(root), tick)
     check_tree_untouched(lambda: LustreObserver(root), root)
+
+
+def test_observer_suite_accepts_the_queueing_model() -> None:
+    made: list[QueueingTarget] = []
+
+    def make() -> Observer:
+        made.append(QueueingTarget(Hardware(500e6, 1e-4, 0.1), [Load(0.0, 1 << 20, 1e-4)], seed=1))
+        return made[-1]
+
+    check_observer(make, lambda: made[-1].sleep_until(made[-1].now() + 0.5))
 
 
 class Scripted:
