@@ -29,6 +29,10 @@ VERBS = {
 INTERRUPTED = 130
 
 
+class ReaderLeftError(Exception):
+    """Whoever read our output closed it before the end."""
+
+
 class LazyGroup(click.Group):
     """A group that knows its verbs by name and imports one only to run it."""
 
@@ -53,6 +57,13 @@ class LazyGroup(click.Group):
         if args and not args[0].startswith("-") and args[0] not in self.verbs:
             ctx.fail(f"no such command {args[0]!r}{did_you_mean(args[0], self.verbs)}")
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """As click does, but a reader that left is no failure: click itself would exit 1."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise ReaderLeftError from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table's own lines, so that --help imports nothing."""
@@ -92,7 +103,7 @@ def _run() -> int:
         return _fail(_usage(error), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         return _fail("interrupted", INTERRUPTED)
-    except BrokenPipeError:
+    except (BrokenPipeError, ReaderLeftError):
         return _reader_left()
     return int(code or ExitCode.OK)
 
