@@ -1,0 +1,1 @@
+"""The agent: the one place where clock, observer, tuner and actuator meet."""

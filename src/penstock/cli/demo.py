@@ -1,0 +1,141 @@
+"""`penstock demo`: the main job on the embedded simulator, shown live, with a report left behind."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from penstock.cli.options import NearestChoice, console, emit_json, json_option, seed_option, write_text
+from penstock.decide.policies import POLICY_NAMES
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from penstock.evaluate.demo import Frame, Point, Summary
+
+SPARKS = "▁▂▃▄▅▆▇█"
+LIVE_FRAMES_PER_S = 20
+
+
+@click.command(epilog="Example: penstock demo --policy climb --seed 7 --out demo.html")
+@click.option(
+    "--policy",
+    type=NearestChoice(POLICY_NAMES),
+    default="climb",
+    show_default=True,
+    help="Who tunes the right-hand client.",
+)
+@click.option("--config", type=click.Path(path_type=Path), help="Another server and other phases (TOML).")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("penstock-demo.html"),
+    show_default=True,
+    help="Where the report goes.",
+)
+@seed_option
+@json_option
+def demo(policy: str, config: Path | None, out: Path, seed: int, as_json: bool) -> None:
+    """Tune a simulated client live, side by side with one left at its defaults.
+
+    Both clients see the same server, the same changing workload and the same noise. The tuner sees only its
+    own client's counters. Two minutes of virtual time take a few seconds.
+    """
+    from penstock.evaluate.demo import frames, read_config, summarise
+
+    settings = read_config(config)
+    write_text(out, "")
+    seen: list[Frame] = []
+    screen = console(stderr=as_json)
+    if screen.is_terminal:
+        from rich.live import Live
+
+        with Live(console=screen, refresh_per_second=LIVE_FRAMES_PER_S) as live:
+            for frame in frames(settings, policy, seed):
+                seen.append(frame)
+                live.update(_side_by_side(seen, settings.seconds, policy))
+                time.sleep(1 / LIVE_FRAMES_PER_S)
+    else:
+        seen.extend(frames(settings, policy, seed))
+    summary = summarise(seen)
+    write_text(out, _report(seen, summary, policy))
+    if as_json:
+        emit_json(_document(summary, policy, seed, out))
+    else:
+        screen.print(_table(summary, policy))
+        screen.print(f"Report: {out}", soft_wrap=True)
+
+
+def _side_by_side(seen: Sequence[Frame], seconds: float, policy: str) -> RenderableType:
+    from rich.columns import Columns
+    from rich.console import Group
+    from rich.progress_bar import ProgressBar
+
+    top = max(max(frame.default.bytes_per_s, frame.tuned.bytes_per_s) for frame in seen)
+    left = _panel("default", [frame.default for frame in seen], top, "yellow")
+    right = _panel(policy, [frame.tuned for frame in seen], top, "green")
+    bar = ProgressBar(total=seconds, completed=seen[-1].tuned.t_s)
+    return Group(Columns([left, right], equal=True, expand=True), bar)
+
+
+def _panel(title: str, points: Sequence[Point], top: float, colour: str) -> RenderableType:
+    from rich.panel import Panel
+    from rich.text import Text
+
+    now = points[-1]
+    width = 34
+    recent = [point.bytes_per_s for point in points[-width:]]
+    line = "".join(SPARKS[min(7, int(8 * value / top))] for value in recent) if top else ""
+    text = Text()
+    text.append(f"{now.bytes_per_s / 1e6:8.0f} MB/s   t = {now.t_s:.0f} s\n", style="bold")
+    text.append(f"{line:<{width}}\n", style=colour)
+    text.append(f"{now.setting}\n")
+    text.append(now.sentence, style="dim")
+    return Panel(text, title=title, border_style=colour, height=7)
+
+
+def _table(summary: Summary, policy: str) -> RenderableType:
+    from rich.table import Table
+
+    table = Table(title=f"{summary.seconds:.0f} s of virtual time, MB/s")
+    for heading in ("client", "mean", "last quarter", "changes", "setting at the end"):
+        table.add_column(
+            heading, justify="right" if heading in ("mean", "last quarter", "changes") else "left"
+        )
+    table.add_row(
+        "default", f"{summary.default_mbps:.0f}", f"{summary.default_end_mbps:.0f}", "0", "as it was"
+    )
+    table.add_row(
+        policy,
+        f"{summary.tuned_mbps:.0f} ({summary.gain:.2f}x)",
+        f"{summary.tuned_end_mbps:.0f} ({summary.tuned_end_mbps / summary.default_end_mbps:.2f}x)",
+        str(summary.changes),
+        str(summary.final),
+    )
+    return table
+
+
+def _document(summary: Summary, policy: str, seed: int, out: Path) -> dict[str, object]:
+    figures = {**dataclasses.asdict(summary), "final": dict(summary.final), "gain": summary.gain}
+    return {"policy": policy, "seed": seed, **figures, "report": str(out)}
+
+
+def _report(seen: Sequence[Frame], summary: Summary, policy: str) -> str:
+    from penstock.report.timeline import Page, Series, render
+
+    lead = (
+        f"The same simulated client twice, through the same changing workload: left at its defaults "
+        f"({summary.default_mbps:.0f} MB/s) and tuned by {policy} ({summary.tuned_mbps:.0f} MB/s, "
+        f"{summary.gain:.2f} times as fast, with {summary.changes} changes)."
+    )
+    series = [
+        Series("default", "#d29922", [(f.default.t_s, f.default.bytes_per_s / 1e6) for f in seen]),
+        Series(policy, "#2da44e", [(f.tuned.t_s, f.tuned.bytes_per_s / 1e6) for f in seen]),
+    ]
+    rows = [(f"{f.tuned.t_s:.1f}", str(f.tuned.setting), f.tuned.sentence) for f in seen if f.tuned.changed]
+    return render(Page("Penstock demo", lead, "MB/s", series, ("t (s)", "from", "why it was changed"), rows))

@@ -1,0 +1,108 @@
+"""The `penstock` command: the table of verbs, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from penstock import __version__
+from penstock.errors import ExitCode, PenstockError, did_you_mean
+
+# verb -> (home of its click command, one line for --help). Homes are imported only when their verb is used.
+VERBS = {
+    "demo": ("penstock.cli.demo:demo", "Tune a simulated client live, beside one left at its defaults."),
+}
+INTERRUPTED = 130
+
+
+class LazyGroup(click.Group):
+    """A group that knows its verbs by name and imports one only to run it."""
+
+    verbs = VERBS
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All verbs, in the order of the table: the order of a job's life."""
+        return list(self.verbs)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the verb's module and fetch its command."""
+        if cmd_name not in self.verbs:
+            return None
+        module, _, attribute = self.verbs[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, but an unknown verb suggests the nearest."""
+        if args and not args[0].startswith("-") and args[0] not in self.verbs:
+            ctx.fail(f"no such command {args[0]!r}{did_you_mean(args[0], self.verbs)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table's own lines, so that --help imports nothing."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(verb, text) for verb, (_, text) in self.verbs.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog='Example: penstock demo. Shell completion: eval "$(_PENSTOCK_COMPLETE=bash_source penstock)"',
+)
+@click.version_option(__version__, prog_name="penstock")
+def cli() -> None:
+    """Penstock makes shared HPC storage fast without anyone touching it.
+
+    Data goes to stdout, messages and progress to stderr. Exit codes: 0 ok, 1 failure, 2 usage, 3 not found,
+    4 permission, 5 invalid config, model or data, 6 findings, 7 agent unreachable.
+    """
+
+
+def main() -> NoReturn:
+    """Run the command line and leave with the documented exit code; never a traceback for a known failure."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        code = cli.main(standalone_mode=False)
+        sys.stdout.flush()
+    except PenstockError as error:
+        return _fail(str(error), error.exit_code)
+    except click.ClickException as error:
+        return _fail(_usage(error), error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        return _fail("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        return _reader_left()
+    return int(code or ExitCode.OK)
+
+
+def _usage(error: click.ClickException) -> str:
+    message = " ".join(error.format_message().split())
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return f"{message} (try '{context.command_path} --help')" if context else message
+
+
+def _fail(message: str, code: int) -> int:
+    one_line = " ".join(message.split("\n"))
+    with contextlib.suppress(BrokenPipeError):
+        click.echo(f"penstock: {one_line}", err=True)
+    return int(code)
+
+
+def _reader_left() -> int:
+    # Whoever read us has all it wanted; what is still buffered must not raise again at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return int(ExitCode.OK)
+
+
+if __name__ == "__main__":
+    main()

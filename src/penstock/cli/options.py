@@ -1,0 +1,104 @@
+"""Options and outputs that every verb shares."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from penstock.errors import AccessError, MissingError, PenstockError, UsageError, did_you_mean
+from penstock.units import parse_duration, parse_size
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+class NearestChoice(click.ParamType[str]):
+    """One of some words; anything else is answered with the nearest of them."""
+
+    name = "choice"
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = tuple(words)
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The word itself, or a usage error."""
+        if value not in self.words:
+            known = ", ".join(self.words)
+            self.fail(f"{value!r} is not one of {known}{did_you_mean(value, self.words)}", param, ctx)
+        return value
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[click.shell_completion.CompletionItem]:
+        """Offer the words that fit."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """The words themselves."""
+        return "[" + "|".join(self.words) + "]"
+
+
+class Spoken(click.ParamType[float]):
+    """A value in the way people write it, such as a size or a duration."""
+
+    def __init__(self, name: str, parse: Callable[[str], float]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The parsed number, or a usage error."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._parse(value)
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
+
+
+SIZE = Spoken("size", parse_size)
+DURATION = Spoken("duration", parse_duration)
+
+
+def json_option(function: Decorated) -> Decorated:
+    """`--json`: exactly one JSON document on stdout."""
+    return click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")(function)
+
+
+def seed_option(function: Decorated) -> Decorated:
+    """`--seed`: equal seeds, equal runs."""
+    return click.option("--seed", type=int, default=0, show_default=True, help="Equal seeds, equal runs.")(
+        function
+    )
+
+
+def emit_json(document: Mapping[str, Any]) -> None:
+    """Print the document as strict JSON."""
+    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A rich console that respects NO_COLOR, pipes and the terminal's width."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write an output file whole; a refusal names the path."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except FileNotFoundError:
+        raise MissingError(f"{path}: no such directory") from None
+    except PermissionError:
+        raise AccessError(f"{path}: permission denied") from None
+    except OSError as error:
+        raise PenstockError(f"{path}: {error.strerror}") from None

@@ -1,0 +1,156 @@
+"""Configuration: TOML in, validated frozen sections out, every refusal located in its file.
+
+Unknown keys are errors that name the nearest legal key. Nothing is executed and nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import stat
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from penstock.errors import AccessError, ConfigError, MissingError, PenstockError
+from penstock.units import parse_duration, parse_size
+
+MAX_CONFIG_BYTES = 1_000_000
+
+
+class Section(BaseModel):
+    """One table of a file: frozen, strict about types, refusing unknown keys, NaN and infinity."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+def _size(value: object) -> object:
+    return _spoken(parse_size, value)
+
+
+def _duration(value: object) -> object:
+    return _spoken(parse_duration, value)
+
+
+def _spoken(parse: Any, value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse(value)
+    except PenstockError as error:
+        raise ValueError(str(error)) from error
+
+
+Size = Annotated[int, BeforeValidator(_size)]
+Duration = Annotated[float, BeforeValidator(_duration)]
+SectionT = TypeVar("SectionT", bound=Section)
+
+
+def load(path: Path, schema: type[SectionT]) -> SectionT:
+    """Read, parse and validate one file. Raises exactly one located, one-line error."""
+    return parse(read(path), schema, str(path))
+
+
+def read(path: Path) -> str:
+    """The text of a configuration file, refused when it is not a plain, private, sanely sized UTF-8 file."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise ConfigError(f"{path}: not a regular file")
+        if status.st_mode & stat.S_IWOTH:
+            raise ConfigError(f"{path}: writable by everyone; chmod o-w it before it is trusted")
+        if status.st_size > MAX_CONFIG_BYTES:
+            raise ConfigError(
+                f"{path}: {status.st_size} bytes; a configuration has at most {MAX_CONFIG_BYTES}"
+            )
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise MissingError(f"{path}: no such file") from None
+    except PermissionError:
+        raise AccessError(f"{path}: permission denied") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from None
+    return _decode(raw, str(path))
+
+
+def parse(text: str, schema: type[SectionT], source: str) -> SectionT:
+    """Validate TOML text; `source` names it in errors."""
+    if not text.strip():
+        raise ConfigError(f"{source}: empty")
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{source}: not valid TOML: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{source}: nested too deeply") from None
+    return validate(document, schema, source, text)
+
+
+def validate(document: Mapping[str, Any], schema: type[SectionT], source: str, text: str = "") -> SectionT:
+    """Turn a parsed document into its section; the first error found is the one reported."""
+    try:
+        return schema.model_validate(document)
+    except ValidationError as error:
+        raise ConfigError(f"{source}: {_describe(error.errors()[0], schema, text)}") from None
+
+
+def _decode(raw: bytes, source: str) -> str:
+    if raw.startswith(b"\xef\xbb\xbf"):
+        raise ConfigError(f"{source}: starts with a byte order mark; save it as plain UTF-8")
+    if b"\0" in raw:
+        raise ConfigError(f"{source}: contains a NUL byte at offset {raw.index(0)}")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{source}: not UTF-8 at byte {error.start}") from None
+
+
+def _describe(error: ErrorDetails, schema: type[BaseModel], text: str) -> str:
+    key = ".".join(str(part) for part in error["loc"])
+    where = _line_of(error["loc"], text)
+    if error["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(key, list(_keys(schema)), n=1, cutoff=0.5)
+        return f"unknown key {key!r}{where}" + (f'; did you mean "{near[0]}"?' if near else "")
+    if error["type"] == "missing":
+        return f"key {key!r} is missing"
+    message = error["msg"].removeprefix("Value error, ")
+    message = message[:1].lower() + message[1:]
+    if not key:
+        return message
+    return f"key {key!r}{where}: {message}, got {_short(error['input'])}"
+
+
+def _short(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+def _keys(schema: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    for name, field in schema.model_fields.items():
+        yield prefix + name
+        for inner in _sections(field):
+            yield from _keys(inner, f"{prefix}{name}.")
+
+
+def _sections(field: FieldInfo) -> Iterator[type[BaseModel]]:
+    waiting: list[Any] = [field.annotation]
+    while waiting:
+        kind = waiting.pop()
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield kind
+        else:
+            waiting.extend(getattr(kind, "__args__", ()))
+
+
+def _line_of(location: tuple[int | str, ...], text: str) -> str:
+    names = [part for part in location if isinstance(part, str)]
+    if not names:
+        return ""
+    pattern = re.compile(rf"\s*(\[+\s*)?([\w.\"-]+\.)?\"?{re.escape(names[-1])}\"?\s*[\]=.]")
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if pattern.match(line)]
+    return f" (line {lines[0]})" if len(lines) == 1 else ""

@@ -1,0 +1,20 @@
+"""The policies by name. A policy is one small file; the suite in `penstock.testing.policies` is its law."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from penstock.decide.policies._base import Policy
+from penstock.errors import UsageError, did_you_mean
+
+_HOMES = {"default": "default", "fixed": "fixed", "random": "random_walk", "climb": "climb"}
+POLICY_NAMES = tuple(_HOMES)
+
+
+def policy_class(name: str) -> type[Policy]:
+    """The policy of this name, imported only now."""
+    if name not in _HOMES:
+        raise UsageError(f"unknown policy {name!r}{did_you_mean(name, POLICY_NAMES)}")
+    module = import_module(f"penstock.decide.policies.{_HOMES[name]}")
+    found: type[Policy] = module.POLICY
+    return found

@@ -1,0 +1,41 @@
+"""What every policy is: one window in, one proposal out, for one target."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import ClassVar
+
+from penstock.knobs import KnobSpace, Setting
+from penstock.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The setting a policy would like, and why. The window's own setting means: leave it."""
+
+    setting: Setting
+    reason: str
+    sentence: str
+    evidence: Mapping[str, float] = field(default_factory=dict)
+    confidence: float | None = None
+
+
+class Policy(ABC):
+    """Chooses settings for one target. All chance comes from `rng`, all time from the windows.
+
+    A policy sees every window of its target in order and may keep what it learned from them; equal windows
+    and an equal seed give equal proposals. It proposes only settings its space allows.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, space: KnobSpace, rng: Random) -> None:
+        self.space = space
+        self.rng = rng
+
+    @abstractmethod
+    def propose(self, window: Window) -> Proposal:
+        """The setting for the next interval."""

@@ -1,0 +1,114 @@
+"""Hill climbing on measured throughput: no model, no training, a few seconds of looking around.
+
+The policy measures the setting in force over a few windows, tries the neighbours one by one, moves to the
+first that is clearly better and goes on from there, a longer stride in the same direction first. When no
+neighbour is better it rests, and looks again when throughput has left the range it settled at.
+"""
+
+from __future__ import annotations
+
+import statistics
+from random import Random
+
+from penstock.decide.policies._base import Policy, Proposal
+from penstock.knobs import KnobSpace, Setting
+from penstock.window import Window
+
+
+class ClimbPolicy(Policy):
+    """A state machine over windows: measure here, try there, keep or return, rest."""
+
+    name = "climb"
+
+    knob_ids = ("pages", "flight")
+    windows_per_trial = 3
+    gain_ratio = 1.05
+    drift_ratio = 1.2
+    rest_windows = 120
+
+    def __init__(self, space: KnobSpace, rng: Random) -> None:
+        super().__init__(space, rng)
+        self._here: Setting | None = None
+        self._here_rate = 0.0
+        self._trial: Setting | None = None
+        self._untried: list[Setting] = []
+        self._rates: list[float] = []
+        self._skip = 0
+        self._resting = 0
+
+    def propose(self, window: Window) -> Proposal:
+        """Advance the search by one window."""
+        place = window.setting.only(*self.knob_ids)
+        if place != (self._trial or self._here):
+            return self._start_over(window, place)
+        if window.bytes_per_s <= 0:
+            return self._stay(window, "idle", "nothing was transferred, so there is nothing to learn")
+        if self._skip > 0:
+            self._skip -= 1
+            return self._stay(window, "settling", "the interval of the change itself is not judged")
+        self._rates.append(window.bytes_per_s)
+        if len(self._rates) < self.windows_per_trial:
+            return self._stay(window, "measuring", f"measuring {place}")
+        rate, self._rates = statistics.median(self._rates), []
+        if self._trial is not None:
+            return self._judge(window, rate)
+        return self._at_rest(window, rate) if self._resting else self._look_around(window, rate)
+
+    def _start_over(self, window: Window, place: Setting) -> Proposal:
+        self._here, self._trial = place, None
+        self._rates, self._skip, self._resting = [], 1, 0
+        return self._stay(window, "measuring", f"measuring {place} before anything is tried")
+
+    def _look_around(self, window: Window, rate: float) -> Proposal:
+        assert self._here is not None
+        self._here_rate = rate
+        self._untried = list(self.space.neighbours(self._here, *self.knob_ids))
+        return self._try_next(window)
+
+    def _try_next(self, window: Window) -> Proposal:
+        assert self._here is not None
+        if not self._untried:
+            self._trial, self._resting, self._skip = None, self.rest_windows, 1
+            return self._go(window, self._here, "top", f"no neighbour of {self._here} is better")
+        self._trial, self._skip = self._untried.pop(0), 1
+        return self._go(window, self._trial, "try", f"trying {self._trial}, next to {self._here}")
+
+    def _judge(self, window: Window, rate: float) -> Proposal:
+        assert self._here is not None
+        assert self._trial is not None
+        if rate < self.gain_ratio * self._here_rate:
+            return self._try_next(window)
+        came_from, self._here, self._here_rate = self._here, self._trial, rate
+        further = self._same_direction(came_from, self._here)
+        neighbours = self.space.neighbours(self._here, *self.knob_ids)
+        self._untried = [s for s in (further, *neighbours) if s is not None and s != came_from]
+        return self._try_next(window)
+
+    def _same_direction(self, came_from: Setting, here: Setting) -> Setting | None:
+        for knob_id in self.knob_ids:
+            knob = self.space[knob_id]
+            old, new = knob.nearest(came_from[knob_id]), knob.nearest(here[knob_id])
+            stride = new + 2 * (new - old)
+            if new != old and 0 <= stride < len(knob.values):
+                return here.replace({knob_id: knob.values[stride]})
+        return None
+
+    def _at_rest(self, window: Window, rate: float) -> Proposal:
+        self._resting -= self.windows_per_trial
+        drifted = max(rate, self._here_rate) > self.drift_ratio * min(rate, self._here_rate)
+        if drifted or self._resting <= 0:
+            self._resting = 0
+            return self._look_around(window, rate)
+        return self._stay(window, "resting", f"holding {self._here}, the best found")
+
+    def _stay(self, window: Window, reason: str, sentence: str) -> Proposal:
+        return Proposal(window.setting, reason, sentence, self._evidence(window))
+
+    def _go(self, window: Window, place: Setting, reason: str, sentence: str) -> Proposal:
+        return Proposal(window.setting.replace(place), reason, sentence, self._evidence(window))
+
+    def _evidence(self, window: Window) -> dict[str, float]:
+        return {"bytes_per_s": window.bytes_per_s, "best_bytes_per_s": self._here_rate}
+
+
+POLICY = ClimbPolicy

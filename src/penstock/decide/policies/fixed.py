@@ -1,0 +1,29 @@
+"""One chosen setting, held: what an administrator does by hand."""
+
+from __future__ import annotations
+
+from random import Random
+
+from penstock.decide.policies._base import Policy, Proposal
+from penstock.knobs import KnobSpace, Setting
+from penstock.window import Window
+
+
+class FixedPolicy(Policy):
+    """Moves to its setting at the first window and stays; without one it holds the space's default."""
+
+    name = "fixed"
+
+    def __init__(self, space: KnobSpace, rng: Random, setting: Setting | None = None) -> None:
+        super().__init__(space, rng)
+        self.setting = setting if setting is not None else space.default
+        space.check(self.setting)
+
+    def propose(self, window: Window) -> Proposal:
+        """Always the one setting."""
+        return Proposal(
+            window.setting.replace(self.setting), "fixed", f"the setting was fixed to {self.setting}"
+        )
+
+
+POLICY = FixedPolicy

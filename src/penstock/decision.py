@@ -1,0 +1,70 @@
+"""What was decided and what became of it: every change says what, why and on which evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from penstock.knobs import Setting
+from penstock.snapshot import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One knob, moved. Old and new always differ: X -> X is no change."""
+
+    knob_id: str
+    old: int
+    new: int
+
+    def __str__(self) -> str:
+        return f"{self.knob_id} {self.old} -> {self.new}"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do with one target now. Without changes it is a decision to leave the target alone."""
+
+    id: str
+    t_s: float
+    target: Target
+    before: Setting
+    wanted: Setting
+    reason: str
+    sentence: str
+    evidence: Mapping[str, float] = field(default_factory=dict)
+    confidence: float | None = None
+    model: str | None = None
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """The knobs that shall move."""
+        return changes(self.before, self.wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What is really in force after an attempt to set a target, and why it differs from what was asked."""
+
+    target: Target
+    wanted: Setting
+    actual: Setting
+    error: str | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether every knob that was asked for holds the value asked for."""
+        return self.error is None and all(self.actual[knob_id] == v for knob_id, v in self.wanted.items())
+
+
+def changes(before: Setting, after: Setting) -> tuple[Change, ...]:
+    """The knobs whose values differ, in the order of `after`.
+
+    >>> [str(c) for c in changes(Setting(pages=1024, flight=8), Setting(pages=1024, flight=16))]
+    ['flight 8 -> 16']
+    """
+    return tuple(
+        Change(knob_id, before[knob_id], value)
+        for knob_id, value in after.items()
+        if knob_id in before and before[knob_id] != value
+    )

@@ -1,0 +1,99 @@
+"""Every error a user can meet, and the exit code it ends with.
+
+The command line catches `PenstockError` in exactly one place and prints its message as one line.
+A message names the offending file, key or value and says what to do about it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What the process tells its caller; documented, stable."""
+
+    OK = 0
+    FAILURE = 1
+    USAGE = 2
+    NOT_FOUND = 3
+    PERMISSION = 4
+    INVALID = 5
+    FINDINGS = 6
+    UNREACHABLE = 7
+
+
+class PenstockError(Exception):
+    """The base of all expected failures."""
+
+    exit_code = ExitCode.FAILURE
+
+
+class UsageError(PenstockError):
+    """The command line asks for something that does not exist or contradicts itself."""
+
+    exit_code = ExitCode.USAGE
+
+
+class MissingError(PenstockError):
+    """A named file, target, package or record is not there."""
+
+    exit_code = ExitCode.NOT_FOUND
+
+
+class AccessError(PenstockError):
+    """The operating system refuses, or a file's permissions make it unsafe to use."""
+
+    exit_code = ExitCode.PERMISSION
+
+
+class InvalidError(PenstockError):
+    """Input was read and is wrong: a configuration, a model, a data set."""
+
+    exit_code = ExitCode.INVALID
+
+
+class ConfigError(InvalidError):
+    """A configuration file cannot be used."""
+
+
+class KnobError(InvalidError):
+    """A setting names an unknown knob or a value outside its bounds."""
+
+
+class DataError(InvalidError):
+    """A data file, recording or kernel text does not have the documented form."""
+
+
+class ModelFileError(InvalidError):
+    """A model file is damaged, hostile, or made for something else."""
+
+
+class FindingsError(PenstockError):
+    """A check ran to its end and found what it looks for."""
+
+    exit_code = ExitCode.FINDINGS
+
+
+class UnreachableError(PenstockError):
+    """No agent answers."""
+
+    exit_code = ExitCode.UNREACHABLE
+
+
+def require_extra(extra: str, error: ImportError) -> MissingError:
+    """The error to raise when a library of an optional extra is not installed."""
+    return MissingError(f"{error.name or 'a library'} is not installed: pip install 'penstock[{extra}]'")
+
+
+def did_you_mean(word: str, legal: Iterable[str]) -> str:
+    """A suggestion to append to a message, or nothing when no legal word is near.
+
+    >>> did_you_mean("flihgt", ["pages", "flight"])
+    '; did you mean "flight"?'
+    >>> did_you_mean("zzz", ["pages"])
+    ''
+    """
+    near = difflib.get_close_matches(word, list(legal), n=1, cutoff=0.5)
+    return f'; did you mean "{near[0]}"?' if near else ""

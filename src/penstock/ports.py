@@ -1,0 +1,49 @@
+"""The seams between the rooms: a real client, a served tree and the simulator all fit them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from penstock.decision import Receipt
+from penstock.knobs import KnobSpace, Setting
+from penstock.snapshot import NodeSnapshot, Target
+
+
+class Clock(Protocol):
+    """Monotonic time, real or virtual."""
+
+    def now(self) -> float:
+        """Seconds since an arbitrary origin; never runs backwards."""
+        ...
+
+    def sleep_until(self, t_s: float) -> None:
+        """Return at `t_s` or as soon after it as possible; at once when it has passed."""
+        ...
+
+
+class Observer(Protocol):
+    """Reads a node. Never writes anything."""
+
+    def observe(self) -> NodeSnapshot:
+        """All targets now. What cannot be read is a `Problem`, not an exception."""
+        ...
+
+
+class Actuator(Protocol):
+    """Sets what it is told and never chooses a value. All verbs take effect before they return."""
+
+    def space(self, target: Target) -> KnobSpace:
+        """The target's knobs within the bounds this target itself sets."""
+        ...
+
+    def get(self, target: Target) -> Setting:
+        """What is in force now."""
+        ...
+
+    def set(self, target: Target, wanted: Setting) -> Receipt:
+        """Write the given knobs in the space's order, read all back, report what is really in force."""
+        ...
+
+    def restore(self, target: Target) -> Receipt:
+        """Bring back what was in force before this actuator first touched the target."""
+        ...

@@ -1,0 +1,1 @@
+"""Pages and plots for people: self-contained files that need no network."""

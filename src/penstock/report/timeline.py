@@ -1,0 +1,81 @@
+"""A self-contained page that compares series over time: inline SVG, no script, no network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+WIDTH, HEIGHT, LEFT, BOTTOM = 920, 300, 64, 36
+_STYLE = """
+:root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--faint:#d0d7de}
+@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--paper:#0d1117;--faint:#30363d}}
+body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:960px;
+margin:2rem auto;padding:0 1rem}svg{width:100%;height:auto}
+text{fill:var(--ink);font:12px system-ui,sans-serif}
+.grid{stroke:var(--faint)}table{border-collapse:collapse;width:100%;font-size:14px}
+td,th{border-bottom:1px solid var(--faint);padding:.3rem .6rem;text-align:left}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A named, coloured line of (seconds, value) points."""
+
+    name: str
+    colour: str
+    points: Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Everything the page shows."""
+
+    title: str
+    lead: str
+    unit: str
+    series: Sequence[Series]
+    heading: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def render(page: Page) -> str:
+    """The page as HTML."""
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in page.heading)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>\n" for row in page.rows
+    )
+    return (
+        f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{escape(page.title)}</title>\n'
+        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style>\n'
+        f"<h1>{escape(page.title)}</h1>\n<p>{escape(page.lead)}</p>\n{_chart(page)}\n"
+        f"<table><tr>{head}</tr>\n{body}</table>\n</html>\n"
+    )
+
+
+def _chart(page: Page) -> str:
+    end_s = max((t for line in page.series for t, _ in line.points), default=1.0) or 1.0
+    top = 1.1 * max((value for line in page.series for _, value in line.points), default=1.0) or 1.0
+
+    def x(t_s: float) -> float:
+        return LEFT + (WIDTH - LEFT - 8) * t_s / end_s
+
+    def y(value: float) -> float:
+        return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - 8) * value / top
+
+    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(page.title)}">']
+    for i in range(5):
+        value, t_s = top * i / 4, end_s * i / 4
+        parts.append(
+            f'<line class="grid" x1="{LEFT}" x2="{WIDTH - 8}" y1="{y(value):.1f}" y2="{y(value):.1f}"/>'
+        )
+        parts.append(f'<text x="{LEFT - 8}" y="{y(value) + 4:.1f}" text-anchor="end">{value:.0f}</text>')
+        parts.append(f'<text x="{x(t_s):.1f}" y="{HEIGHT - 18}" text-anchor="middle">{t_s:.0f} s</text>')
+    for i, line in enumerate(page.series):
+        path = " ".join(f"{x(t):.1f},{y(value):.1f}" for t, value in line.points)
+        parts.append(f'<polyline fill="none" stroke="{line.colour}" stroke-width="2" points="{path}"/>')
+        parts.append(
+            f'<text x="{LEFT + 12 + 160 * i}" y="{HEIGHT - 3}" style="fill:{line.colour};font-weight:600">'
+            f"{escape(line.name)} ({escape(page.unit)})</text>"
+        )
+    return "\n".join(parts) + "</svg>"

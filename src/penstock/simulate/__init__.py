@@ -1,0 +1,1 @@
+"""Simulated targets: behaviour that emerges from mechanisms. Pure: no files, no wall clock."""
