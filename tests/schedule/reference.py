@@ -5,10 +5,11 @@ It shares no code with the product: it reads the same JSON documents and follows
 
 from __future__ import annotations
 
-from fractions import Fraction as F
-from itertools import product
+from fractions import Fraction
+from itertools import pairwise, product
 from typing import Any
 
+F = Fraction
 Document = dict[str, Any]
 
 
@@ -16,7 +17,7 @@ def bandwidth(app: Document, count: int) -> F:
     points = sorted((int(key), F(value)) for key, value in app["bandwidth"].items() if int(key) > 0)
     if count <= points[0][0]:
         return points[0][1]
-    for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+    for (x0, y0), (x1, y1) in pairwise(points):
         if x0 <= count <= x1:
             return y0 + (y1 - y0) * F(count - x0, x1 - x0)
     return points[-1][1]
@@ -54,7 +55,8 @@ def n_sys(app: Document, doc: Document) -> int:
 
 
 def io_load(doc: Document, counts: list[int]) -> F:
-    return sum((stress(a, n) for a, n in zip(doc["applications"], counts, strict=True)), F(0)) / doc["resources"]
+    pairs = zip(doc["applications"], counts, strict=True)
+    return sum((stress(app, n) for app, n in pairs), F(0)) * F(1, doc["resources"])
 
 
 def static(doc: Document) -> list[int]:
@@ -135,7 +137,9 @@ def least_load(doc: Document, counts: list[int]) -> list[list[int]]:
 def simulate(doc: Document, placed: list[list[int]], until: str = "all") -> Document:
     """Fluid simulation: at every instant all rates are constant; jump to the next completion."""
     apps = doc["applications"]
-    state: list[Document] = [{"phase": 0, "kind": "start", "io_s": F(0), "moved": F(0), "end": None} for _ in apps]
+    state: list[Document] = [
+        {"phase": 0, "kind": "start", "io_s": F(0), "moved": F(0), "end": None} for _ in apps
+    ]
     busy = [F(0)] * doc["resources"]
     now = F(0)
 
@@ -160,7 +164,9 @@ def simulate(doc: Document, placed: list[list[int]], until: str = "all") -> Docu
     while any(s["kind"] != "done" for s in state):
         if until == "first" and any(s["end"] is not None for s in state) and all(s["phase"] for s in state):
             break
-        users = [sum(s["kind"] == "io" and r in s["transfers"] for s in state) for r in range(doc["resources"])]
+        users = [
+            sum(s["kind"] == "io" and r in s["transfers"] for s in state) for r in range(doc["resources"])
+        ]
         rates: dict[tuple[int, int], F] = {}
         spans = [s["left"] for s in state if s["kind"] == "compute"]
         for i, s in enumerate(state):
@@ -185,7 +191,9 @@ def simulate(doc: Document, placed: list[list[int]], until: str = "all") -> Docu
     return _metrics(doc, placed, state, busy, now)
 
 
-def _metrics(doc: Document, placed: list[list[int]], state: list[Document], busy: list[F], now: F) -> Document:
+def _metrics(
+    doc: Document, placed: list[list[int]], state: list[Document], busy: list[F], now: F
+) -> Document:
     slow, allocation = [], []
     for app, ids, s in zip(doc["applications"], placed, state, strict=True):
         best = bandwidth(app, n_perf(app, doc))

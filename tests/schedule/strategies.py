@@ -15,7 +15,7 @@ curves = st.dictionaries(st.sampled_from(["1", "2", "3", "4", "8"]), speeds, min
 @st.composite
 def documents(draw: st.DrawFn, most_apps: int = 5, most_resources: int = 6) -> dict[str, Any]:
     """A legal set: non-monotone curves, zero volumes, idle compute nodes and all."""
-    applications = []
+    applications: list[dict[str, Any]] = []
     for index in range(draw(st.integers(1, most_apps))):
         curve = draw(curves) | draw(st.sampled_from([{}, {"0": 3.0}]))
         applications.append(

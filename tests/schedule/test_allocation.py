@@ -95,7 +95,7 @@ def test_printed_tcpu_accepts_a_worse_count_and_ours_does_not() -> None:
         "name": "dip",
         "compute_nodes": 10,
         "bandwidth": {"1": 10.0, "2": 2.0, "3": 4.0, "4": 10.5},
-        "phases": [{"compute_s": 100, "io_bytes": 500}],
+        "phases": [{"compute_s": 10, "io_bytes": 500}],
     }
     greedy = {
         "name": "full",

@@ -57,17 +57,20 @@ def test_curve_interpolates_and_holds_below_the_smallest_count() -> None:
 
 
 def test_flat_curve_ties_take_the_smallest_count() -> None:
-    document = {
+    document: dict[str, Any] = {
         "resources": 8,
         "compute_nodes": 4,
         "applications": [
             {
                 "name": "flat",
                 "compute_nodes": 4,
-                "bandwidth": {"0": 900.0, "1": 0.1, "2": 0.3, "4": 0.3, "8": 0.3},
+                "bandwidth": {"0": 900.0, "1": 0.2, "2": 0.3, "4": 0.3, "8": 0.3},
                 "phases": [{"compute_s": 1, "io_bytes": 1}],
             }
         ],
     }
     (demand,) = demands_of(read(document))
-    assert (demand.n_perf, demand.n_sys) == (2, 2 if reference.n_sys(document["applications"][0], document) == 2 else 1)
+    assert (demand.n_perf, demand.n_sys) == (
+        2,
+        2 if reference.n_sys(document["applications"][0], document) == 2 else 1,
+    )

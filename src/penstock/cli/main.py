@@ -16,6 +16,7 @@ from penstock.errors import ExitCode, PenstockError, did_you_mean
 # verb -> (home of its click command, one line for --help). Homes are imported only when their verb is used.
 VERBS = {
     "demo": ("penstock.cli.demo:demo", "Tune a simulated client live, beside one left at its defaults."),
+    "schedule": ("penstock.cli.schedule:schedule", "Share OSTs and I/O nodes between running jobs."),
 }
 INTERRUPTED = 130
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -19,5 +19,4 @@ def compiled(kernel: Kernel) -> Kernel:
     """The kernel, machine code on first use, cached on disk, free of the interpreter lock."""
     if not COMPILED:
         return kernel
-    jitted: Kernel = numba.njit(cache=True, nogil=True)(kernel)
-    return jitted
+    return cast(Kernel, numba.njit(cache=True, nogil=True)(kernel))

@@ -81,7 +81,7 @@ class Application:
 
 @dataclass(frozen=True, slots=True)
 class ApplicationSet:
-    """Applications that share `resources` I/O resources (ids 0 .. resources - 1) and `compute_nodes` nodes."""
+    """Applications that share I/O resources (ids 0 .. resources - 1) and compute nodes."""
 
     resources: int
     compute_nodes: int
@@ -94,7 +94,9 @@ class ApplicationSet:
             raise DataError("applications: there is none")
         used = sum(application.compute_nodes for application in self.applications)
         if used > self.compute_nodes:
-            raise DataError(f"compute_nodes: the applications use {used}, the platform has {self.compute_nodes}")
+            raise DataError(
+                f"compute_nodes: the applications use {used}, the platform has {self.compute_nodes}"
+            )
         names = [application.name for application in self.applications]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)

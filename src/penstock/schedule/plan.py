@@ -24,6 +24,7 @@ class Allocated:
 
     @property
     def saturated(self) -> bool:
+        """Whether the applications ask for more I/O time than there is."""
         return not fits(self.io_load)
 
 
@@ -54,7 +55,9 @@ def place(workload: ApplicationSet, allocated: Allocated, name: str, rng: Random
     placement = given_placement(workload)
     for application, ids, count in zip(workload.applications, placement, allocated.counts, strict=True):
         if len(ids) != count:
-            raise DataError(f"{application.name}: resources gives {len(ids)}, the allocation {count}")
+            raise DataError(
+                f"{application.name}: resources: {len(ids)} are given, but the allocation is {count}"
+            )
     return placement
 
 
@@ -62,5 +65,5 @@ def given_placement(workload: ApplicationSet) -> Placement:
     """The resources written in the set; every application must have them."""
     for application in workload.applications:
         if application.resources is None:
-            raise DataError(f"{application.name}: resources is missing, and the allocation or placement is given")
+            raise DataError(f"{application.name}: resources: missing, but to be taken as given")
     return tuple(application.resources or () for application in workload.applications)

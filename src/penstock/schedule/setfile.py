@@ -124,7 +124,9 @@ def _application(item: object, index: int, resources: int) -> Application:
     ids = None if given is None else parse_ids(given, resources, f"{where}.resources")
     if ids is not None and len(ids) > min(curve.largest, resources):
         bound = min(curve.largest, resources)
-        raise DataError(f"{where}.resources: {len(ids)} resources, but its curve and the platform allow {bound}")
+        raise DataError(
+            f"{where}.resources: {len(ids)} resources, but its curve and the platform allow {bound}"
+        )
     return Application(name, nodes, curve, _phases(_required(item, "phases", where), where), ids)
 
 

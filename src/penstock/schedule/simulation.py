@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from penstock.schedule.application import ApplicationSet
 from penstock.schedule.demand import Demand, demands_of
 from penstock.schedule.placement import Placement
+
+if TYPE_CHECKING:
+    from penstock.schedule.fluid import Floats, Ints, Result
+
+    Arrays = tuple[Ints, Floats, Floats, Ints, Ints]
 
 Until = Literal["all", "first"]
 
@@ -38,10 +43,12 @@ class Outcome:
 
     @property
     def mean_io_slowdown(self) -> float:
+        """Over all applications, whatever their size."""
         return math.fsum(one.io_slowdown for one in self.experiences) / len(self.experiences)
 
     @property
     def max_io_slowdown(self) -> float:
+        """The worst one."""
         return max(one.io_slowdown for one in self.experiences)
 
     @property
@@ -63,22 +70,24 @@ def simulate(
     `all` runs every application to its end; `first` stops when the first one ends, but not before each has
     finished one phase. Each application's count is the number of its resources.
     """
-    from penstock.schedule.fluid import run_fluid
-    from penstock.schedule.stepped import run_stepped
-
     demands = demands_of(workload)
     arrays = _arrays(workload, demands, placement)
     if step_s is None:
+        from penstock.schedule.fluid import run_fluid
+
         result = run_fluid(workload.resources, *arrays, until == "first")
     else:
+        from penstock.schedule.stepped import run_stepped
+
         result = run_stepped(workload.resources, *arrays, until == "first", step_s)
     return _outcome(workload, demands, placement, result)
 
 
-def _arrays(workload: ApplicationSet, demands: Sequence[Demand], placement: Placement) -> tuple[Any, ...]:
+def _arrays(workload: ApplicationSet, demands: Sequence[Demand], placement: Placement) -> Arrays:
     import numpy as np
 
-    compute_s, work_s = [], []
+    compute_s: list[float] = []
+    work_s: list[float] = []
     for application, demand, ids in zip(workload.applications, demands, placement, strict=True):
         bandwidth = demand.bandwidth[len(ids)]
         compute_s.extend(phase.compute_s for phase in application.phases)
@@ -94,7 +103,7 @@ def _arrays(workload: ApplicationSet, demands: Sequence[Demand], placement: Plac
 
 
 def _outcome(
-    workload: ApplicationSet, demands: Sequence[Demand], placement: Placement, result: tuple[Any, ...]
+    workload: ApplicationSet, demands: Sequence[Demand], placement: Placement, result: Result
 ) -> Outcome:
     io_s, moved_s, end_s, busy_s, horizon_s, events = result
     experiences = tuple(

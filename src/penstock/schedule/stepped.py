@@ -1,20 +1,35 @@
 """The paper's simulation, as a cross-check: time advances by a fixed step, colliding applications take turns.
 
-Whatever does not last a whole number of steps is rounded up to one, so results approach the exact ones only as
-the step shrinks.
+Whatever does not last a whole number of steps is rounded up to one, so results approach the exact ones
+only as the step shrinks.
 """
+# ruff: noqa: PLR0912, PLR0913, PLR0915, PLR0917 - a kernel is one flat loop over arrays
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from penstock.schedule._compile import compiled
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Result = tuple[Floats, Floats, Floats, Floats, float, int]
 
 SLACK = 1e-9
 
 
 @compiled
-def run_stepped(resources, phase_start, compute_s, work_s, place_start, place_ids, until_first, step_s):  # type: ignore[no-untyped-def]
+def run_stepped(
+    resources: int,
+    phase_start: Ints,
+    compute_s: Floats,
+    work_s: Floats,
+    place_start: Ints,
+    place_ids: Ints,
+    until_first: bool,
+    step_s: float,
+) -> Result:
     """As `fluid.run_fluid`, in steps of `step_s`; the last returned number counts steps."""
     count = phase_start.size - 1
     phase = phase_start[:-1].copy()

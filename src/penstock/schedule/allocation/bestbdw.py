@@ -14,4 +14,5 @@ class BestBandwidthAllocator(Allocator):
     needs = frozenset({"best-count"})
 
     def allocate(self, sharing: Sharing, rng: Random) -> Allocation:
+        """n_perf for everybody."""
         return Allocation(tuple(demand.n_perf for demand in sharing.demands))

@@ -21,9 +21,12 @@ class KnapsackAllocator(Allocator):
     needs = frozenset({"curve"})
 
     def allocate(self, sharing: Sharing, rng: Random) -> Allocation:
-        exclusive = _best(sharing.demands, sharing.resources, may_share=False)
-        sharing_one = _best(sharing.demands, sharing.resources - 1, may_share=True)
-        counts = sharing_one if exclusive is None else _larger(sharing.demands, exclusive, sharing_one)
+        """The best exclusive counts, placed."""
+        some_share = _best(sharing.demands, sharing.resources - 1, may_share=True)
+        counts = some_share
+        if len(sharing.demands) <= sharing.resources:
+            exclusive = _best(sharing.demands, sharing.resources, may_share=False)
+            counts = _larger(sharing.demands, exclusive, some_share)
         return Allocation(tuple(max(count, 1) for count in counts), _place(counts, sharing.resources))
 
 
@@ -35,8 +38,8 @@ def _value(demands: Sequence[Demand], counts: Sequence[int]) -> float:
     return sum(d.bandwidth[n] for d, n in zip(demands, counts, strict=True) if n)
 
 
-def _best(demands: Sequence[Demand], capacity: int, *, may_share: bool) -> list[int] | None:
-    """The best counts (0 for none) within `capacity`, or None where even one for each does not fit."""
+def _best(demands: Sequence[Demand], capacity: int, *, may_share: bool) -> list[int]:
+    """The best counts (0 for none) within `capacity`; without sharing, one for each must fit."""
     import numpy as np
 
     ahead = [np.zeros(capacity + 1)]
@@ -46,8 +49,6 @@ def _best(demands: Sequence[Demand], capacity: int, *, may_share: bool) -> list[
             np.maximum(row[count:], ahead[-1][:-count] + demand.bandwidth[count], out=row[count:])
         ahead.append(row)
     ahead.reverse()
-    if not np.isfinite(ahead[0][capacity]):
-        return None
     counts, left = [], capacity
     for demand, row, rest in zip(demands, ahead, ahead[1:], strict=False):
         target = row[left] * (1 - ROUNDING)

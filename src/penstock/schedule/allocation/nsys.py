@@ -14,4 +14,5 @@ class LeastStressAllocator(Allocator):
     needs = frozenset({"volume", "compute", "curve"})
 
     def allocate(self, sharing: Sharing, rng: Random) -> Allocation:
+        """n_sys for everybody."""
         return Allocation(tuple(demand.n_sys for demand in sharing.demands))

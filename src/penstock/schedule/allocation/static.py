@@ -14,6 +14,7 @@ class StaticAllocator(Allocator):
     needs = frozenset({"nodes"})
 
     def allocate(self, sharing: Sharing, rng: Random) -> Allocation:
+        """Everybody's share of the machine."""
         return Allocation(tuple(_share(sharing, d.compute_nodes, d.limit) for d in sharing.demands))
 
 

@@ -21,6 +21,7 @@ class ComputeLoadAllocator(Allocator):
     needs = frozenset({"nodes", "volume", "compute", "curve"})
 
     def allocate(self, sharing: Sharing, rng: Random) -> Allocation:
+        """Step by step from n_sys, until no step is left."""
         counts = [demand.n_sys for demand in sharing.demands]
         while True:
             load = io_load(sharing.demands, counts, sharing.resources)
@@ -53,10 +54,13 @@ class PrintedComputeLoadAllocator(Allocator):
     needs = ComputeLoadAllocator.needs
 
     def allocate(self, sharing: Sharing, rng: Random) -> Allocation:
+        """Step by step from n_sys, until no step is left."""
         counts = [demand.n_sys for demand in sharing.demands]
         while True:
             load = io_load(sharing.demands, counts, sharing.resources)
-            tried = [_printed(d, n, load, sharing.resources) for d, n in zip(sharing.demands, counts, strict=True)]
+            tried = [
+                _printed(d, n, load, sharing.resources) for d, n in zip(sharing.demands, counts, strict=True)
+            ]
             index = _first_largest([difference for difference, _ in tried])
             if tried[index][0] < 0:
                 return Allocation(tuple(counts))

@@ -17,6 +17,7 @@ class ClairvoyantPlacer(Placer):
     needs = frozenset({"volume", "compute", "curve"})
 
     def place(self, sharing: Sharing, counts: Sequence[int], rng: Random) -> Placement:
+        """The least occupied resources for each in turn."""
         ratios = [demand.io_ratio(n) for demand, n in zip(sharing.demands, counts, strict=True)]
         placed: list[tuple[int, ...]] = [()] * len(counts)
         occupancy = [0.0] * sharing.resources

@@ -19,6 +19,7 @@ class NonClairvoyantPlacer(Placer):
     needs = frozenset[str]()
 
     def place(self, sharing: Sharing, counts: Sequence[int], rng: Random) -> Placement:
+        """One cursor goes round for all."""
         placed: list[tuple[int, ...]] = [()] * len(counts)
         start = 0
         for index in sorted(range(len(counts)), key=lambda index: (-counts[index], index)):
