@@ -70,7 +70,17 @@ def simulate(
     `all` runs every application to its end; `first` stops when the first one ends, but not before each has
     finished one phase. Each application's count is the number of its resources.
     """
-    demands = demands_of(workload)
+    return play(workload, demands_of(workload), placement, until, step_s)
+
+
+def play(
+    workload: ApplicationSet,
+    demands: Sequence[Demand],
+    placement: Placement,
+    until: Until,
+    step_s: float | None = None,
+) -> Outcome:
+    """As `simulate`, for callers that hold the demands already."""
     arrays = _arrays(workload, demands, placement)
     if step_s is None:
         from penstock.schedule.fluid import run_fluid

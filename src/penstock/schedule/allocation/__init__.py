@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.schedule.allocation._base import Allocation, Allocator, Sharing
+from penstock.schedule.allocation.balance import BalanceAllocator
 from penstock.schedule.allocation.bestbdw import BestBandwidthAllocator
 from penstock.schedule.allocation.chance import RandomAllocator
 from penstock.schedule.allocation.mckp import KnapsackAllocator
@@ -19,6 +20,7 @@ ALLOCATORS: dict[str, type[Allocator]] = {
         LeastStressAllocator,
         ComputeLoadAllocator,
         KnapsackAllocator,
+        BalanceAllocator,
     )
 }
 
