@@ -34,6 +34,7 @@ class ScheduleGroup(LazyGroup):
     verbs = {  # noqa: RUF012 - the table is the class
         "allocate": ("penstock.cli.schedule:allocate", "How many I/O resources each application gets."),
         "simulate": ("penstock.cli.schedule:simulate", "Play a schedule and measure slowdown and idle time."),
+        "study": ("penstock.cli.schedule_study:study", "Repeat the paper's evaluation; check its claims."),
     }
 
 
