@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock.knobs import Setting
@@ -19,6 +19,20 @@ class Change:
 
     def __str__(self) -> str:
         return f"{self.knob_id} {self.old} -> {self.new}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a model expects of each candidate setting for one target: the probability that it pays.
+
+    `in_range` is false when the target does something the model was never trained on; then nobody should act.
+    """
+
+    direction: str
+    candidates: Sequence[Setting]
+    probabilities: Sequence[float]
+    in_range: bool
+    model: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from penstock.decide.tuner import Tuner
@@ -40,7 +40,7 @@ def ticks(ports: Ports, tuner: Tuner, interval_s: float) -> Iterator[tuple[Step,
     while True:
         ports.clock.sleep_until(due_s)
         after = ports.observer.observe()
-        yield tuple(_step(ports, tuner, window) for window in windows(before, after))
+        yield _tick(ports, tuner, windows(before, after))
         before = after
         due_s = _next_due(due_s, interval_s, ports.clock.now(), after)
 
@@ -50,9 +50,14 @@ def _next_due(due_s: float, interval_s: float, now_s: float, after: NodeSnapshot
     return following if following > now_s else max(now_s, after.t_s) + interval_s
 
 
-def _step(ports: Ports, tuner: Tuner, window: Window | Void) -> Step:
-    decision = tuner.step(window, ports.actuator.space(window.target), ports.clock.now())
-    if decision is None or not decision.changes:
-        return Step(window, decision, None)
-    changed = decision.wanted.only(*(change.knob_id for change in decision.changes))
-    return Step(window, decision, ports.actuator.set(decision.target, changed))
+def _tick(ports: Ports, tuner: Tuner, seen: Sequence[Window | Void]) -> tuple[Step, ...]:
+    decisions = tuner.step(seen, ports.actuator.space, ports.clock.now())
+    receipts = {decision.target: _carry_out(ports.actuator, decision) for decision in decisions}
+    made = {decision.target: decision for decision in decisions}
+    return tuple(Step(w, made.get(w.target), receipts.get(w.target)) for w in seen)
+
+
+def _carry_out(actuator: Actuator, decision: Decision) -> Receipt | None:
+    if not decision.changes:
+        return None
+    return actuator.set(decision.target, decision.wanted.only(*(c.knob_id for c in decision.changes)))

@@ -73,10 +73,13 @@ def main() -> NoReturn:
 
 def _run() -> int:
     try:
-        code = cli.main(standalone_mode=False)
+        code = cli.main(prog_name="penstock", standalone_mode=False)
         sys.stdout.flush()
     except PenstockError as error:
         return _fail(str(error), error.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return int(ExitCode.USAGE)
     except click.ClickException as error:
         return _fail(_usage(error), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
