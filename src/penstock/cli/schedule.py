@@ -35,6 +35,8 @@ class ScheduleGroup(LazyGroup):
         "allocate": ("penstock.cli.schedule:allocate", "How many I/O resources each application gets."),
         "simulate": ("penstock.cli.schedule:simulate", "Play a schedule and measure slowdown and idle time."),
         "study": ("penstock.cli.schedule_study:study", "Repeat the paper's evaluation; check its claims."),
+        "advise": ("penstock.cli.schedule_advise:advise", "How many and which resources the next job uses."),
+        "guide": ("penstock.cli.schedule_advise:guide", "Which heuristics fit what you know of your jobs."),
     }
 
 
