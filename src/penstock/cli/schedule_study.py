@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from penstock.schedule.profile import Profile
     from penstock.schedule.study.sweep import Experiment
-    from penstock.schedule.study.trial import Row
 
 EXPERIMENT_NAMES = ("all", "load", "spread", "osts", "applications")
 
@@ -51,20 +50,22 @@ def study(  # noqa: PLR0913, PLR0917 - one parameter per option
     """
     from penstock.schedule.study.claims import check_claims
     from penstock.schedule.study.figures import draw_all
+    from penstock.schedule.study.summary import RowSet
     from penstock.schedule.study.sweep import EXPERIMENTS, Results, batches, run_experiment
     from penstock.schedule.study.tables import report
 
     _make_directory(out)
     wanted = {name: e for name, e in EXPERIMENTS.items() if _wanted(name, chosen, data)}
     profiles = {curves: _profiles(curves, data) for curves in {e.curves for e in wanted.values()}}
-    rows: dict[str, Sequence[Row]] = {}
+    rows: dict[str, RowSet] = {}
     screen = console(stderr=True)
     for name, experiment in wanted.items():
         work = list(batches(experiment, sets, seed))
         results = Results(out / f"{name}.jsonl")
         with _Progress(screen, experiment) as progress:
             some = profiles[experiment.curves]
-            rows[name] = run_experiment(work, some, results, jobs or os.cpu_count() or 1, progress)
+            workers = jobs or os.cpu_count() or 1
+            rows[name] = RowSet(run_experiment(work, some, results, workers, progress))
     findings = check_claims(rows)
     figures = draw_all(rows, profiles if data else {}, out)
     write_text(out / "study.md", report(rows, findings))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.errors import AccessError, require_extra
-from penstock.schedule.study.summary import Interval, Metric, interval, percentile, select
+from penstock.schedule.study.summary import Interval, Metric, RowSet, interval, percentile
 from penstock.schedule.study.trial import Method, Row
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ def save(figure: Figure, path: Path) -> Path:
     return path
 
 
-def line_over_load(axes: Axes, rows: Sequence[Row], method: Method, metric: Metric) -> None:
+def line_over_load(axes: Axes, rows: RowSet, method: Method, metric: Metric) -> None:
     """Mean over sets at each point, with the interval between the 10th and the 90th percentile."""
-    chosen = select(rows, method)
+    chosen = rows.select(method)
     points = sorted({row.point for row in chosen})
     values = [[metric(row) for row in chosen if row.point == point] for point in points]
     colour = COLOURS[method.allocation]
@@ -78,11 +78,11 @@ def line_over_load(axes: Axes, rows: Sequence[Row], method: Method, metric: Metr
     axes.fill_between(points, lows, highs, color=colour, alpha=0.12, linewidth=0)
 
 
-def trend_over_load(axes: Axes, rows: Sequence[Row], method: Method, metric: Metric) -> None:
+def trend_over_load(axes: Axes, rows: RowSet, method: Method, metric: Metric) -> None:
     """Quadratic regression over all sets, with the regression's 95 % confidence band."""
     import numpy as np
 
-    chosen = select(rows, method)
+    chosen = rows.select(method)
     x = np.array([row.least_load for row in chosen])
     y = np.array([metric(row) for row in chosen])
     basis = np.vander(x, 3)

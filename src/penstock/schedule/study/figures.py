@@ -22,18 +22,17 @@ from penstock.schedule.study.canvas import (
     trend_over_load,
 )
 from penstock.schedule.study.summary import (
+    RowSet,
     compare,
     idle_time,
     interval,
     mean_slowdown,
-    select,
-    within,
 )
 from penstock.schedule.study.sweep import ALLOCATIONS, BLURRED
-from penstock.schedule.study.trial import Method, Row
+from penstock.schedule.study.trial import Method
 
 LOAD_AXIS = "I/O-load(π_sys)"
-Rows = Mapping[str, Sequence[Row]]
+Rows = Mapping[str, RowSet]
 
 
 def draw_all(rows: Rows, profiles: Mapping[str, Sequence[Profile]], out: Path) -> list[Path]:
@@ -52,7 +51,7 @@ def draw_all(rows: Rows, profiles: Mapping[str, Sequence[Profile]], out: Path) -
     return sorted(drawn)
 
 
-def figure_5(rows: Sequence[Row], out: Path) -> Path:
+def figure_5(rows: RowSet, out: Path) -> Path:
     """Mean slowdown over the load, for every allocation and placement."""
     figure, axes = panels(3, "Mean I/O slowdown (mean, 10th to 90th percentile)", share_y=True)
     for one, (placement, (title, _)) in zip(axes, PLACED.items(), strict=True):
@@ -64,13 +63,13 @@ def figure_5(rows: Sequence[Row], out: Path) -> Path:
     return save(figure, out / "fig05-slowdown.png")
 
 
-def figure_6(rows: Sequence[Row], out: Path) -> Path:
+def figure_6(rows: RowSet, out: Path) -> Path:
     """Spread of occupancy at medium load, by placement."""
     figure, axes = panels(3, "I/O spread at I/O-load(π_sys) = 0.5 ± 0.05", share_y=True)
     for one, allocation in zip(axes, ("bestbdw", "nsys", "random"), strict=True):
         groups = []
         for placement, (label, colour) in PLACED.items():
-            chosen = select(rows, Method(allocation, placement), 0.45, 0.55)
+            chosen = rows.select(Method(allocation, placement), 0.45, 0.55)
             groups.append((label, colour, column(lambda row: row.io_spread, chosen)))
         boxes(one, groups)
         one.set(title=NAMES[allocation])
@@ -85,7 +84,7 @@ def figure_7(rows: Rows, out: Path) -> Path:
     for one, point in zip(axes, (0.2, 0.5, 0.8), strict=True):
         for placement, (label, colour) in PLACED.items():
             method = Method("bestbdw", placement)
-            picked = [select(rows[sizes[size]], method, point, point) for size in sorted(sizes)]
+            picked = [rows[sizes[size]].select(method, point, point) for size in sorted(sizes)]
             values = [interval(column(lambda row: row.io_spread, group)) for group in picked]
             interval_line(one, sorted(sizes), values, label, colour)
         one.set(title=f"{LOAD_AXIS} = {point:g}", xlabel="applications")
@@ -94,7 +93,7 @@ def figure_7(rows: Rows, out: Path) -> Path:
     return save(figure, out / "fig07-spread-applications.png")
 
 
-def figure_8(rows: Sequence[Row], out: Path) -> Path:
+def figure_8(rows: RowSet, out: Path) -> Path:
     """Mean and worst slowdown by allocation, at low and at high load."""
     figure, axes = panels(4, "Slowdown with Greedy-Non-Clairvoyant placement")
     bounds = ((0.05, 0.3, "low load"), (0.75, 1.0, "high load"))
@@ -105,7 +104,7 @@ def figure_8(rows: Sequence[Row], out: Path) -> Path:
             (
                 NAMES[allocation],
                 COLOURS[allocation],
-                column(metric, select(rows, Method(allocation), low, high)),
+                column(metric, rows.select(Method(allocation), low, high)),
             )
             for allocation in (*ALLOCATIONS, "mckp")
         ]
@@ -117,7 +116,7 @@ def figure_8(rows: Sequence[Row], out: Path) -> Path:
     return save(figure, out / "fig08-allocations.png")
 
 
-def figure_9(rows: Sequence[Row], out: Path) -> Path:
+def figure_9(rows: RowSet, out: Path) -> Path:
     """The two causes of slowdown over the load."""
     figure, axes = panels(2, "Slowdown by cause (quadratic regression, 95 % confidence)")
     causes = (
@@ -132,12 +131,12 @@ def figure_9(rows: Sequence[Row], out: Path) -> Path:
     return save(figure, out / "fig09-causes.png")
 
 
-def figure_10(rows: Sequence[Row], out: Path) -> Path:
+def figure_10(rows: RowSet, out: Path) -> Path:
     """Machine idle time over the load, low and high apart."""
     figure, axes = panels(2, "Machine idle time (mean, 10th to 90th percentile)")
     for one, (low, high) in zip(axes, ((0.05, 0.5), (0.5, 1.0)), strict=True):
         for allocation in ALLOCATIONS:
-            line_over_load(one, within(rows, low, high), Method(allocation), idle_time)
+            line_over_load(one, rows.within(low, high), Method(allocation), idle_time)
         one.set(xlabel=LOAD_AXIS, ylabel="machine idle time")
     axes[0].legend(fontsize=8)
     return save(figure, out / "fig10-idle.png")
@@ -166,10 +165,10 @@ def figure_11(profiles: Sequence[Profile], out: Path) -> Path:
     return save(figure, out / "fig11-families.png")
 
 
-def figure_12(rows: Sequence[Row], out: Path) -> Path:
+def figure_12(rows: RowSet, out: Path) -> Path:
     """What imperfect profiles cost, and the idle time they lead to."""
     figure, axes = panels(2, "Knowing only the family of each curve")
-    points = sorted({row.point for row in rows})
+    points = rows.points
     styles = {"greedy-clairvoyant": "--", "greedy-non-clairvoyant": "-"}
     for method in BLURRED:
         exact = Method(method.allocation, method.placement)
@@ -179,9 +178,9 @@ def figure_12(rows: Sequence[Row], out: Path) -> Path:
             "linestyle": styles[method.placement],
             "label": label,
         }
-        ratios = [compare(within(rows, point, point), method, exact, mean_slowdown) for point in points]
+        ratios = [compare(rows.within(point, point), method, exact, mean_slowdown) for point in points]
         axes[0].plot(points, [100 * (ratio.mean - 1) for ratio in ratios], **style)
-        groups = [select(rows, method, point, point) for point in points]
+        groups = [rows.select(method, point, point) for point in points]
         axes[1].plot(points, [interval(column(idle_time, group)).mean for group in groups], **style)
     axes[0].axhline(0, color="black", linewidth=0.6)
     axes[0].set(xlabel=LOAD_AXIS, ylabel="mean slowdown, % worse than with real curves")
@@ -190,7 +189,7 @@ def figure_12(rows: Sequence[Row], out: Path) -> Path:
     return save(figure, out / "fig12-robustness.png")
 
 
-def figure_13(rows: Sequence[Row], title: str, path: Path) -> Path:
+def figure_13(rows: RowSet, title: str, path: Path) -> Path:
     """Slowdown and idle time over the load on other curves."""
     figure, axes = panels(2, f"{title} (mean, 10th to 90th percentile)")
     for allocation in ALLOCATIONS:
@@ -203,16 +202,16 @@ def figure_13(rows: Sequence[Row], title: str, path: Path) -> Path:
     return save(figure, path)
 
 
-def figure_ours(rows: Sequence[Row], out: Path) -> Path:
+def figure_ours(rows: RowSet, out: Path) -> Path:
     """Our allocator against tcpu, both metrics, whichever greedy placement tcpu uses."""
     figure, axes = panels(2, "balance (ours) relative to TCPU, both placed alike (95 % confidence)")
-    points = sorted({row.point for row in rows})
+    points = rows.points
     for one, (metric, title) in zip(
         axes, ((mean_slowdown, "mean I/O slowdown"), (idle_time, "machine idle time")), strict=True
     ):
         for placement, (label, colour) in list(PLACED.items())[:2]:
             pair = (Method("balance", placement), Method("tcpu", placement))
-            ratios = [compare(within(rows, point, point), *pair, metric) for point in points]
+            ratios = [compare(rows.within(point, point), *pair, metric) for point in points]
             interval_line(one, points, ratios, label, colour)
         one.axhline(1, color="black", linewidth=0.6)
         one.set(title=title, xlabel=LOAD_AXIS, ylabel="ratio to TCPU (below 1 is better)")

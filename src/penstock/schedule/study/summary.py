@@ -11,6 +11,28 @@ from penstock.schedule.study.trial import Method, Row
 Metric = Callable[[Row], float]
 
 
+class RowSet:
+    """Rows of one experiment, found by method without looking at all of them."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self.by_method: dict[Method, list[Row]] = {}
+        for row in rows:
+            self.by_method.setdefault(row.method, []).append(row)
+        self.points = sorted({row.point for some in self.by_method.values() for row in some})
+
+    def within(self, low: float, high: float) -> RowSet:
+        """Rows at points from `low` to `high`, both included."""
+        return RowSet(row for some in self.by_method.values() for row in some if _inside(row, low, high))
+
+    def select(self, method: Method, low: float = 0.0, high: float = math.inf) -> list[Row]:
+        """The rows of a method at points from `low` to `high`, both included."""
+        return [row for row in self.by_method.get(method, ()) if _inside(row, low, high)]
+
+
+def _inside(row: Row, low: float, high: float) -> bool:
+    return low - 1e-9 <= row.point <= high + 1e-9
+
+
 def mean_slowdown(row: Row) -> float:
     """The user's metric."""
     return row.mean_io_slowdown
@@ -45,29 +67,23 @@ def interval(values: Sequence[float]) -> Interval:
     return Interval(mean, mean - half, mean + half, count)
 
 
-def select(rows: Iterable[Row], method: Method, low: float = 0.0, high: float = math.inf) -> list[Row]:
-    """The rows of a method at points from `low` to `high`, both included."""
-    return [row for row in rows if row.method == method and low - 1e-9 <= row.point <= high + 1e-9]
-
-
-def compare(rows: Sequence[Row], first: Method, second: Method, metric: Metric) -> Interval:
+def compare(rows: RowSet, first: Method, second: Method, metric: Metric) -> Interval:
     """The geometric mean, over sets, of first / second: below 1, `first` is lower. Sets are paired."""
-    other = {(row.point, row.index): metric(row) for row in rows if row.method == second}
+    other = {(row.point, row.index): metric(row) for row in rows.select(second)}
     logs = []
-    for row in rows:
-        if row.method == first and other.get((row.point, row.index), 0.0) > 0 and metric(row) > 0:
+    for row in rows.select(first):
+        if other.get((row.point, row.index), 0.0) > 0 and metric(row) > 0:
             logs.append(math.log(metric(row) / other[row.point, row.index]))
     ratio = interval(logs)
-    return Interval(math.exp(ratio.mean), math.exp(ratio.low), math.exp(ratio.high), ratio.sets)
-
-
-def within(rows: Iterable[Row], low: float, high: float) -> list[Row]:
-    """Rows at points from `low` to `high`, both included."""
-    return [row for row in rows if low - 1e-9 <= row.point <= high + 1e-9]
+    return Interval(math.exp(ratio.mean), math.exp(ratio.low), math.exp(min(ratio.high, 700.0)), ratio.sets)
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Linear between order statistics."""
+    """Linear between order statistics.
+
+    >>> percentile([4.0, 1.0, 2.0, 3.0], 0.5)
+    2.5
+    """
     ordered = sorted(values)
     place = share * (len(ordered) - 1)
     below = math.floor(place)
