@@ -36,6 +36,7 @@ class ScheduleGroup(LazyGroup):
         "simulate": ("penstock.cli.schedule:simulate", "Play a schedule and measure slowdown and idle time."),
         "study": ("penstock.cli.schedule_study:study", "Repeat the paper's evaluation; check its claims."),
         "advise": ("penstock.cli.schedule_advise:advise", "How many and which resources the next job uses."),
+        "optimum": ("penstock.cli.schedule_optimum:optimum", "The exact optimum of a small set."),
         "guide": ("penstock.cli.schedule_advise:guide", "Which heuristics fit what you know of your jobs."),
     }
 

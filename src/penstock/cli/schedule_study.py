@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from penstock.schedule.profile import Profile
-    from penstock.schedule.study.sweep import Experiment
+    from penstock.schedule.study.gap import Gap
 
-EXPERIMENT_NAMES = ("all", "load", "spread", "osts", "applications")
+EXPERIMENT_NAMES = ("all", "load", "spread", "osts", "applications", "optimum")
 
 
 @click.command(epilog="Example: penstock schedule study --data curves/ --out study/ --sets 110")
@@ -29,7 +29,7 @@ EXPERIMENT_NAMES = ("all", "load", "spread", "osts", "applications")
     type=NearestChoice(EXPERIMENT_NAMES),
     default="all",
     show_default=True,
-    help="load: Figs. 5, 6, 8-10, 12; spread: Fig. 7; osts: Fig. 13.",
+    help="load: Figs. 5, 6, 8-12; spread: and Fig. 7; osts: Fig. 13; optimum: gaps on small sets.",
 )
 @click.option(
     "--data",
@@ -62,13 +62,14 @@ def study(  # noqa: PLR0913, PLR0917 - one parameter per option
     for name, experiment in wanted.items():
         work = list(batches(experiment, sets, seed))
         results = Results(out / f"{name}.jsonl")
-        with _Progress(screen, experiment) as progress:
+        with _Progress(screen, name) as progress:
             some = profiles[experiment.curves]
             workers = jobs or os.cpu_count() or 1
             rows[name] = RowSet(run_experiment(work, some, results, workers, progress))
+    gaps = _gaps(chosen, data, sets, seed)
     findings = check_claims(rows)
     figures = draw_all(rows, profiles if data else {}, out)
-    write_text(out / "study.md", report(rows, findings))
+    write_text(out / "study.md", report(rows, findings, gaps))
     if as_json:
         emit_json(
             {
@@ -94,6 +95,15 @@ def _wanted(name: str, chosen: str, data: Path | None) -> bool:
     return name.split("-", maxsplit=1)[0] == chosen or (chosen == "spread" and name == "load")
 
 
+def _gaps(chosen: str, data: Path | None, sets: int, seed: int) -> list[Gap]:
+    from penstock.schedule.study.gap import measure_gaps
+
+    if chosen not in ("all", "optimum"):
+        return []
+    with _Progress(console(stderr=True), "optimum") as progress:
+        return list(measure_gaps(_profiles("io-nodes", data), sets, seed, progress))
+
+
 def _profiles(curves: str, data: Path | None) -> tuple[Profile, ...]:
     from penstock.schedule.family import family_profiles
     from penstock.schedule.profile import load_profiles
@@ -113,15 +123,15 @@ def _make_directory(out: Path) -> None:
 class _Progress:
     """A bar on a terminal, ten lines elsewhere."""
 
-    def __init__(self, screen: Console, experiment: Experiment) -> None:
+    def __init__(self, screen: Console, name: str) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         self._screen = screen
-        self._name = experiment.name
+        self._name = name
         self._told = -1
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         self._bar = Progress(*columns, console=screen, disable=not screen.is_terminal)
-        self._task = self._bar.add_task(experiment.name, total=None)
+        self._task = self._bar.add_task(name, total=None)
 
     def __enter__(self) -> Callable[[int, int], None]:
         self._bar.start()
@@ -135,4 +145,4 @@ class _Progress:
         tenth = 10 * done // total
         if not self._screen.is_terminal and tenth > self._told:
             self._told = tenth
-            click.echo(f"penstock: {self._name}: {done} of {total} batches", err=True)
+            click.echo(f"penstock: {self._name}: {done} of {total}", err=True)

@@ -52,7 +52,7 @@ class Occupancy:
         self.jobs: list[list[int]] = [[] for _ in range(resources)]
         self.weights: list[float] = []
         for index, job in enumerate(running):
-            share = job.io_share(resources)
+            share = job.io_share
             self.weights.append(job.compute_nodes * share * (1 - share))
             for resource in job.resources:
                 self.load[resource] += share
@@ -136,7 +136,7 @@ def _advice(
     after = next((option.io_load for option in options if option.count == count), None)
     if after is None:
         demand = job.demand(occupancy.resources)
-        share = count * job.io_share(occupancy.resources) if demand is None else 0.0
+        share = count * job.io_share if demand is None else 0.0
         after = before + share / occupancy.resources
     where = "the idlest" if any(occupancy.users) else "all idle"
     tail = f"; of {occupancy.resources} resources these are {where}"

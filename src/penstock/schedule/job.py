@@ -45,9 +45,10 @@ class Job:
         phases = (Phase(self.compute_s, self.io_bytes),)
         return demand_of(Application(self.name, self.compute_nodes, self.curve, phases), resources)
 
-    def io_share(self, resources: int) -> float:
+    @property
+    def io_share(self) -> float:
         """The share of its congestion-free life it spends in I/O on its own resources."""
-        demand = self.demand(resources)
-        if demand is None:
+        if self.curve is None or self.compute_s is None or self.io_bytes is None:
             return USUAL_IO_SHARE
-        return demand.io_ratio(min(len(self.resources), len(demand.io_s) - 1))
+        io_s = self.io_bytes / self.curve.at(max(len(self.resources), 1))
+        return io_s / (self.compute_s + io_s) if io_s > 0 else 0.0

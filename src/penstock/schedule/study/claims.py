@@ -15,7 +15,7 @@ from penstock.schedule.study.summary import (
     interval,
     mean_slowdown,
 )
-from penstock.schedule.study.trial import Method
+from penstock.schedule.study.trial import Method, Row
 
 Rows = Mapping[str, RowSet]
 CLAIRVOYANT, ROUND_ROBIN, ANYWHERE = "greedy-clairvoyant", "greedy-non-clairvoyant", "random"

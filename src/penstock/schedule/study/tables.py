@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from penstock.schedule.study.claims import Finding
+from penstock.schedule.study.gap import Gap, table_of_gaps
 from penstock.schedule.study.summary import (
     Metric,
     RowSet,
@@ -59,9 +60,11 @@ def table_of_ours(rows: RowSet) -> Iterator[str]:
                 yield f"| {low:.2f} to {high:.2f} | {other} | {slow} | {idle} |"
 
 
-def report(rows: Mapping[str, RowSet], findings: Sequence[Finding]) -> str:
+def report(rows: Mapping[str, RowSet], findings: Sequence[Finding], gaps: Sequence[Gap] = ()) -> str:
     """The whole study as one Markdown document."""
     lines = ["# Scheduling study", "", "## The paper's claims", "", *table_of_claims(findings), ""]
+    if gaps:
+        lines += ["## Ratio to the exact optimum, small sets", "", *table_of_gaps(gaps), ""]
     for name, some in rows.items():
         if Method("balance") in some.by_method:
             lines += [f"## balance against TCPU: {name}", "", *table_of_ours(some), ""]
