@@ -136,22 +136,22 @@ def _parallel(
 
 
 class Results:
-    """Finished batches, one JSON line each, appended as they finish; a torn last line is ignored."""
+    """Finished batches, one JSON line each, appended as they finish; a torn last line is written over."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._rows: dict[str, list[Row]] = {}
         try:
-            lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        except PermissionError:
-            raise AccessError(f"{path}: permission denied") from None
-        for number, line in enumerate(lines):
+            raw = path.read_bytes() if path.exists() else b""
+        except OSError as error:
+            raise AccessError(f"{path}: {error.strerror}") from None
+        self._end = raw.rfind(b"\n") + 1
+        for number, line in enumerate(raw[: self._end].splitlines(), 1):
             try:
                 kept = json.loads(line)
                 self._rows[kept["batch"]] = [_row(plain) for plain in kept["rows"]]
             except (ValueError, KeyError, TypeError):
-                if number < len(lines) - 1:
-                    raise DataError(f"{path}: line {number + 1} is not a finished batch") from None
+                raise DataError(f"{path}: line {number} is not a finished batch") from None
 
     def has(self, batch: Batch) -> bool:
         """Whether the batch has been run."""
@@ -164,15 +164,18 @@ class Results:
     def append(self, batch: Batch, rows: Sequence[Row]) -> None:
         """Keep a finished batch."""
         self._rows[batch.key] = list(rows)
-        line = json.dumps({"batch": batch.key, "rows": [asdict(row) for row in rows]})
+        line = json.dumps({"batch": batch.key, "rows": [asdict(row) for row in rows]}).encode() + b"\n"
         try:
-            text = self._path.read_bytes()[-1:] if self._path.exists() else b"\n"
-            with self._path.open("a", encoding="utf-8") as stream:
-                stream.write(("" if text in (b"\n", b"") else "\n") + line + "\n")
+            self._path.touch()
+            with self._path.open("r+b") as stream:
+                stream.seek(self._end)
+                stream.truncate()
+                stream.write(line)
         except FileNotFoundError:
             raise MissingError(f"{self._path}: no such directory") from None
         except PermissionError:
             raise AccessError(f"{self._path}: permission denied") from None
+        self._end += len(line)
 
 
 def _row(plain: dict[str, object]) -> Row:
