@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from penstock.knobs import Setting
 from penstock.snapshot import Target
+from penstock.window import Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,10 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What to do with one target now. Without changes it is a decision to leave the target alone."""
+    """What to do with one target now. Without changes it is a decision to leave the target alone.
+
+    `history` and `outlook` are what was looked at: with them the decision can be made again.
+    """
 
     id: str
     t_s: float
@@ -49,6 +53,8 @@ class Decision:
     evidence: Mapping[str, float] = field(default_factory=dict)
     confidence: float | None = None
     model: str | None = None
+    history: tuple[Window, ...] = ()
+    outlook: Outlook | None = None
 
     @property
     def changes(self) -> tuple[Change, ...]:

@@ -22,7 +22,7 @@ def lustre(
     the very same object.
     """
     dirty_ceiling = max(1, min(2047, ram_bytes // 4 // MIB))
-    dirty_cut = max(1, ram_bytes // 8 // MIB)
+    dirty_cut = max(1, -(-ram_bytes // 8 // MIB))
 
     def raised_dirty(now: Setting) -> int:
         covering = -(-now["pages"] * now["flight"] * PAGE_BYTES // MIB)

@@ -10,7 +10,7 @@ from penstock.decision import Decision
 from penstock.knobs import KnobSpace, Setting
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE
-from penstock.window import Void, Window
+from penstock.window import Void, VoidReason, Window
 
 A, B = (Target(f"fs-OST000{i}-osc-1", "fs", f"OST000{i}") for i in range(2))
 CALM = GuardLimits(jitter_s=0.0, dwell_s=0.0)
@@ -154,7 +154,7 @@ def test_guard_waits_a_time_of_its_own_after_a_pause() -> None:
 def test_guard_cools_down_after_a_void_window() -> None:
     guard = Guard(GuardLimits(jitter_s=0.0, dwell_s=1.4))
     wish = Decision("d", 1.0, A, LUSTRE.default, LUSTRE.default.replace(flight=16), "t", "t")
-    seen = [Void(A, 0.5, 1.0, "the connection or its counters started anew")]
+    seen = [Void(A, 0.5, 1.0, VoidReason.RESTARTED)]
     assert guard.review(seen, [wish], space_of, NodeView())[0].reason == "guard.jitter"
 
 

@@ -11,7 +11,7 @@ from penstock.decision import Decision, Outlook
 from penstock.knobs import KnobSpace, Setting
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE
-from penstock.window import Void, Window
+from penstock.window import Void, VoidReason, Window
 
 A, B = (Target(f"fs-OST000{i}-osc-1", "fs", f"OST000{i}") for i in range(2))
 
@@ -113,6 +113,6 @@ def test_tuner_starts_its_history_anew_after_a_void_window() -> None:
     oracle = Oracle(Setting(pages=64, flight=32))
     tuner = Tuner(policy_class("dial"), predictor=oracle)
     step(tuner, 0, window(0, read=1e8))
-    step(tuner, 1, Void(A, 0.5, 1.0, "a counter ran backwards"))
+    step(tuner, 1, Void(A, 0.5, 1.0, VoidReason.BACKWARDS))
     step(tuner, 2, window(2, read=1e8))
     assert oracle.asked == [("read", [1]), ("read", [1])]

@@ -14,7 +14,7 @@ from penstock.errors import KnobError, UsageError
 from penstock.knobs import KnobSpace, Setting
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE
-from penstock.window import Void, Window
+from penstock.window import Void, VoidReason, Window
 
 TARGET = Target("fs-OST0000-osc-1", "fs", "OST0000")
 
@@ -63,7 +63,7 @@ def test_tuner_keeps_targets_apart() -> None:
 
 def test_tuner_learns_nothing_from_a_void_window() -> None:
     tuner = Tuner(policy_class("climb"))
-    void = Void(TARGET, 0.0, 0.5, "a counter ran backwards")
+    void = Void(TARGET, 0.0, 0.5, VoidReason.BACKWARDS)
     assert tuner.step([void], lambda target: LUSTRE, 0.5) == ()
 
 

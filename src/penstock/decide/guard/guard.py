@@ -23,6 +23,23 @@ class NodeView:
     memory_available_ratio: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a change turned out to do, measured against the target's own past and untouched targets."""
+
+    decision_id: str
+    target: Target
+    t_s: float
+    before_bytes_per_s: float
+    after_bytes_per_s: float
+    control_ratio: float
+
+    @property
+    def gain(self) -> float:
+        """After over before, less what happened to everybody."""
+        return self.after_bytes_per_s / self.before_bytes_per_s / self.control_ratio
+
+
 class Guard:
     """Reviews the decisions of one interval. Pure: windows, decisions and times in, decisions out.
 
@@ -34,6 +51,12 @@ class Guard:
         self.limits = limits or GuardLimits()
         self._seed = seed
         self._records: dict[Target, Record] = {}
+        self._effects: list[Effect] = []
+
+    def effects(self) -> tuple[Effect, ...]:
+        """What changes turned out to do since this was last asked."""
+        found, self._effects = tuple(self._effects), []
+        return found
 
     def review(
         self,
@@ -84,7 +107,11 @@ class Guard:
         if decision.before != trial.went_to:
             return None
         rate = statistics.median(trial.rates)
-        if rate >= self.limits.worse_ratio * trial.baseline_bytes_per_s * min(control, 1.0):
+        baseline = trial.baseline_bytes_per_s
+        self._effects.append(
+            Effect(trial.decision_id, decision.target, decision.t_s, baseline, rate, control)
+        )
+        if rate >= self.limits.worse_ratio * baseline * min(control, 1.0):
             return None
         ban = record.banned.get(trial.went_to, Ban(decision.t_s, 0))
         record.banned[trial.went_to] = ban.again(decision.t_s, self.limits.blacklist_s)
@@ -93,10 +120,10 @@ class Guard:
             decision,
             wanted=decision.before.replace(trial.came_from),
             reason="guard.revert",
-            sentence=f"{trial.baseline_bytes_per_s / 1e6:.0f} MB/s fell to {rate / 1e6:.0f} after the change "
+            sentence=f"{baseline / 1e6:.0f} MB/s fell to {rate / 1e6:.0f} after the change "
             f"to {trial.went_to}, untouched targets kept {control:.0%}: taken back",
             evidence={
-                "before_bytes_per_s": trial.baseline_bytes_per_s,
+                "before_bytes_per_s": baseline,
                 "after_bytes_per_s": rate,
                 "control_ratio": control,
             },
@@ -149,7 +176,7 @@ class Guard:
         record.path.append(decision.wanted)
         record.left_s[decision.before] = decision.t_s
         if decision.reason != "guard.revert" and rates:
-            record.trial = Trial(decision.before, decision.wanted, statistics.median(rates))
+            record.trial = Trial(decision.id, decision.before, decision.wanted, statistics.median(rates))
 
     def _control_ratio(self) -> float:
         """How untouched busy targets do now against a little while ago; 1 where there are none."""

@@ -36,6 +36,7 @@ class GuardLimits:
 class Trial:
     """A change that still has to prove itself; the interval of the change itself is not judged."""
 
+    decision_id: str
     came_from: Setting
     went_to: Setting
     baseline_bytes_per_s: float

@@ -32,6 +32,8 @@ NAMES = {
     "mckp": "MCKP",
     "balance": "balance (ours)",
 }
+TERMS = 6
+"""Of the regression polynomial: tcpu turns at the load where it starts to hold back."""
 PLACED = {
     "greedy-clairvoyant": ("Greedy-Clairvoyant", "#0072b2"),
     "greedy-non-clairvoyant": ("Greedy-Non-Clairvoyant", "#d55e00"),
@@ -79,18 +81,18 @@ def line_over_load(axes: Axes, rows: RowSet, method: Method, metric: Metric) -> 
 
 
 def trend_over_load(axes: Axes, rows: RowSet, method: Method, metric: Metric) -> None:
-    """Quadratic regression over all sets, with the regression's 95 % confidence band."""
+    """Polynomial regression over all sets, with the regression's 95 % confidence band."""
     import numpy as np
 
     chosen = rows.select(method)
     x = np.array([row.least_load for row in chosen])
     y = np.array([metric(row) for row in chosen])
-    basis = np.vander(x, 3)
+    basis = np.vander(x, TERMS)
     beta, *_ = np.linalg.lstsq(basis, y, rcond=None)
-    noise = float(((y - basis @ beta) ** 2).sum()) / max(len(x) - 3, 1)
+    noise = float(((y - basis @ beta) ** 2).sum()) / max(len(x) - TERMS, 1)
     covariance = noise * np.linalg.inv(basis.T @ basis)
     grid = np.linspace(x.min(), x.max(), 60)
-    over = np.vander(grid, 3)
+    over = np.vander(grid, TERMS)
     middle = over @ beta
     half = 1.96 * np.sqrt(np.einsum("ij,jk,ik->i", over, covariance, over))
     colour = COLOURS[method.allocation]

@@ -118,7 +118,7 @@ def figure_8(rows: RowSet, out: Path) -> Path:
 
 def figure_9(rows: RowSet, out: Path) -> Path:
     """The two causes of slowdown over the load."""
-    figure, axes = panels(2, "Slowdown by cause (quadratic regression, 95 % confidence)")
+    figure, axes = panels(2, "Slowdown by cause (polynomial regression, 95 % confidence)")
     causes = (
         (lambda row: row.slowdown_allocation, "by the number of resources"),
         (lambda row: row.slowdown_congestion, "by congestion"),
