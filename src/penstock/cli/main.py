@@ -25,6 +25,7 @@ VERBS = {
     "agent": ("penstock.cli.agent:agent", "Keep this node tuned; undo it after anything."),
     "train": ("penstock.cli.train:train", "Make a model from measurements: collect, fit, compare, study."),
     "model": ("penstock.cli.model:model", "Look into a model: show, check, predict, evaluate, explain."),
+    "schedule": ("penstock.cli.schedule:schedule", "Share OSTs and I/O nodes between running jobs."),
 }
 INTERRUPTED = 130
 
