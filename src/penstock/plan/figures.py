@@ -30,6 +30,7 @@ def _canvas(columns: int, width: float, height: float) -> tuple[Figure, list[Axe
 
 def _save(figure: Figure, path: Path) -> None:
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=110, metadata={"Software": None})
     except OSError as error:
         raise PenstockError(f"{path}: {error.strerror}") from None
