@@ -183,7 +183,7 @@ def runs_needed(seconds: Floats) -> int | None:
 
 
 def published_on_mira(benchmarks: Sequence[Benchmark]) -> None:
-    """The published Cetus model asked about Mira's file-per-process writes: another machine, the same path."""
+    """The published Cetus model asked about Mira's file-per-process writes: another machine, same path."""
     print(
         "\n#### The published Cetus model on Mira's runs (an extrapolation: another machine, 1,024 nodes)\n"
     )

@@ -74,9 +74,7 @@ def run_study(name: str, per_scale: int, per_test_scale: int) -> Study:
     taken = time.perf_counter() - begin
     trials = sum(len(found.trials) for found in searches.values())
     worked = time.process_time() - worked
-    print(
-        f"\n`{name}`: {trials} models, {len(samples)} samples: {taken:.0f} s, {worked:.0f} s of work."
-    )
+    print(f"\n`{name}`: {trials} models, {len(samples)} samples: {taken:.0f} s, {worked:.0f} s of work.")
     best = {technique: refit(samples, found.best) for technique, found in searches.items()}
     base = {technique: refit(samples, found.base) for technique, found in searches.items()}
     return Study(path.system, training, test, searches, best, base)

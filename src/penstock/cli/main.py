@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Mapping
 from importlib import import_module
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import click
 
@@ -16,6 +17,12 @@ from penstock.errors import ExitCode, PenstockError, did_you_mean
 # verb -> (home of its click command, one line for --help). Homes are imported only when their verb is used.
 VERBS = {
     "demo": ("penstock.cli.demo:demo", "Tune a simulated client live, beside one left at its defaults."),
+    "snapshot": (
+        "penstock.cli.snapshot:snapshot",
+        "Read a client's knobs and counters: once, live, or recorded.",
+    ),
+    "replay": ("penstock.cli.replay:replay", "Compute the windows of a recording."),
+    "agent": ("penstock.cli.agent:agent", "Keep this node tuned; undo it after anything."),
     "plan": ("penstock.cli.plan:plan", "Predict a job's writes before the run and advise how to write."),
 }
 INTERRUPTED = 130
@@ -24,7 +31,7 @@ INTERRUPTED = 130
 class LazyGroup(click.Group):
     """A group that knows its verbs by name and imports one only to run it."""
 
-    verbs = VERBS
+    verbs: ClassVar[Mapping[str, tuple[str, str]]] = VERBS
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All verbs, in the order of the table: the order of a job's life."""
@@ -73,10 +80,13 @@ def main() -> NoReturn:
 
 def _run() -> int:
     try:
-        code = cli.main(standalone_mode=False)
+        code = cli.main(prog_name="penstock", standalone_mode=False)
         sys.stdout.flush()
     except PenstockError as error:
         return _fail(str(error), error.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return int(ExitCode.USAGE)
     except click.ClickException as error:
         return _fail(_usage(error), error.exit_code)
     except (KeyboardInterrupt, click.Abort):

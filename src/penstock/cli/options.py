@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
-class NearestChoice(click.ParamType):
+class NearestChoice(click.ParamType[str]):
     """One of some words; anything else is answered with the nearest of them."""
 
     name = "choice"
@@ -47,7 +47,7 @@ class NearestChoice(click.ParamType):
         return "[" + "|".join(self.words) + "]"
 
 
-class Spoken(click.ParamType):
+class Spoken(click.ParamType[float]):
     """A value in the way people write it, such as a size or a duration."""
 
     def __init__(self, name: str, parse: Callable[[str], float]) -> None:
@@ -78,6 +78,33 @@ def seed_option(function: Decorated) -> Decorated:
     return click.option("--seed", type=int, default=0, show_default=True, help="Equal seeds, equal runs.")(
         function
     )
+
+
+def root_option(function: Decorated) -> Decorated:
+    """`--root`: where the client's kernel files are."""
+    return click.option(
+        "--root",
+        type=click.Path(path_type=Path),
+        default=Path("/"),
+        show_default=True,
+        help="Where the client's /sys and /proc are.",
+    )(function)
+
+
+def state_dir_option(function: Decorated) -> Decorated:
+    """`--state-dir`: where the agent keeps its journal, log and socket."""
+    return click.option(
+        "--state-dir",
+        type=click.Path(path_type=Path),
+        default=Path("/var/lib/penstock"),
+        show_default=True,
+        help="Where the agent keeps its journal, log and socket.",
+    )(function)
+
+
+def places(function: Decorated) -> Decorated:
+    """Both of them."""
+    return root_option(state_dir_option(function))
 
 
 def emit_json(document: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -55,7 +56,7 @@ def render(page: Page) -> str:
 
 def _chart(page: Page) -> str:
     end_s = max((t for line in page.series for t, _ in line.points), default=1.0) or 1.0
-    top = 1.1 * max((value for line in page.series for _, value in line.points), default=1.0) or 1.0
+    top = _round_up(max((value for line in page.series for _, value in line.points), default=1.0))
 
     def x(t_s: float) -> float:
         return LEFT + (WIDTH - LEFT - 8) * t_s / end_s
@@ -70,7 +71,8 @@ def _chart(page: Page) -> str:
             f'<line class="grid" x1="{LEFT}" x2="{WIDTH - 8}" y1="{y(value):.1f}" y2="{y(value):.1f}"/>'
         )
         parts.append(f'<text x="{LEFT - 8}" y="{y(value) + 4:.1f}" text-anchor="end">{value:.0f}</text>')
-        parts.append(f'<text x="{x(t_s):.1f}" y="{HEIGHT - 18}" text-anchor="middle">{t_s:.0f} s</text>')
+        anchor = "end" if i == 4 else "middle"
+        parts.append(f'<text x="{x(t_s):.1f}" y="{HEIGHT - 18}" text-anchor="{anchor}">{t_s:.0f} s</text>')
     for i, line in enumerate(page.series):
         path = " ".join(f"{x(t):.1f},{y(value):.1f}" for t, value in line.points)
         parts.append(f'<polyline fill="none" stroke="{line.colour}" stroke-width="2" points="{path}"/>')
@@ -79,3 +81,17 @@ def _chart(page: Page) -> str:
             f"{escape(line.name)} ({escape(page.unit)})</text>"
         )
     return "\n".join(parts) + "</svg>"
+
+
+def _round_up(value: float) -> float:
+    """The next number that divides into four round steps.
+
+    >>> _round_up(1284.0), _round_up(0.0)
+    (1600.0, 1.0)
+    """
+    if value <= 0:
+        return 1.0
+    decade: float = 10.0 ** math.floor(math.log10(value))
+    return next(
+        step * decade for step in (1.2, 1.6, 2.0, 2.4, 3.2, 4.0, 6.0, 8.0, 10.0) if step * decade >= value
+    )

@@ -2,7 +2,8 @@
 
 `flight` requests circulate: each spends a fixed latency on its way, then queues for a server that needs an
 overhead per request and a time per byte. Mean value analysis gives the exact throughput of that closed
-network (exponential service). Requests are as large as `pages` allows, but never larger than the application's own.
+network (exponential service). Requests are as large as `pages` allows, but never larger than
+the application's own.
 """
 
 from __future__ import annotations

@@ -1,0 +1,58 @@
+"""The loop: one step per target and interval, no bursts after an overrun."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from penstock.agent.loop import Loop, Ports, ticks
+from penstock.decide.policies import policy_class
+from penstock.decide.policies.fixed import FixedPolicy
+from penstock.decide.tuner import Tuner
+from penstock.knobs import Setting
+from penstock.simulate.queueing import Hardware, Load, QueueingTarget
+from penstock.snapshot import NodeSnapshot
+from penstock.window import Window
+
+
+def world() -> QueueingTarget:
+    return QueueingTarget(Hardware(1e9, 1e-4, 0.0), [Load(0.0, 1 << 20, 5e-3)], seed=1)
+
+
+def test_loop_applies_a_decision_and_sees_it_in_the_next_window() -> None:
+    here = world()
+    tuner = Tuner(lambda space, rng: FixedPolicy(space, rng, Setting(flight=64)))
+    first, second = islice(ticks(Loop(Ports(here, here, here), tuner, 0.5)), 2)
+    assert first[0].receipt is not None
+    assert first[0].receipt.exact
+    assert isinstance(second[0].window, Window)
+    assert second[0].window.setting["flight"] == 64
+    assert second[0].receipt is None
+
+
+def test_loop_leaves_the_world_alone_without_changes() -> None:
+    here = world()
+    for steps in islice(ticks(Loop(Ports(here, here, here), Tuner(policy_class("default")), 0.5)), 5):
+        assert steps[0].receipt is None
+    assert here.get(here.target) == here.knobs.default
+
+
+class SlowObserver:
+    """Takes three intervals for one look."""
+
+    def __init__(self, inner: QueueingTarget, cost_s: float) -> None:
+        self.inner, self.cost_s = inner, cost_s
+        self.looks_s: list[float] = []
+
+    def observe(self) -> NodeSnapshot:
+        self.looks_s.append(self.inner.now())
+        self.inner.sleep_until(self.inner.now() + self.cost_s)
+        return self.inner.observe()
+
+
+def test_loop_that_overruns_skips_instead_of_catching_up() -> None:
+    here = world()
+    slow = SlowObserver(here, 1.6)
+    for _ in islice(ticks(Loop(Ports(here, slow, here), Tuner(policy_class("default")), 0.5)), 4):
+        pass
+    gaps = [later - earlier for earlier, later in zip(slow.looks_s, slow.looks_s[1:], strict=False)]
+    assert min(gaps[1:]) >= 2.0 - 1e-6

@@ -1,0 +1,126 @@
+"""The command as users run it: real processes, exit codes, pipes and signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PENSTOCK = [sys.executable, "-m", "penstock"]
+
+
+def run(*args: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*PENSTOCK, *args], capture_output=True, text=True, env={**os.environ, **env}, check=False
+    )
+
+
+def test_help_is_quick_and_imports_nothing_heavy() -> None:
+    code = "import sys, penstock.cli.main; print(*sys.modules)"
+    loaded = subprocess.check_output([sys.executable, "-c", code], text=True).split()
+    assert not {"numpy", "rich", "pydantic", "numba", "scipy", "sklearn"} & set(loaded)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    result = run("--help")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert result.returncode == 0
+    assert "Example: penstock demo" in result.stdout
+    print(f"--help: {after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime:.3f} s of CPU")  # noqa: T201
+
+
+def test_version_is_printed() -> None:
+    assert run("--version").stdout.startswith("penstock, version ")
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (["dmo"], 2, "no such command 'dmo'; did you mean \"demo\"?"),
+        (["demo", "--polcy", "x"], 2, "No such option '--polcy'"),
+        (["demo", "--policy", "clim"], 2, 'did you mean "climb"?'),
+        (["demo", "--seed", "x"], 2, "Invalid value for '--seed'"),
+        (["demo", "--config", "nowhere.toml"], 3, "nowhere.toml: no such file"),
+        (["demo", "--config", "."], 5, ".: not a regular file"),
+        (["demo", "--out", "no/such/dir.html"], 3, "no/such/dir.html: no such directory"),
+        (["demo", "--out", "."], 1, ".: Is a directory"),
+    ],
+)
+def test_bad_input_gets_one_line_and_its_exit_code(args: list[str], code: int, message: str) -> None:
+    result = run(*args)
+    assert result.returncode == code
+    assert result.stdout == ""
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_demo_json_is_one_document_and_leaves_a_report(tmp_path: Path) -> None:
+    result = run("demo", "--json", "--seed", "4")
+    document = json.loads(result.stdout)
+    assert document["tuned_end_mbps"] > document["default_end_mbps"]
+    assert result.stderr == ""
+    page = (tmp_path / "penstock-demo.html").read_text()
+    assert page.count("<polyline") == 2
+    assert "http" not in page
+
+
+def test_demo_piped_has_no_colour_and_fits_forty_columns() -> None:
+    result = run("demo", COLUMNS="40")
+    assert "\x1b" not in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 40
+
+
+def test_reader_that_leaves_is_no_error() -> None:
+    command = f"{sys.executable} -m penstock demo --json | head -c 1"
+    result = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "{", "")
+
+
+def test_interrupt_ends_the_live_screen_with_130() -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(sys.executable, [*PENSTOCK, "demo"])
+    shown = b""
+    while b"default" not in shown:
+        shown += os.read(terminal, 4096)
+    time.sleep(0.3)
+    os.kill(pid, signal.SIGINT)
+    shown += _drain(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130
+    assert b"Traceback" not in shown
+    assert b"penstock: interrupted" in shown
+
+
+def _drain(terminal: int) -> bytes:
+    shown = b""
+    while True:
+        try:
+            more = os.read(terminal, 65536)
+        except OSError:
+            return shown
+        if not more:
+            return shown
+        shown += more
+
+
+def test_completion_knows_the_verbs() -> None:
+    script = run(_PENSTOCK_COMPLETE="bash_source")
+    assert "_penstock_completion" in script.stdout
+    verbs = run(_PENSTOCK_COMPLETE="bash_complete", COMP_WORDS="penstock d", COMP_CWORD="1")
+    assert "plain,demo" in verbs.stdout
+    policies = run(_PENSTOCK_COMPLETE="bash_complete", COMP_WORDS="penstock demo --policy c", COMP_CWORD="3")
+    assert "plain,climb" in policies.stdout
+
+
+def test_no_verb_shows_the_help_and_is_a_usage_error() -> None:
+    result = run()
+    assert result.returncode == 2
+    assert "Commands:" in result.stderr
