@@ -86,7 +86,6 @@ def scaling(storage: Mapping[str, Samples], out: Path) -> None:
     for name, samples in storage.items():
         small = samples.take((samples.nodes <= LARGEST_TRAINING_NODES) & samples.converged)
         large = samples.take(samples.nodes > LARGEST_TRAINING_NODES)
-        panels[name] = {}
         for technique in COMPARED:
             model = refit(small, search(small, technique).best)
             held = small.take(split_validation(small, seed=0))
@@ -95,8 +94,8 @@ def scaling(storage: Mapping[str, Samples], out: Path) -> None:
             scales = ", ".join(map(str, model.samples.scales))
             found = f"{cells(inside, ', ')} | {cells(measure(predicted, large.seconds), ', ')}"
             print(f"| {name} | {technique} | {scales} | {found} |")
-            if technique in {"lasso", "forest"}:
-                panels[name][technique] = (large.seconds, predicted)
+            if technique in {"lasso", "forest"} and len(large) > 5:
+                panels.setdefault(name, {})[technique] = (large.seconds, predicted)
     title = "IOR writes on 16 and 32 nodes, models trained on 1 to 8 nodes"
     figures.predicted_against_measured(panels, out / "real-scaling.png", title)
 

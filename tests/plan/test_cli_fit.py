@@ -58,19 +58,12 @@ def test_plan_fit_then_write(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     said: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert said["technique"] == "lasso"
     assert said["test"]["within_30"] > 0.9
-    Path("flat.toml").write_text(
-        'name = "flat"\nkind = "lustre"\n[compute]\nnodes = 16\ncores_per_node = 4\n'
-        "[stages.router]\ncomponents = 1\n[lustre]\nosts = 1\nosses = 1\n"
-    )
-    Path("flat.toml").chmod(0o644)
     size = ["--nodes", "4", "--cores", "4", "--burst", "1000MB"]
-    assert (
-        run(monkeypatch, "write", "--system", "flat.toml", "--model", "mine.json", *size, "--adapt", "--json")
-        == 0
-    )
+    assert run(monkeypatch, "write", "--model", "mine.json", *size, "--adapt", "--json") == 0
     prediction: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert prediction["seconds"] == pytest.approx(17, rel=0.2)
     assert prediction["model"] == "mine.json"
+    assert prediction["notes"] == []
     assert sum(prediction["contributions"].values()) == pytest.approx(prediction["seconds"])
     assert prediction["advice"]["seconds"] <= prediction["seconds"] * 1.001
 
