@@ -26,6 +26,7 @@ VERBS = {
     "train": ("penstock.cli.train:train", "Make a model from measurements: collect, fit, compare, study."),
     "model": ("penstock.cli.model:model", "Look into a model: show, check, predict, evaluate, explain."),
     "schedule": ("penstock.cli.schedule:schedule", "Share OSTs and I/O nodes between running jobs."),
+    "plan": ("penstock.cli.plan:plan", "Predict a job's writes before the run and advise how to write."),
 }
 INTERRUPTED = 130
 
