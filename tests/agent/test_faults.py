@@ -11,9 +11,9 @@ from random import Random
 from time import sleep
 
 import pytest
-from penstock.testing.served import Served, wait_for
 
 from penstock.testing.agents import EAGER, AgentProcess, agent, knobs, recover, set_knob
+from penstock.testing.served import Served, wait_for
 
 TUNE = ("--mode", "tune", "--policy", "random")
 OSTS = ("OST0000", "OST0001")
