@@ -1,6 +1,6 @@
 """The agent's figures as Prometheus metrics: base units, `_total` and `_info`, few labels.
 
-Labels are `fs`, `target`, `knob` and `reason` only. A target's label survives a remount, so that its series
+Labels are `fs`, `target`, `knob` and `reason`, and the three modes. A target's label survives a remount, so that its series
 goes on. Job ids, decision ids and settings are no labels: they would grow without bound.
 """
 
@@ -14,7 +14,6 @@ from prometheus_client.metrics_core import (
     GaugeMetricFamily,
     InfoMetricFamily,
     Metric,
-    StateSetMetricFamily,
     SummaryMetricFamily,
 )
 from prometheus_client.registry import Collector
@@ -74,11 +73,12 @@ def _agent(status: AgentStatus) -> Iterator[Metric]:
         "The running agent.",
         value={"version": status.version, "policy": status.policy},
     )
-    yield StateSetMetricFamily(
-        "penstock_agent_mode",
-        "How far the agent goes: 1 for the mode it is in.",
-        value={mode: mode == status.mode for mode in status.modes},
+    modes = GaugeMetricFamily(
+        "penstock_agent_mode", "How far the agent goes: 1 for the mode it is in.", labels=("mode",)
     )
+    for mode in status.modes:
+        modes.add_metric((mode,), float(mode == status.mode))
+    yield modes
     yield _gauge("penstock_agent_paused", "1 while everything is paused.", float(status.paused))
     yield _gauge("penstock_agent_problems", "Conditions that stand now.", status.problems)
     yield _gauge("penstock_agent_jobs", "Jobs marked as running on this node.", status.jobs)
