@@ -1,7 +1,7 @@
 """The agent's figures as Prometheus metrics: base units, `_total` and `_info`, few labels.
 
-Labels are `fs`, `target`, `knob` and `reason`, and the three modes. A target's label survives a remount, so that its series
-goes on. Job ids, decision ids and settings are no labels: they would grow without bound.
+Labels are `fs`, `target`, `knob` and `reason`, and the three modes. A target's label survives a remount, so
+that its series goes on. Job ids, decision ids and settings are no labels: they would grow without bound.
 """
 
 from __future__ import annotations
