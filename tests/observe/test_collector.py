@@ -330,6 +330,17 @@ def test_observer_lets_one_bad_target_cost_nobody_else(pair: Client) -> None:
     assert seen.targets[1].setting["dirty"] == 490
 
 
+def test_observer_refuses_a_text_without_end(pair: Client) -> None:
+    pair.stats(ONE).write_bytes(b"x" * 3_000_000)
+    watcher = observer(pair)
+    seen = watcher.observe()
+    assert names(seen) == [ONE, TWO]
+    assert math.isnan(seen.targets[0].counters["read.bytes"])
+    assert any(p.source == ONE and p.message == "stats: File too large" for p in seen.problems)
+    assert len(watcher.probe().files) > 8
+    watcher.close()
+
+
 def test_observer_reads_all_targets_with_few_descriptors(pair: Client) -> None:
     watcher = observer(pair)
     watcher._fs._budget.left = 3
