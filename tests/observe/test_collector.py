@@ -330,6 +330,20 @@ def test_observer_lets_one_bad_target_cost_nobody_else(pair: Client) -> None:
     assert seen.targets[1].setting["dirty"] == 490
 
 
+def test_observer_keeps_its_descriptors_over_rescans_and_finds_what_was_missing(pair: Client) -> None:
+    text = pair.stats(TWO).read_text()
+    pair.stats(TWO).unlink()
+    watcher = observer(pair)
+    seen = watcher.observe()
+    assert math.isnan(seen.targets[1].counters["read.bytes"])
+    kept = [*watcher._sources[("osc", ONE)].instance._kept]
+    assert len(kept) == 8
+    pair.stats(TWO).write_text(text)
+    assert watcher.observe().targets[1].counters["read.rpcs"] == 1
+    assert watcher._sources[("osc", ONE)].instance._kept == kept
+    watcher.close()
+
+
 def test_observer_refuses_a_text_without_end(pair: Client) -> None:
     pair.stats(ONE).write_bytes(b"x" * 3_000_000)
     watcher = observer(pair)
