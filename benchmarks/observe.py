@@ -66,7 +66,7 @@ def measure(oscs: int, passes: int) -> dict[str, float]:
     """CPU milliseconds of a pass and of the windows made of it, over several passes."""
     with tempfile.TemporaryDirectory() as directory:
         tree = Tree(Path(directory), oscs)
-        observer = LustreObserver(directory, rescan_s=1e9)
+        observer = LustreObserver(directory)
         before = observer.observe()
         read_ms, window_ms = [], []
         for _ in range(passes):

@@ -133,13 +133,17 @@ class LustreObserver:
         self._next_scan_s = t_s + self._scan_again_s
 
     def _listed(self) -> tuple[dict[Key, Target | None], tuple[Problem, ...]]:
+        """What is there now; the target is worked out for OSCs that were not there before only."""
         found: dict[Key, Target | None] = {}
         problems: list[Problem] = []
         for place in PLACES:
             try:
                 for name in self._fs.names(f"{place}/osc"):
-                    if (target := osc_target(name)) is not None:
-                        found[("osc", name)] = target
+                    key = ("osc", name)
+                    if key in self._sources or key in found:
+                        found.setdefault(key, None)
+                    elif (target := osc_target(name)) is not None:
+                        found[key] = target
                 found.update({("llite", name): None for name in self._fs.names(f"{place}/llite")})
             except OSError as error:
                 problems.append(Problem(f"/{place}", explain(error, place)))

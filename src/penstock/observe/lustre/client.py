@@ -42,6 +42,7 @@ class Instance:
         self._kept: list[int] = []
         self._missing: list[None] = []
         self._asking = False
+        self._incomplete = False
 
     def read(self) -> list[bytes | None]:
         """Every file's text, None for what cannot be read. Raises `InstanceGoneError` after an unmount."""
@@ -83,6 +84,7 @@ class Instance:
         missing = len(self._open) - len(found)
         orderly = all(file is None for file in self._open[len(found) :]) and min(found, default=-1) >= 0
         self._kept = found if orderly else []
+        self._incomplete = bool(self._lacking())
         self._missing = [None] * missing
 
     def read_named(self, files: Iterable[str]) -> Iterator[tuple[str, bytes]]:
@@ -100,7 +102,7 @@ class Instance:
 
     def ask_again(self) -> None:
         """Look once more, at the next read, for everything that was not found or failed."""
-        if self.problems or self._lacking():
+        if self.problems or self._incomplete:
             self._asking, self._kept = True, []
 
     def close(self) -> None:
