@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
-from penstock.agent.loop import Ports, ticks
+from penstock.agent.loop import Loop, Ports, ticks
 from penstock.decide.policies import policy_class
 from penstock.decide.tuner import Tuner
 from penstock.knobs import Setting
@@ -101,7 +101,7 @@ def _tune(simulation: Simulation, policy: str, end_s: float) -> int:
     for client in range(simulation.plan.clients):
         probe = Probe(simulation, client)
         tuner = Tuner(policy_class(policy), simulation.plan.seed)
-        loops.append(ticks(Ports(probe, probe, probe), tuner, INTERVAL_S))
+        loops.append(ticks(Loop(Ports(probe, probe, probe), tuner, INTERVAL_S)))
     changes = 0
     while simulation.now_s + INTERVAL_S <= end_s + 1e-9:
         for loop in loops:
