@@ -6,6 +6,7 @@ Prints one line per figure with its target. Usage: schedule.py [--sets N] [--job
 from __future__ import annotations
 
 import argparse
+import resource
 import subprocess
 import sys
 import tempfile
@@ -114,7 +115,12 @@ def one_advice() -> None:
         command = [sys.executable, "-m", "penstock", "schedule", "advise", str(site), "--json"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         spent = time.perf_counter() - start
-    print(f"schedule: the same through the command line, site file included: {spent:.2f} s (target 1 s)")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = used.ru_utime + used.ru_stime
+    print(
+        f"schedule: the same through the command line, site file included: {spent:.2f} s, "
+        f"of which {cpu:.2f} s on the CPU (target 1 s)"
+    )
 
 
 def site_text(running: list[Job]) -> str:
