@@ -35,19 +35,24 @@ def actuator(root: Path, state: Path, system: System) -> LustreActuator:
 
 
 def settings(root: Path) -> list[Setting]:
-    reader = actuator(root, root.parent / "no-state", System())
-    return [reader.get(target) for target in reader.targets()]
+    found = []
+    for sysfs in sorted((root / "sys/fs/lustre/osc").iterdir()):
+        pages = sysfs / "max_pages_per_rpc"
+        if not pages.exists():
+            pages = root / "proc/fs/lustre/osc" / sysfs.name / "max_pages_per_rpc"
+        files = {"pages": pages, "flight": sysfs / "max_rpcs_in_flight", "dirty": sysfs / "max_dirty_mb"}
+        found.append(Setting({knob_id: int(path.read_text()) for knob_id, path in files.items()}))
+    return found
 
 
 def tune(root: Path, state: Path) -> Callable[[System], None]:
-    """Sets with coupling, a refusal that is reverted, and a second target."""
+    """A change that couples, and one that is refused half way and reverted."""
 
     def work(system: System) -> None:
         mine = actuator(root, state, system)
-        one, two = mine.targets()
-        mine.set(one, Setting(pages=256, flight=256, dirty=32))
-        mine.set(one, Setting(pages=64, flight=9999))
-        mine.set(two, Setting(pages=512, flight=64))
+        target = mine.targets()[0]
+        mine.set(target, Setting(pages=256, flight=256, dirty=32))
+        mine.set(target, Setting(pages=64, flight=9999))
 
     return work
 
@@ -73,13 +78,13 @@ def test_set_killed_after_any_system_call_is_undone_by_one_restore(modern: Serve
         assert settings(modern.root) == [ORIGINAL, ORIGINAL], f"killed after system call {calls}"
         current[0] = states(calls)
 
-    assert every_crash(work, after) > 100
+    assert every_crash(work, after) > 50
 
 
 def test_set_killed_and_set_again_never_takes_tuned_values_for_originals(
     modern: Served, states: States
 ) -> None:
-    for calls in range(1, 600, 7):
+    for calls in range(1, 400, 9):
         state = states(calls)
         finished = survives(tune(modern.root, state), calls)
         tune(modern.root, state)(System())
@@ -102,13 +107,13 @@ def test_restore_killed_after_any_system_call_can_be_repeated(modern: Served, st
         tune(modern.root, current[0])(System())
 
     tune(modern.root, current[0])(System())
-    assert every_crash(work, after) > 100
+    assert every_crash(work, after) > 50
 
 
 def test_set_killed_leaves_what_the_administrator_sets_afterwards(modern: Served, states: States) -> None:
     flight = modern.root / "sys/fs/lustre/osc" / modern.osc() / "max_rpcs_in_flight"
     dirty = flight.with_name("max_dirty_mb")
-    for calls in range(40, 600, 11):
+    for calls in range(30, 400, 13):
         state = states(calls)
         finished = survives(tune(modern.root, state), calls)
         flight.write_text("77")
@@ -136,7 +141,7 @@ def test_plain_files_survive_any_crash_as_well(tree: Path, states: States) -> No
         assert all(text.count("\n") == 1 for text in knob_texts(tree)), f"torn file after {calls}"
         current[0] = states(calls)
 
-    assert every_crash(work, after) > 100
+    assert every_crash(work, after) > 50
 
 
 def knob_texts(root: Path) -> list[str]:

@@ -56,17 +56,10 @@ class OscPlaces:
 
     def names(self) -> tuple[str, ...]:
         """The names of all client data paths there are now."""
-        self.close()
-        found: set[str] = set()
-        for place in PLACES:
-            try:
-                fd = self.system.open(".", os.O_RDONLY | os.O_DIRECTORY, 0, self._place(place))
-            except OSError:
-                continue
-            try:
-                found.update(name for name in self.system.names(fd) if _NAME.fullmatch(name))
-            finally:
-                self.system.close(fd)
+        found = self._try_names()
+        if not found and self._fds:
+            self.close()
+            found = self._try_names()
         return tuple(sorted(found))
 
     def open(self, name: str) -> list[tuple[str, int]]:
@@ -85,6 +78,19 @@ class OscPlaces:
 
     def __del__(self) -> None:
         self.close()
+
+    def _try_names(self) -> set[str]:
+        found: set[str] = set()
+        for place in PLACES:
+            try:
+                fd = self.system.open(".", os.O_RDONLY | os.O_DIRECTORY, 0, self._place(place))
+            except OSError:
+                continue
+            try:
+                found.update(name for name in self.system.names(fd) if _NAME.fullmatch(name))
+            finally:
+                self.system.close(fd)
+        return found
 
     def _try_open(self, name: str) -> list[tuple[str, int]]:
         found: list[tuple[str, int]] = []

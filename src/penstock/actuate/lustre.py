@@ -225,6 +225,8 @@ class LustreActuator:
         for knob_id in self._whole.ids:
             if knob_id in goal:
                 after = store(self._whole, after, knob_id, goal[knob_id], connection.chunk_pages)
+        if after["dirty"] <= entry.original["dirty"]:
+            return goal
         fits = budget.allowed(
             after["dirty"], entry.original["dirty"], self._others_mib(name), self._limit_mib
         )
