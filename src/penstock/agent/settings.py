@@ -92,6 +92,7 @@ class AgentConfig(Section):
     cache_ratio: float = Field(
         0.25, gt=0, le=0.5, description="part of memory all dirty limits may add up to"
     )
+    watchdog_s: Duration = Field(30.0, ge=1, description="a loop that hangs this long is left to a restart")
     log_max_bytes: int = Field(10_000_000, ge=10_000)
     log_keep: int = Field(5, ge=1, le=100)
     scope: ScopeSection = ScopeSection()

@@ -19,6 +19,8 @@ class AgentGroup(LazyGroup):
         "mode": ("penstock.cli.agent_control:mode", "Switch between observe, advise and tune."),
         "pause": ("penstock.cli.agent_control:pause", "Leave targets alone for now."),
         "resume": ("penstock.cli.agent_control:resume", "Tune paused targets again."),
+        "report": ("penstock.cli.agent_report:report", "What was changed in a period, and what that did."),
+        "trial": ("penstock.cli.agent_report:trial", "Is tuning worth it here? A switchback experiment."),
         "restore": ("penstock.cli.recover:restore", "Bring back every original; needs no agent."),
         "verify": ("penstock.cli.recover:verify", "Say what differs from what should be (exit 6)."),
     }

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def _ask(state_dir: Path, verb: str, **arguments: Any) -> dict[str, Any]:
     from penstock.agent.control import request
-    from penstock.agent.service import SOCKET_FILE
+    from penstock.agent.startup import SOCKET_FILE
 
     return request(state_dir / SOCKET_FILE, verb, **arguments)
 
@@ -65,8 +65,8 @@ def explain(decision_id: str, state_dir: Path, as_json: bool) -> None:
 
     Reads the decision log, so it works without a running agent. The beginning of an id is enough.
     """
-    from penstock.agent.service import LOG_FILE
-    from penstock.agent.service import explain as find
+    from penstock.agent.commands import explain as find
+    from penstock.agent.startup import LOG_FILE
 
     found = find(state_dir / LOG_FILE, decision_id)
     if as_json:

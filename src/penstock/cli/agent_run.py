@@ -36,8 +36,9 @@ def run(
     SIGTERM gives everything back, and after a crash `penstock agent restore` does.
     """
     from penstock.agent.policies import load_policy
-    from penstock.agent.service import Agent, Places
+    from penstock.agent.service import Agent
     from penstock.agent.settings import read_settings
+    from penstock.agent.startup import Places
 
     _log_to_stderr(debug)
     chosen = {"mode": mode, "policy": policy, "interval_s": interval}

@@ -16,6 +16,7 @@ from penstock.decide.activity import Activity
 from penstock.decide.cache import CacheBudget, Demand, allocate
 from penstock.decide.policies._base import RPC_KNOBS, Policy, Proposal
 from penstock.decision import Decision, Outlook, changes
+from penstock.errors import KnobError
 from penstock.knobs import KnobSpace
 from penstock.ports import Predictor
 from penstock.snapshot import Target
@@ -70,6 +71,16 @@ class Tuner:
         """Drop what was learned of a target that is gone or was taken over by somebody else."""
         self._memories.pop(target, None)
 
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """The targets it remembers something of."""
+        return tuple(self._memories)
+
+    def is_active(self, target: Target) -> bool:
+        """Whether a target is in an active stage now."""
+        memory = self._memories.get(target)
+        return memory is not None and memory.activity.active
+
     def _take(self, windows: Sequence[Window | Void], space_of: SpaceOf) -> tuple[list[Window], list[Target]]:
         busy, resumed = [], []
         for window in windows:
@@ -107,8 +118,14 @@ class Tuner:
             proposal = Proposal(window.setting, "out-of-range", sentence)
         else:
             proposal = self._memories[window.target].policy.propose(window, outlook)
-        moved = {c.knob_id: c.new for c in changes(window.setting, proposal.setting)}
-        space_of(window.target).check(moved)
+        try:
+            space_of(window.target).check(
+                {c.knob_id: c.new for c in changes(window.setting, proposal.setting)}
+            )
+        except KnobError as error:
+            proposal = Proposal(
+                window.setting, "out-of-bounds", f"the policy's wish cannot be granted: {error}"
+            )
         return self._decision(window, proposal, now_s, outlook)
 
     def _decision(
@@ -164,7 +181,10 @@ class Tuner:
             policy = self._make_policy(space_of(target), Random(f"{self._seed}/{target.name}"))
             depth = 1 + (self._predictor.history if self._predictor is not None else 0)
             self._memories[target] = _Memory(policy, deque(maxlen=depth))
-        return self._memories[target]
+        memory = self._memories[target]
+        # Bounds change while a target lives: it refuses values, reconnects, or somebody takes a knob.
+        memory.policy.space = space_of(target)
+        return memory
 
 
 def dominant(window: Window) -> str:
