@@ -133,7 +133,7 @@ class OscFiles:
     def __enter__(self) -> OscFiles:
         self._places = self._all.open(self.name)
         if not self._places:
-            raise TargetGoneError(f"{self.name} is not there (unmounted?)")
+            raise TargetGoneError(f"{self.name} is gone (unmounted?)")
         return self
 
     def __exit__(
