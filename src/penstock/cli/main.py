@@ -23,6 +23,7 @@ VERBS = {
     ),
     "replay": ("penstock.cli.replay:replay", "Compute the windows of a recording."),
     "agent": ("penstock.cli.agent:agent", "Keep this node tuned; undo it after anything."),
+    "simulate": ("penstock.cli.simulate:simulate", "The simulated cluster: run a workload, map how settings matter."),
     "train": ("penstock.cli.train:train", "Make a model from measurements: collect, fit, compare, study."),
     "model": ("penstock.cli.model:model", "Look into a model: show, check, predict, evaluate, explain."),
 }
