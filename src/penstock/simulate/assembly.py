@@ -98,7 +98,7 @@ def _empty(plan: Plan, files: Sequence[_File], oscs: int, osses: int) -> World:
     links = 2 * plan.clients * osses
     shapes: dict[str, tuple[int, ...]] = {
         "sim": (1,),
-        "heap": (rpcs + streams + plan.clients + layout.ost_count + 16,),
+        "heap": (rpcs + streams + plan.clients + layout.ost_count + oscs + 16,),
         "client": (plan.clients,),
         "osc": (oscs,),
         "file": (len(files),),
@@ -189,6 +189,7 @@ def _fill_clients(w: World, cluster: Cluster, clients: int) -> None:
     per_page = "read_copy read_submit write_new write_over build_write reply"
     for name in per_page.split():
         w.client[f"{name}_us_page"][:] = getattr(client, f"{name}_us_per_page")
+    w.client.build_write_us_extent[:] = client.build_write_us_per_extent
     w.client.lru_free_us_page[:] = client.drop_us_per_page
     w.client.flush_every_us[:] = client.flush_every_s * SECOND_US
     w.client.flush_age_us[:] = client.flush_age_s * SECOND_US

@@ -49,6 +49,7 @@ class ClientSection(Section):
     build_read_us: float = Field(ge=0)
     build_write_us: float = Field(ge=0)
     build_write_us_per_page: float = Field(ge=0)
+    build_write_us_per_extent: float = Field(ge=0)
     reply_read_us: float = Field(ge=0)
     reply_write_us: float = Field(ge=0)
     reply_us_per_page: float = Field(ge=0)
