@@ -111,7 +111,9 @@ def measure(name: str, traces: Path, seconds: float, seed: int) -> Figures:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--only", nargs="*", choices=list(NAMES), default=list(NAMES))
@@ -121,14 +123,23 @@ def main() -> int:
     OUT.mkdir(parents=True, exist_ok=True)
     if not chosen.render:
         if not chosen.traces.is_dir():
-            print(f"skipped: {chosen.traces} is not there (real traces, not part of the project)", file=sys.stderr)
+            print(
+                f"skipped: {chosen.traces} is not there (real traces, not part of the project)",
+                file=sys.stderr,
+            )
             return 0
         for name in chosen.only:
             started = time.perf_counter()
             figures = measure(name, chosen.traces, chosen.seconds, chosen.seed)
             (OUT / f"{name}.json").write_text(json.dumps(asdict(figures), indent=1) + "\n", encoding="utf-8")
-            print(f"{name}: rho {figures.spearman:.3f}, {time.perf_counter() - started:.0f} s", file=sys.stderr)
-    figures = [json.loads((OUT / f"{name}.json").read_text("utf-8")) for name in NAMES if (OUT / f"{name}.json").is_file()]
+            print(
+                f"{name}: rho {figures.spearman:.3f}, {time.perf_counter() - started:.0f} s", file=sys.stderr
+            )
+    figures = [
+        json.loads((OUT / f"{name}.json").read_text("utf-8"))
+        for name in NAMES
+        if (OUT / f"{name}.json").is_file()
+    ]
     (ROOT / "docs" / "fidelity.md").write_text(fidelity_page.render(figures), encoding="utf-8")
     print("wrote docs/fidelity.md", file=sys.stderr)
     return 0

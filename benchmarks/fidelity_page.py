@@ -38,7 +38,14 @@ WRONG = """## Where it is wrong, and why
 def render(figures: Sequence[Figures]) -> str:
     """The whole page."""
     ten = [f for f in figures if f["workload"] not in SMALL_RANDOM]
-    parts = [INTRODUCTION, _goals(figures, ten), _main_table(figures), _counters(figures), WRONG, _maps(figures)]
+    parts = [
+        INTRODUCTION,
+        _goals(figures, ten),
+        _main_table(figures),
+        _counters(figures),
+        WRONG,
+        _maps(figures),
+    ]
     return "\n".join(parts)
 
 
@@ -53,7 +60,11 @@ def _goals(figures: Sequence[Figures], ten: Sequence[Figures]) -> str:
     rows = [
         ("Spearman, median of ten >= .90", f"{median(rho):.3f}", median(rho) >= 0.90),
         ("Spearman, each of ten >= .85", f"least {min(rho):.3f}", min(rho) >= 0.85),
-        ("top five >= .85, each of ten", f"least {min(f['top_five'] for f in ten):.3f}", min(f["top_five"] for f in ten) >= 0.85),
+        (
+            "top five >= .85, each of ten",
+            f"least {min(f['top_five'] for f in ten):.3f}",
+            min(f["top_five"] for f in ten) >= 0.85,
+        ),
         ("default within .75-1.33, at least 10 of 12", f"{in_range} of {len(figures)}", in_range >= 10),
     ]
     if set(SMALL_RANDOM) <= set(by_name):
@@ -61,7 +72,9 @@ def _goals(figures: Sequence[Figures], ten: Sequence[Figures]) -> str:
         level = read["simulated"]["app_mbps"] / read["real"]["app_mbps"]
         rows.append(("rnd_w 8k: Spearman >= .60", f"{write['spearman']:.3f}", write["spearman"] >= 0.60))
         flat = read["spread"] <= 1.25 and 0.75 <= level <= 1.33
-        rows.append(("rnd_r 8k flat (<= 1.25), right level", f"spread {read['spread']:.2f}, level {level:.2f}", flat))
+        rows.append(
+            ("rnd_r 8k flat (<= 1.25), right level", f"spread {read['spread']:.2f}, level {level:.2f}", flat)
+        )
     for key, what in (("in_flight", "in flight"), ("dirty_mb", "dirty"), ("pages_per_rpc", "pages per RPC")):
         off = _off(figures, key)
         seen = "all" if not off else f"all but {', '.join(off)}"
@@ -76,7 +89,9 @@ def _off(figures: Sequence[Figures], key: str) -> list[str]:
     return [f["workload"] for f in compared if abs(f["simulated"][key] / f["real"][key] - 1) > 0.20]
 
 
-def _table(title: str, heads: Sequence[str], figures: Sequence[Figures], row: Callable[[Figures], list[str]]) -> str:
+def _table(
+    title: str, heads: Sequence[str], figures: Sequence[Figures], row: Callable[[Figures], list[str]]
+) -> str:
     lines = [f"## {title}", "", "| workload | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
     for f in figures:
         mark = " *v*" if f["validation"] else ""
@@ -89,7 +104,9 @@ def _main_table(figures: Sequence[Figures]) -> str:
 
     def row(f: Figures) -> list[str]:
         level = f["simulated"]["app_mbps"] / f["real"]["app_mbps"]
-        return [f"{f[k]:.3f}" for k in ("spearman", "default_ratio", "optimum_ratio", "top_five")] + [f"{level:.3f}"]
+        return [f"{f[k]:.3f}" for k in ("spearman", "default_ratio", "optimum_ratio", "top_five")] + [
+            f"{level:.3f}"
+        ]
 
     ten = [f["spearman"] for f in figures if f["workload"] not in SMALL_RANDOM]
     seconds = mean(f["seconds"] for f in figures)

@@ -55,5 +55,7 @@ def _active(traces: Path, name: str, way: str) -> list[Row]:
         rows = sorted(series[key], key=lambda row: int(row["observation_no"]))
         busy = [n for n, row in enumerate(rows) if float(row[f"llite_stats_{way}_bytes.samples_sum"]) > 0]
         if len(busy) > 2:
-            found += [row for row in rows[busy[0] + 1 : busy[-1]] if float(row["actual_record_duration"]) > 0.2]
+            found += [
+                row for row in rows[busy[0] + 1 : busy[-1]] if float(row["actual_record_duration"]) > 0.2
+            ]
     return found

@@ -99,7 +99,7 @@ def lctl_ms_per_osc() -> float | None:
     if not log.is_file():
         return None
     times = json.loads(log.read_text())
-    return 1e3 * (statistics.median(times["lctl_s"]) - statistics.median(times["raw_s"]))
+    return 1e3 * float(statistics.median(times["lctl_s"]) - statistics.median(times["raw_s"]))
 
 
 def main() -> None:
@@ -124,7 +124,7 @@ def main() -> None:
     print(f"budget: {BUDGET_MS:g} ms of CPU for {BUDGET_OSCS} OSCs")
     if document["lctl_ms_per_osc"] is not None:
         print(
-            f"lctl, as captured (emulated CPU): {document['lctl_ms_per_osc']:.0f} ms a call, one call an OSC and probe"
+            f"lctl, as captured (emulated CPU): {document['lctl_ms_per_osc']:.0f} ms a call, a call per OSC"
         )
 
 

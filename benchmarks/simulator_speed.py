@@ -46,7 +46,10 @@ def uncompiled(name: str, setting: Setting, seconds: float) -> float:
         f"print(b.cell({name!r}, {setting!r}, {seconds})[0])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True,
+        [sys.executable, "-c", code],
+        check=True,
+        capture_output=True,
+        text=True,
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
     )
     return float(done.stdout)
@@ -65,7 +68,9 @@ def flat_memory() -> dict[str, float]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=0.5)
     parser.add_argument("--every", type=int, default=1, help="measure every n-th cell only")
     parser.add_argument("--uncompiled", action="store_true", help="compare with the uncompiled loop too")

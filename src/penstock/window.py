@@ -15,6 +15,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from penstock.knobs import Setting
 from penstock.snapshot import NOTHING, NodeSnapshot, Target, TargetSnapshot
@@ -22,6 +23,25 @@ from penstock.units import MIB, PAGE_BYTES
 
 DIRECTIONS = ("read", "write")
 APPLICATION = tuple(f"app.{direction}_{what}" for direction in DIRECTIONS for what in ("bytes", "calls"))
+
+
+class _Names(NamedTuple):
+    """One direction's counters and metrics, spelled once: windows are made a thousand at a time."""
+
+    rpcs: str
+    bytes: str
+    usec: str
+    page_utilisation: str
+    channel_utilisation: str
+    page_latency_us: str
+
+
+_NAMES = tuple(_Names(*(f"{direction}.{name}" for name in _Names._fields)) for direction in DIRECTIONS)
+
+# What is shorter measures the clock, not the file system.
+_SHORTEST_S = 1e-6
+# A model may count parts of a request; what is less is rounding, and nothing to divide by.
+_LEAST = 1e-9
 
 # In these states of the connection counters may be compared; empty means that the state cannot be read.
 _CONNECTED = frozenset({"FULL", "IDLE", ""})
@@ -66,12 +86,12 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Void:
-    """A pair of snapshots from which nothing may be concluded."""
+    """A pair of snapshots from which nothing may be concluded, and why: a `VoidReason`, or words alike."""
 
     target: Target
     t0_s: float
     t1_s: float
-    reason: VoidReason
+    reason: VoidReason | str
 
 
 def window(
@@ -91,8 +111,8 @@ def window(
     deltas = {name: value - before.counters.get(name, 0.0) for name, value in after.counters.items()}
     seconds = after.t_s - before.t_s
     metrics: dict[str, float | None] = {}
-    for direction in DIRECTIONS:
-        _direction(metrics, direction, deltas, after.setting, seconds)
+    for names in _NAMES:
+        _direction(metrics, names, deltas, after.setting, seconds)
     metrics["dirty.utilisation"] = _dirty_utilisation(after)
     metrics["cache_update_bytes"] = _cache_update(before, after, deltas, app)
     metrics["grant.bytes"] = after.gauges.get("grant.bytes")
@@ -122,7 +142,7 @@ def changes(before: Window, after: Window) -> dict[str, float | None]:
 
 def why_void(before: TargetSnapshot, after: TargetSnapshot, longest_s: float = math.inf) -> VoidReason | None:
     """The first reason why two snapshots cannot be compared; None when they can."""
-    if not after.t_s > before.t_s:
+    if not after.t_s - before.t_s >= _SHORTEST_S:
         return VoidReason.CLOCK
     if after.t_s - before.t_s > longest_s:
         return VoidReason.TOO_LONG
@@ -147,24 +167,22 @@ def _why_counters_void(before: Mapping[str, float], after: Mapping[str, float]) 
 
 def _direction(
     metrics: dict[str, float | None],
-    direction: str,
+    names: _Names,
     deltas: Mapping[str, float],
     setting: Setting,
     seconds: float,
 ) -> None:
-    rpcs = deltas.get(f"{direction}.rpcs", 0.0)
-    moved = deltas.get(f"{direction}.bytes", 0.0)
-    usec = deltas.get(f"{direction}.usec", math.nan)
-    known = moved == moved  # noqa: PLR0124 - NaN alone differs from itself
-    metrics[f"{direction}.bytes"] = moved if known else None
-    busy = known and rpcs > 0
+    rpcs = deltas.get(names.rpcs, 0.0)
+    moved = deltas.get(names.bytes, 0.0)
+    usec = deltas.get(names.usec, math.nan)
+    known = not math.isnan(moved)
+    busy = known and rpcs > _LEAST
+    timed = busy and not math.isnan(usec)
     pages, flight = setting.get("pages"), setting.get("flight")
-    metrics[f"{direction}.page_utilisation"] = moved / PAGE_BYTES / rpcs / pages if busy and pages else None
-    timed = busy and usec == usec  # noqa: PLR0124
-    metrics[f"{direction}.channel_utilisation"] = (
-        usec / (seconds * 1e6) / flight if timed and flight else None
-    )
-    metrics[f"{direction}.page_latency_us"] = usec / (moved / PAGE_BYTES) if timed and moved > 0 else None
+    metrics[names.bytes] = moved if known else None
+    metrics[names.page_utilisation] = moved / PAGE_BYTES / rpcs / pages if busy and pages else None
+    metrics[names.channel_utilisation] = usec / (seconds * 1e6) / flight if timed and flight else None
+    metrics[names.page_latency_us] = usec / (moved / PAGE_BYTES) if timed and moved > _LEAST else None
 
 
 def _dirty_utilisation(after: TargetSnapshot) -> float | None:

@@ -9,15 +9,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tests.observe.conftest import Client, stats_text
 
 from penstock.knobs import Setting
 from penstock.observe.collector import LustreObserver
 from penstock.snapshot import NodeSnapshot
 from penstock.window import Void, VoidReason, Window, windows
-from tests.observe.conftest import Client, stats_text
 
 ONE = "scratch-OST0000-osc-ff01"
 TWO = "scratch-OST0001-osc-ff01"
@@ -275,21 +276,26 @@ def test_observer_discards_a_snapshot_cut_inside_a_line(pair: Client) -> None:  
     assert names(watcher.observe()) == [ONE, TWO]
 
 
-def test_observer_discards_a_snapshot_that_lost_a_row(pair: Client) -> None:  # row 24
+def test_observer_voids_both_windows_around_a_snapshot_that_lost_a_row(pair: Client) -> None:  # row 24
     watcher = observer(pair)
-    watcher.observe()
-    pair.stats(ONE).write_text(stats_text(2)[: stats_text(2).index("ost_read")])
-    seen = watcher.observe()
-    assert names(seen) == [TWO]
-    assert any(p.source == ONE and "disappeared" in p.message for p in seen.problems)
-    pair.stats(ONE).write_text(stats_text(3))
-    assert names(watcher.observe()) == [ONE, TWO]
+    seen = [watcher.observe()]
+    for text in (stats_text(2)[: stats_text(2).index("ost_read")], stats_text(3), stats_text(4)):
+        pair.stats(ONE).write_text(text)
+        seen.append(watcher.observe())
+    found = [windows(before, after)[0] for before, after in pairwise(seen)]
+    assert [type(item) for item in found] == [Void, Void, Window]
+    assert isinstance(found[0], Void)
+    assert found[0].reason is VoidReason.ROW_LOST
 
 
 def test_observer_ignores_what_is_new(pair: Client) -> None:  # row 25
-    pair.stats(ONE).write_text(stats_text(2) + "quantum_bytes  3 samples [qubits] 1 2 3 4 5 6\nnew section:\n - x\n")
+    pair.stats(ONE).write_text(
+        stats_text(2) + "quantum_bytes  3 samples [qubits] 1 2 3 4 5 6\nnew section:\n - x\n"
+    )
     path = pair.root / "proc/fs/lustre/osc" / ONE / "import"
-    path.write_text("import:\n    colour: { state of: mind }\n    state: FULL\n    generation: 1\n    x: [ y ]\n")
+    path.write_text(
+        "import:\n    colour: { state of: mind }\n    state: FULL\n    generation: 1\n    x: [ y ]\n"
+    )
     pair.write(f"sys/fs/lustre/osc/{ONE}/brand_new_knob", "7\n")
     seen = observer(pair).observe()
     assert seen.problems == ()

@@ -42,7 +42,11 @@ def outcome(case: tuple[str, int, int, float], plain: bool) -> object:
     source = Path(penstock.__file__).parent.parent
     environment = {**os.environ, "PYTHONPATH": str(source), "NUMBA_DISABLE_JIT": "1" if plain else "0"}
     done = subprocess.run(
-        [sys.executable, "-c", CASE, *map(str, case)], capture_output=True, text=True, check=True, env=environment
+        [sys.executable, "-c", CASE, *map(str, case)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
     )
     return json.loads(done.stdout)
 

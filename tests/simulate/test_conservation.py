@@ -15,7 +15,9 @@ from .conftest import Lab
 
 PAGES = st.sampled_from([1, 2, 8, 64, 256, 1024])
 FLIGHT = st.sampled_from([1, 4, 16, 64, 256])
-WORKLOADS = st.sampled_from(["s_wr_rn_8k", "s_wr_sq_1m", "s_wr_rn_1m", "s_rd_sq_8k", "s_rd_rn_1m", "f_wr_rn_1m"])
+WORKLOADS = st.sampled_from(
+    ["s_wr_rn_8k", "s_wr_sq_1m", "s_wr_rn_1m", "s_rd_sq_8k", "s_rd_rn_1m", "f_wr_rn_1m"]
+)
 STEPS = st.lists(st.tuples(PAGES, FLIGHT), min_size=1, max_size=6)
 
 

@@ -47,7 +47,9 @@ def test_a_narrow_pipe_becomes_the_limit(lab: Lab) -> None:
 
 def test_without_the_extent_tax_one_page_extents_hold_as_much_as_grant_allows(lab: Lab) -> None:
     settings = Setting(pages=1, flight=8)
-    taxed, free = (lab.simulation("s_wr_sq_1m", settings, changes) for changes in ({}, {"extent_tax_kib": "0"}))
+    taxed, free = (
+        lab.simulation("s_wr_sq_1m", settings, changes) for changes in ({}, {"extent_tax_kib": "0"})
+    )
     for made in (taxed, free):
         made.run_until(6.0)
     # A page costs 28 KiB of grant with the tax and 4 KiB without.

@@ -14,7 +14,8 @@ from .conftest import Lab
 
 
 @pytest.mark.parametrize(
-    "wanted", [Setting(pages=0), Setting(pages=2048), Setting(flight=0), Setting(flight=257), Setting(dirty=2048)]
+    "wanted",
+    [Setting(pages=0), Setting(pages=2048), Setting(flight=0), Setting(flight=257), Setting(dirty=2048)],
 )
 def test_values_out_of_range_are_refused_with_erange_and_change_nothing(lab: Lab, wanted: Setting) -> None:
     made = lab.simulation("s_wr_sq_1m")

@@ -62,7 +62,13 @@ CERTAIN = {
 def fixed_us(lab: Lab) -> float:
     cluster = lab.simulation("s_rd_rn_8k", changes=CERTAIN).plan.cluster
     pipe_us = 4096 / cluster.network.server_mb_per_s
-    return 500.0 + cluster.network.round_trip_us + cluster.client.reply_read_us + cluster.server.reply_us + pipe_us
+    return (
+        500.0
+        + cluster.network.round_trip_us
+        + cluster.client.reply_read_us
+        + cluster.server.reply_us
+        + pipe_us
+    )
 
 
 def test_one_customer_sees_the_sum_of_all_delays(lab: Lab) -> None:

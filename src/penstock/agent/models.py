@@ -8,6 +8,9 @@ from pathlib import Path
 from penstock.agent.startup import Places
 from penstock.errors import ModelFileError, PenstockError
 from penstock.ports import Predictor
+from penstock.snapshot import Target
+from penstock.spaces import LUSTRE
+from penstock.window import DIRECTIONS, Window
 
 log = logging.getLogger(__name__)
 
@@ -31,9 +34,18 @@ def load_predictor(wanted: str | None, places: Places) -> Predictor:
         if not kept.exists():
             raise ModelFileError(f"no usable model: {error}") from None
         log.warning("using the last good model, %s", kept)
-        return ForestPredictor(load(kept))
-    _keep(kept, dump(model))
-    return ForestPredictor(model)
+        model = load(kept)
+    else:
+        _keep(kept, dump(model))
+    return _warm(ForestPredictor(model))
+
+
+def _warm(predictor: Predictor) -> Predictor:
+    """Ask once for nothing: compiling may take seconds, which the control loop must not spend."""
+    idle = Window(Target("warm-up", ""), 0.0, 1.0, LUSTRE.default, {})
+    for direction in DIRECTIONS:
+        predictor.outlooks(direction, [[idle]], LUSTRE.grid("pages", "flight"))
+    return predictor
 
 
 def _keep(path: Path, raw: bytes) -> None:

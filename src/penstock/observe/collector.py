@@ -57,7 +57,7 @@ class LustreObserver:
         mounts: dict[str, Mapping[str, float]] = {}
         problems = [*self._scan_problems]
         gone = False
-        for source, result in outcome.results:
+        for source, result in zip(outcome.done, outcome.results, strict=True):
             if isinstance(result, TargetSnapshot):
                 targets.append(result)
             elif isinstance(result, Problem):
@@ -77,7 +77,7 @@ class LustreObserver:
         t_s = self._clock()
         self._scan_when_due(t_s)
         files: dict[str, str] = {}
-        for _, texts in self._deadline.run(self._order, lambda source: source.raw()).results:
+        for texts in self._deadline.run(self._order, lambda source: source.raw()).results:
             if isinstance(texts, dict):
                 files.update(texts)
         return Probe(t_s, files)
@@ -88,7 +88,8 @@ class LustreObserver:
         outcome = self._deadline.run(
             oscs, lambda source: isinstance(source, OscSource) and source.histograms()
         )
-        return {source.name: parsed for source, parsed in outcome.results if isinstance(parsed, RpcStats)}
+        found = zip(outcome.done, outcome.results, strict=True)
+        return {source.name: parsed for source, parsed in found if isinstance(parsed, RpcStats)}
 
     def close(self) -> None:
         """Let all descriptors and the worker go."""
@@ -103,8 +104,9 @@ class LustreObserver:
     def _troubles(self, outcome: Outcome[Source, object]) -> list[Problem]:
         found = [Problem(source.name, "stale: a read of its files blocks") for source in outcome.blocked]
         found += [Problem(source.name, "not read: too many reads block") for source in outcome.untouched]
-        for source, _ in outcome.results:
-            found += source.problems()
+        for source in outcome.done:
+            if source.troubled():
+                found += source.problems()
         return found
 
     def _scan_when_due(self, t_s: float) -> None:

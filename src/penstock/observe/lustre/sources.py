@@ -10,7 +10,7 @@ from penstock.observe.kernelfs import KernelFs
 from penstock.observe.lustre.client import Instance, InstanceGoneError
 from penstock.observe.lustre.layout import MOUNT_DETAILS, MOUNT_FILES, OSC_DETAILS, OSC_FILES
 from penstock.observe.lustre.llite import parse_mount
-from penstock.observe.lustre.osc import RowLostError, TargetParser
+from penstock.observe.lustre.osc import TargetParser
 from penstock.observe.lustre.rpcstats import RpcStats, parse_rpc_stats
 from penstock.snapshot import Problem, Target, TargetSnapshot
 
@@ -30,6 +30,10 @@ class Source(ABC):
     @abstractmethod
     def problems(self) -> list[Problem]:
         """What could not be read or made sense of the last time."""
+
+    def troubled(self) -> bool:
+        """Whether `problems` has anything to say."""
+        return bool(self.instance.problems)
 
     def raw(self) -> dict[str, str]:
         """All its texts by path, details included; nothing once it was unmounted."""
@@ -59,8 +63,6 @@ class OscSource(Source):
                 snapshot = self._parser.parse(t_s, texts)
                 if not self._parser.problems:
                     return snapshot
-            except RowLostError as error:
-                return Problem(self.name, f"discarded: {error}")
             except DataError:
                 pass
             return self._parser.parse(t_s, self.instance.read_carefully())
@@ -69,10 +71,12 @@ class OscSource(Source):
         except DataError as error:
             return Problem(self.name, f"discarded: {error}")
 
+    def troubled(self) -> bool:
+        """Whether `problems` has anything to say."""
+        return bool(self.instance.problems or self._parser.problems)
+
     def problems(self) -> list[Problem]:
         """What could not be read or made sense of the last time."""
-        if not self.instance.problems and not self._parser.problems:
-            return []
         unread = [f"{file}: {why}" for file, why in self.instance.problems.items()]
         return [Problem(self.name, why) for why in (*unread, *self._parser.problems.values())]
 
