@@ -15,10 +15,10 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import fidelity_page
-import fidelity_real
 import numpy as np
 
+import fidelity_page
+import fidelity_real
 from penstock.report.heatmap import draw_maps
 from penstock.simulate.cluster import builtin_cluster
 from penstock.simulate.protocol import Cell, random_walk, recorded_interval_s, single
@@ -29,9 +29,9 @@ ROOT = Path(__file__).parent.parent
 OUT = ROOT / "docs" / "fidelity"
 VALIDATION = ("rnd_r_1_io_16m", "rnd_w_1_io_1m", "seq_r_1_io_16m", "seq_w_1_io_8k")
 NAMES = {
-    f"{order}_{direction}_1_io_{size}": f"s_{'rd' if direction == 'r' else 'wr'}_{'sq' if order == 'seq' else 'rn'}_{size}"
-    for direction in "rw"
-    for order in ("seq", "rnd")
+    f"{order}_{way}_1_io_{size}": f"s_{short}_{order_short}_{size}"
+    for way, short in (("r", "rd"), ("w", "wr"))
+    for order, order_short in (("seq", "sq"), ("rnd", "rn"))
     for size in ("8k", "1m", "16m")
 }
 

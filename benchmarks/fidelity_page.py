@@ -24,7 +24,7 @@ before they were first simulated. No throughput is an input anywhere; the parame
 WRONG = """## Where it is wrong, and why
 
 - **Device noise is missing.** Real write rates differ by a factor of up to 1.9 between iterations and fall by a tenth
-  within a run; the simulated device is always the same. Settings that differ by less than that noise are ranked by luck.
+  within a run; the simulated device is always the same. Settings that differ by less are ranked by luck.
 - **`rnd_w_1_io_8k`.** The real client keeps only 5-10 RPCs in flight while 500 MB lie cached and a writer waits for
   room; the reason is not in the mechanisms we know. The simulator sends one RPC each time a writer runs out of room,
   which fits what was seen, and is an observation rather than an explanation.
