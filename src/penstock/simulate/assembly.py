@@ -155,6 +155,7 @@ def _fill_servers(w: World, cluster: Cluster, clients: int) -> None:
     w.oss.request_exponential[:] = server.request_exponential_ratio
     w.oss.reply_us[:] = server.reply_us
     w.oss.page_us[:] = server.checksum_us_per_page
+    w.oss.fragment_us[:] = server.map_us_per_fragment
     w.oss.queue_head[:] = NONE
     w.oss.queue_tail[:] = NONE
     w.oss.rng[:] = w.stream.shape[0] + np.arange(osses)
@@ -173,6 +174,7 @@ def _fill_servers(w: World, cluster: Cluster, clients: int) -> None:
     w.ssd.spread[:] = device.read_spread
     w.ssd.mixed[:] = device.mixed_ratio
     w.ssd.near_pages[:] = int(device.near_kib * 1024) // PAGE
+    w.ssd.queue_depth[:] = device.queue_depth
     w.ssd.last_file[:] = NONE
     w.nic.us_per_byte[:clients] = 1.0 / network.client_mb_per_s
     w.nic.us_per_byte[clients:] = 1.0 / network.server_mb_per_s

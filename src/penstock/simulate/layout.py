@@ -60,14 +60,14 @@ RPC = fields(
     "short",
 )
 OSS = fields(
-    "request_us request_exponential reply_us page_us",
+    "request_us request_exponential reply_us page_us fragment_us",
     "nic threads busy queue_head queue_tail rng",
 )
 OST = fields("journal_every_us journal_us", "oss ssd written range_lock")
 SSD = fields(
     "free_us read_rpc_us read_us_page write_rpc_us write_us_page fragment_us ramp ramp_max_us spread "
     "random_read_us write_latency_us mixed read_work_us write_work_us busy_us",
-    "near_pages last_page last_file",
+    "near_pages last_page last_file queue_depth",
 )
 NIC = fields("us_per_byte send_free_us receive_free_us")
 LINK = fields("latency_us", "turn")
