@@ -6,6 +6,7 @@ Counters and gauges are keyed by metric name, so that any file system fits. The 
   requests, the bytes they carried, and the sum of their times on the wire);
 - gauges of a target: `dirty.bytes`, `grant.bytes`, `brw.bytes`;
 - counters of a node, per mount: `app.read_bytes`, `app.write_bytes` (what applications asked for),
+  `app.read_calls`, `app.write_calls` (in how many calls),
   `app.since_s` (when these began to count), `readahead.*` by the system's own names.
 
 A counter that is absent was not printed yet and counts as zero; one that is NaN is there but not known.

@@ -15,12 +15,33 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from penstock.knobs import Setting
 from penstock.snapshot import NOTHING, NodeSnapshot, Target, TargetSnapshot
 from penstock.units import MIB, PAGE_BYTES
 
 DIRECTIONS = ("read", "write")
+APPLICATION = tuple(f"app.{direction}_{what}" for direction in DIRECTIONS for what in ("bytes", "calls"))
+
+
+class _Names(NamedTuple):
+    """One direction's counters and metrics, spelled once: windows are made a thousand at a time."""
+
+    rpcs: str
+    bytes: str
+    usec: str
+    page_utilisation: str
+    channel_utilisation: str
+    page_latency_us: str
+
+
+_NAMES = tuple(_Names(*(f"{direction}.{name}" for name in _Names._fields)) for direction in DIRECTIONS)
+
+# What is shorter measures the clock, not the file system.
+_SHORTEST_S = 1e-6
+# A model may count parts of a request; what is less is rounding, and nothing to divide by.
+_LEAST = 1e-9
 
 # In these states of the connection counters may be compared; empty means that the state cannot be read.
 _CONNECTED = frozenset({"FULL", "IDLE", ""})
@@ -65,12 +86,12 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Void:
-    """A pair of snapshots from which nothing may be concluded."""
+    """A pair of snapshots from which nothing may be concluded, and why: a `VoidReason`, or words alike."""
 
     target: Target
     t0_s: float
     t1_s: float
-    reason: VoidReason
+    reason: VoidReason | str
 
 
 def window(
@@ -90,10 +111,12 @@ def window(
     deltas = {name: value - before.counters.get(name, 0.0) for name, value in after.counters.items()}
     seconds = after.t_s - before.t_s
     metrics: dict[str, float | None] = {}
-    for direction in DIRECTIONS:
-        _direction(metrics, direction, deltas, after.setting, seconds)
+    for names in _NAMES:
+        _direction(metrics, names, deltas, after.setting, seconds)
     metrics["dirty.utilisation"] = _dirty_utilisation(after)
     metrics["cache_update_bytes"] = _cache_update(before, after, deltas, app)
+    metrics["grant.bytes"] = after.gauges.get("grant.bytes")
+    metrics.update(app)
     return Window(after.target, before.t_s, after.t_s, after.setting, metrics)
 
 
@@ -119,7 +142,7 @@ def changes(before: Window, after: Window) -> dict[str, float | None]:
 
 def why_void(before: TargetSnapshot, after: TargetSnapshot, longest_s: float = math.inf) -> VoidReason | None:
     """The first reason why two snapshots cannot be compared; None when they can."""
-    if not after.t_s > before.t_s:
+    if not after.t_s - before.t_s >= _SHORTEST_S:
         return VoidReason.CLOCK
     if after.t_s - before.t_s > longest_s:
         return VoidReason.TOO_LONG
@@ -144,24 +167,22 @@ def _why_counters_void(before: Mapping[str, float], after: Mapping[str, float]) 
 
 def _direction(
     metrics: dict[str, float | None],
-    direction: str,
+    names: _Names,
     deltas: Mapping[str, float],
     setting: Setting,
     seconds: float,
 ) -> None:
-    rpcs = deltas.get(f"{direction}.rpcs", 0.0)
-    moved = deltas.get(f"{direction}.bytes", 0.0)
-    usec = deltas.get(f"{direction}.usec", math.nan)
-    known = moved == moved  # noqa: PLR0124 - NaN alone differs from itself
-    metrics[f"{direction}.bytes"] = moved if known else None
-    busy = known and rpcs > 0
+    rpcs = deltas.get(names.rpcs, 0.0)
+    moved = deltas.get(names.bytes, 0.0)
+    usec = deltas.get(names.usec, math.nan)
+    known = not math.isnan(moved)
+    busy = known and rpcs > _LEAST
+    timed = busy and not math.isnan(usec)
     pages, flight = setting.get("pages"), setting.get("flight")
-    metrics[f"{direction}.page_utilisation"] = moved / PAGE_BYTES / rpcs / pages if busy and pages else None
-    timed = busy and usec == usec  # noqa: PLR0124
-    metrics[f"{direction}.channel_utilisation"] = (
-        usec / (seconds * 1e6) / flight if timed and flight else None
-    )
-    metrics[f"{direction}.page_latency_us"] = usec / (moved / PAGE_BYTES) if timed and moved > 0 else None
+    metrics[names.bytes] = moved if known else None
+    metrics[names.page_utilisation] = moved / PAGE_BYTES / rpcs / pages if busy and pages else None
+    metrics[names.channel_utilisation] = usec / (seconds * 1e6) / flight if timed and flight else None
+    metrics[names.page_latency_us] = usec / (moved / PAGE_BYTES) if timed and moved > _LEAST else None
 
 
 def _dirty_utilisation(after: TargetSnapshot) -> float | None:
@@ -187,35 +208,41 @@ def _cache_update(
 def _shares(
     before: NodeSnapshot, after: NodeSnapshot, pairs: Sequence[tuple[TargetSnapshot, TargetSnapshot]]
 ) -> dict[Target, Mapping[str, float]]:
-    """Each target's part of what applications wrote through its mount.
+    """Each target's part of what applications asked of its mount, per direction.
 
-    The part is that of the bytes it sent meanwhile; where no target of the mount sent any, that of the growth
-    of its dirty bytes; where nothing grew either, an equal one.
+    The part is that of the bytes it moved meanwhile; where no target of the mount moved any, that of the
+    growth of its dirty bytes; where nothing grew either, an equal one.
     """
-    shares: dict[Target, Mapping[str, float]] = {}
-    for mount, written in _written(before, after).items():
+    shares: dict[Target, dict[str, float]] = {}
+    for mount, asked in _asked(before, after).items():
         members = [pair for pair in pairs if (pair[1].target.mount or pair[1].target.fs) == mount]
-        weights = [_grown(pair, "counters", "write.bytes") for pair in members]
-        if not any(weights):
-            weights = [_grown(pair, "gauges", "dirty.bytes") for pair in members]
-        if not any(weights):
-            weights = [1.0] * len(members)
-        total = sum(weights)
-        for (_, second), weight in zip(members, weights, strict=True):
-            shares[second.target] = {"app.write_bytes": written * weight / total}
-    return shares
+        for direction in DIRECTIONS:
+            mine = {name: amount for name, amount in asked.items() if name.startswith(f"app.{direction}_")}
+            for (_, second), part in zip(members, _parts(members, direction), strict=True):
+                share = shares.setdefault(second.target, {})
+                share.update({name: amount * part for name, amount in mine.items()})
+    return dict(shares)
 
 
-def _written(before: NodeSnapshot, after: NodeSnapshot) -> dict[str, float]:
-    """What applications wrote through each mount; mounts whose counters began anew are left out."""
-    found = {}
+def _parts(members: Sequence[tuple[TargetSnapshot, TargetSnapshot]], direction: str) -> list[float]:
+    weights = [_grown(pair, "counters", f"{direction}.bytes") for pair in members]
+    if not any(weights):
+        weights = [_grown(pair, "gauges", "dirty.bytes") for pair in members]
+    if not any(weights):
+        weights = [1.0] * len(members)
+    total = sum(weights)
+    return [weight / total for weight in weights]
+
+
+def _asked(before: NodeSnapshot, after: NodeSnapshot) -> dict[str, dict[str, float]]:
+    """What applications asked of each mount; mounts whose counters began anew are left out."""
+    found: dict[str, dict[str, float]] = {}
     for mount, now in after.mounts.items():
         then = before.mounts.get(mount)
-        if then is None or "app.write_bytes" not in now or "app.write_bytes" not in then:
+        if then is None or now.get("app.since_s") != then.get("app.since_s"):
             continue
-        grown = now["app.write_bytes"] - then["app.write_bytes"]
-        if grown >= 0 and now.get("app.since_s") == then.get("app.since_s"):
-            found[mount] = grown
+        grown = {name: now[name] - then[name] for name in APPLICATION if name in now and name in then}
+        found[mount] = {name: amount for name, amount in grown.items() if amount >= 0}
     return found
 
 

@@ -9,15 +9,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tests.observe.conftest import Client, stats_text
 
 from penstock.knobs import Setting
 from penstock.observe.collector import LustreObserver
 from penstock.snapshot import NodeSnapshot
 from penstock.window import Void, VoidReason, Window, windows
-from tests.observe.conftest import Client, stats_text
 
 ONE = "scratch-OST0000-osc-ff01"
 TWO = "scratch-OST0001-osc-ff01"
@@ -275,21 +276,26 @@ def test_observer_discards_a_snapshot_cut_inside_a_line(pair: Client) -> None:  
     assert names(watcher.observe()) == [ONE, TWO]
 
 
-def test_observer_discards_a_snapshot_that_lost_a_row(pair: Client) -> None:  # row 24
+def test_observer_voids_both_windows_around_a_snapshot_that_lost_a_row(pair: Client) -> None:  # row 24
     watcher = observer(pair)
-    watcher.observe()
-    pair.stats(ONE).write_text(stats_text(2)[: stats_text(2).index("ost_read")])
-    seen = watcher.observe()
-    assert names(seen) == [TWO]
-    assert any(p.source == ONE and "disappeared" in p.message for p in seen.problems)
-    pair.stats(ONE).write_text(stats_text(3))
-    assert names(watcher.observe()) == [ONE, TWO]
+    seen = [watcher.observe()]
+    for text in (stats_text(2)[: stats_text(2).index("ost_read")], stats_text(3), stats_text(4)):
+        pair.stats(ONE).write_text(text)
+        seen.append(watcher.observe())
+    found = [windows(before, after)[0] for before, after in pairwise(seen)]
+    assert [type(item) for item in found] == [Void, Void, Window]
+    assert isinstance(found[0], Void)
+    assert found[0].reason is VoidReason.ROW_LOST
 
 
 def test_observer_ignores_what_is_new(pair: Client) -> None:  # row 25
-    pair.stats(ONE).write_text(stats_text(2) + "quantum_bytes  3 samples [qubits] 1 2 3 4 5 6\nnew section:\n - x\n")
+    pair.stats(ONE).write_text(
+        stats_text(2) + "quantum_bytes  3 samples [qubits] 1 2 3 4 5 6\nnew section:\n - x\n"
+    )
     path = pair.root / "proc/fs/lustre/osc" / ONE / "import"
-    path.write_text("import:\n    colour: { state of: mind }\n    state: FULL\n    generation: 1\n    x: [ y ]\n")
+    path.write_text(
+        "import:\n    colour: { state of: mind }\n    state: FULL\n    generation: 1\n    x: [ y ]\n"
+    )
     pair.write(f"sys/fs/lustre/osc/{ONE}/brand_new_knob", "7\n")
     seen = observer(pair).observe()
     assert seen.problems == ()
@@ -324,6 +330,31 @@ def test_observer_lets_one_bad_target_cost_nobody_else(pair: Client) -> None:
     assert seen.targets[1].setting["dirty"] == 490
 
 
+def test_observer_keeps_its_descriptors_over_rescans_and_finds_what_was_missing(pair: Client) -> None:
+    text = pair.stats(TWO).read_text()
+    pair.stats(TWO).unlink()
+    watcher = observer(pair)
+    seen = watcher.observe()
+    assert math.isnan(seen.targets[1].counters["read.bytes"])
+    kept = [*watcher._sources[("osc", ONE)].instance._kept]
+    assert len(kept) == 8
+    pair.stats(TWO).write_text(text)
+    assert watcher.observe().targets[1].counters["read.rpcs"] == 1
+    assert watcher._sources[("osc", ONE)].instance._kept == kept
+    watcher.close()
+
+
+def test_observer_refuses_a_text_without_end(pair: Client) -> None:
+    pair.stats(ONE).write_bytes(b"x" * 3_000_000)
+    watcher = observer(pair)
+    seen = watcher.observe()
+    assert names(seen) == [ONE, TWO]
+    assert math.isnan(seen.targets[0].counters["read.bytes"])
+    assert any(p.source == ONE and p.message == "stats: File too large" for p in seen.problems)
+    assert len(watcher.probe().files) > 8
+    watcher.close()
+
+
 def test_observer_reads_all_targets_with_few_descriptors(pair: Client) -> None:
     watcher = observer(pair)
     watcher._fs._budget.left = 3
@@ -338,3 +369,24 @@ def test_observer_close_returns_every_descriptor(pair: Client) -> None:
     watcher.observe()
     watcher.close()
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_observer_only_peeks_at_idle_targets(pair: Client) -> None:
+    watching = LustreObserver(pair.root, deadline_s=5.0, rescan_s=1e9, peek=True)
+    for step in range(2, 10):
+        pair.stats(ONE).write_text(stats_text(step))
+        watching.observe()
+    pair.write(f"sys/fs/lustre/osc/{TWO}/max_rpcs_in_flight", "77\n")
+    flights = []
+    for step in range(10, 26):
+        pair.stats(ONE).write_text(stats_text(step))
+        seen = watching.observe()
+        assert names(seen)[0] == ONE, "busy targets come first"
+        assert seen.targets[0].counters["read.rpcs"] == step
+        flights.append(seen.targets[1].setting["flight"])
+    assert flights[0] == 8, "an idle target's knobs are not read at every pass"
+    assert flights[-1] == 77, "but now and then"
+    pair.stats(TWO).write_text(stats_text(99))
+    awake = {item.target.name: item for item in watching.observe().targets}[TWO]
+    assert awake.counters["read.rpcs"] == 99
+    watching.close()

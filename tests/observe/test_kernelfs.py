@@ -94,18 +94,18 @@ def test_deadline_leaves_a_blocked_item_behind_and_goes_on() -> None:
         return item * 10
 
     first = deadline.run([1, 2, 3], work)
-    assert first.results == ((1, 10), (3, 30))
+    assert (first.done, first.results) == ((1, 3), (10, 30))
     assert first.blocked == (2,)
     threads = threading.active_count()
     for _ in range(5):
         again = deadline.run([1, 2, 3], work)
-        assert (again.results, again.blocked) == (((1, 10), (3, 30)), (2,))
+        assert (again.done, again.results, again.blocked) == ((1, 3), (10, 30), (2,))
     assert threading.active_count() == threads, "threads pile up"
     release.set()
     for thread in threading.enumerate():
         if thread.name == "penstock-reader" and thread is not threading.current_thread():
             thread.join(0.5)
-    assert deadline.run([1, 2, 3], work).results == ((1, 10), (2, 20), (3, 30))
+    assert deadline.run([1, 2, 3], work).results == (10, 20, 30)
     deadline.close()
 
 
@@ -123,5 +123,5 @@ def test_deadline_raises_what_the_work_raises() -> None:
     deadline: Deadline[int, int] = Deadline(1.0)
     with pytest.raises(ZeroDivisionError):
         deadline.run([0], lambda item: 1 // item)
-    assert deadline.run([1], lambda item: item).results == ((1, 1),)
+    assert deadline.run([1], lambda item: item).results == (1,)
     deadline.close()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.observe.conftest import FIXTURES, stats_text
 
 from penstock.errors import DataError
 from penstock.observe.lustre.imports import parse_import, parse_state
@@ -17,7 +18,6 @@ from penstock.observe.lustre.osc import TargetParser
 from penstock.observe.lustre.rpcstats import IN_FLIGHT, PAGES, parse_rpc_stats
 from penstock.observe.lustre.stats import find_row, find_rows, parse_stats
 from penstock.observe.lustre.values import parse_cached, parse_count, parse_megabytes
-from tests.observe.conftest import FIXTURES, stats_text
 
 Parse = Callable[[bytes], object]
 NAME = "lustre-OST0000-osc-ff1100010dabc800"
@@ -116,7 +116,10 @@ def test_find_rows_gives_up_when_a_row_is_missing_or_odd() -> None:
     whole = stats_text(3).encode()
     assert find_rows(whole, names) == [(3, 3 * 4194304), (3, 3 * 4194304)]
     assert find_rows(whole.replace(b"write_bytes", b"other_bytes"), names) is None
-    assert find_rows(whole.replace(b"write_bytes               3", b"write_bytes               -3"), names) is None
+    assert (
+        find_rows(whole.replace(b"write_bytes               3", b"write_bytes               -3"), names)
+        is None
+    )
 
 
 def test_parse_stats_knows_rows_without_sums_and_names_with_blanks() -> None:
@@ -129,7 +132,10 @@ def test_parse_stats_knows_rows_without_sums_and_names_with_blanks() -> None:
 
 
 def test_parse_stats_skips_and_names_garbled_rows() -> None:
-    text = b"a -1 samples [reqs]\nb 1 samples [bytes] 1 2\nc 1 samples [bytes] 1 1 -9 1\nd x samples [r]\ne\nf 2 samples [r]\n"
+    text = (
+        b"a -1 samples [reqs]\nb 1 samples [bytes] 1 2\nc 1 samples [bytes] 1 1 -9 1\n"
+        b"d x samples [r]\ne\nf 2 samples [r]\n"
+    )
     stats = parse_stats(text)
     assert stats.garbled == ("a", "b", "c", "d", "e")
     assert list(stats.rows) == ["f"]
@@ -176,7 +182,9 @@ def test_parse_import_reads_both_dialects(captured: Path) -> None:
     assert parsed.server_version == "2.17.57.62"
 
 
-@pytest.mark.parametrize("text", [b"", b"1024", b"-1\n", b"1_0\n", b"4k\n", b"\n", b"9" * 5000 + b"\n", b"1\n2\n"])
+@pytest.mark.parametrize(
+    "text", [b"", b"1024", b"-1\n", b"1_0\n", b"4k\n", b"\n", b"9" * 5000 + b"\n", b"1\n2\n"]
+)
 def test_parse_count_refuses(text: bytes) -> None:
     with pytest.raises(DataError, match="max_pages_per_rpc"):
         parse_count(text, "max_pages_per_rpc")
@@ -184,7 +192,13 @@ def test_parse_count_refuses(text: bytes) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["lustre-OST0000-osc-MDT0000", "lustre-OST0000", "lustre-MDT0000-mdc-ff11", "num_refs", "lustre-OST00zz-osc-ff"],
+    [
+        "lustre-OST0000-osc-MDT0000",
+        "lustre-OST0000",
+        "lustre-MDT0000-mdc-ff11",
+        "num_refs",
+        "lustre-OST00zz-osc-ff",
+    ],
 )
 def test_osc_target_ignores_what_is_no_client_data_path(name: str) -> None:
     assert osc_target(name) is None

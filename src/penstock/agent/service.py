@@ -26,6 +26,7 @@ from penstock.agent.jobs import JobBook, boot_time_s
 from penstock.agent.ledger import Ledger
 from penstock.agent.log import DecisionLog, decision_event
 from penstock.agent.loop import Loop, Ports, Step, next_due_s
+from penstock.agent.models import load_predictor
 from penstock.agent.node import node_view
 from penstock.agent.settings import AgentConfig, Mode, Rollback
 from penstock.agent.startup import Places, open_journal, prepare, recover
@@ -35,7 +36,7 @@ from penstock.decide.cache import CacheBudget
 from penstock.decide.guard import Guard
 from penstock.decide.policies._base import Policy
 from penstock.decide.tuner import Tuner
-from penstock.errors import InvalidError
+from penstock.errors import InvalidError, ModelFileError
 from penstock.observe.collector import LustreObserver
 from penstock.ports import Predictor
 from penstock.snapshot import Target
@@ -52,9 +53,9 @@ class Agent:
         config: AgentConfig,
         places: Places,
         policy: type[Policy],
-        predictor: Predictor | None = None,
     ) -> None:
         self.config, self.places, self.policy_name = config, places, policy.name
+        self.mode = config.mode
         self.paused: set[str] = set()
         self.voice = Voice(log)
         self.ledger = Ledger()
@@ -69,12 +70,13 @@ class Agent:
         recover(places)
         self._lock = StateLock(places.state_dir)
         self._journal = open_journal(places)
-        self.mode = config.mode
-        if self.mode is Mode.TUNE and not self._journal.trusted:
+        predictor = self._find_predictor(policy)
+        self._why_not_tune = self._find_obstacle(policy, predictor)
+        if self.mode is Mode.TUNE and self._why_not_tune:
             self.mode = Mode.OBSERVE
-            self.voice.condition(f"observing only: {self._journal.note}", lasting=True)
+            self.voice.condition(f"observing only: {self._why_not_tune}", lasting=True)
         self.log = DecisionLog(places.log, config.log_max_bytes, config.log_keep)
-        self._observer = LustreObserver(places.root)
+        self._observer = LustreObserver(places.root, peek=True)
         self._actuator = self._make_actuator(self._journal)
         self.loop = self._make_loop(policy, predictor)
 
@@ -103,8 +105,8 @@ class Agent:
 
     def set_mode(self, wanted: Mode) -> None:
         """Switch; leaving tune gives back what the rollback policy allows."""
-        if wanted is Mode.TUNE and not self._journal.trusted:
-            raise InvalidError(f"only observing and advising are possible: {self._journal.note}")
+        if wanted is Mode.TUNE and self._why_not_tune:
+            raise InvalidError(f"only observing is possible: {self._why_not_tune}")
         if self.mode is Mode.TUNE and wanted is not Mode.TUNE:
             self.give_back()
         self.mode = wanted
@@ -205,6 +207,22 @@ class Agent:
                 after_bytes_per_s=effect.after_bytes_per_s,
                 control_ratio=effect.control_ratio,
             )
+
+    def _find_predictor(self, policy: type[Policy]) -> Predictor | None:
+        if not policy.uses_model:
+            return None
+        try:
+            return load_predictor(self.config.model, self.places)
+        except ModelFileError as error:
+            self.voice.condition(str(error), lasting=True)
+            return None
+
+    def _find_obstacle(self, policy: type[Policy], predictor: Predictor | None) -> str | None:
+        if not self._journal.trusted:
+            return self._journal.note
+        if policy.uses_model and predictor is None:
+            return f"policy {policy.name} has no usable model"
+        return None
 
     def _is_busy(self, target: Target) -> bool:
         step = self.latest.get(target)

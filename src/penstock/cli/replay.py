@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from penstock.cli.options import console, json_option
+from penstock.cli.snapshot import WIDE_COLUMNS
 from penstock.units import format_size
 from penstock.window import DIRECTIONS, Void, Window
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _RATIOS = ("page_utilisation", "channel_utilisation", "page_latency_us", "bytes")
 _PATIENCE_S = 2.0
+NARROW_COLUMNS = 70
 
 
 @click.command(epilog="Example: penstock replay osc.jsonl --json")
@@ -36,18 +38,11 @@ def replay(files: tuple[Path, ...], as_json: bool) -> None:
     from penstock.observe.recording import read_recording
     from penstock.observe.replay import Replay
 
-    found: list[Window] = []
-    void: list[Void | Discarded] = []
-    for path in files:
-        for item in Replay().windows(_watched(read_recording(path), path)):
-            if isinstance(item, Window):
-                found.append(item)
-            else:
-                void.append(item)
+    items = (item for path in files for item in Replay().windows(_watched(read_recording(path), path)))
     if as_json:
-        _emit(found, void)
+        _emit(items)
     else:
-        _show(found, void)
+        _show(tuple(items))
 
 
 def _watched(probes: Iterable[Probe], path: Path) -> Iterator[Probe]:
@@ -63,11 +58,19 @@ def _watched(probes: Iterable[Probe], path: Path) -> Iterator[Probe]:
         click.echo("", err=True)
 
 
-def _emit(found: Sequence[Window], void: Sequence[Void | Discarded]) -> None:
-    """One document, a window a line: recordings may be long, and json's own indenting is slow."""
-    windows = ",\n  ".join(json.dumps(_window(item), allow_nan=False) for item in found)
-    voids = ",\n  ".join(json.dumps(_void(item), allow_nan=False) for item in void)
-    sys.stdout.write(f'{{"windows": [\n  {windows}],\n "void": [\n  {voids}]}}\n')
+def _emit(items: Iterable[Window | Void | Discarded]) -> None:
+    """One document, a window a line: recordings may be long, and json's own indenting is slow.
+
+    Nothing is printed before everything was read: half a document would be worse than none.
+    """
+    found, void = [], []
+    for item in items:
+        if isinstance(item, Window):
+            found.append(json.dumps(_window(item), allow_nan=False))
+        else:
+            void.append(json.dumps(_void(item), allow_nan=False))
+    between = ",\n  "
+    sys.stdout.write(f'{{"windows": [\n  {between.join(found)}],\n "void": [\n  {between.join(void)}]}}\n')
 
 
 def _window(item: Window) -> dict[str, Any]:
@@ -86,18 +89,23 @@ def _void(item: Void | Discarded) -> dict[str, Any]:
     return {"t0": item.t0_s, "t1": item.t1_s, "target": item.target.name, "reason": str(item.reason)}
 
 
-def _show(found: Sequence[Window], void: Sequence[Void | Discarded]) -> None:
+def _show(items: Sequence[Window | Void | Discarded]) -> None:
     from rich.table import Table
 
+    found = [item for item in items if isinstance(item, Window)]
+    void = [item for item in items if not isinstance(item, Window)]
     screen = console()
     table = Table(box=None, header_style="bold")
-    table.add_column("target", overflow="fold")
-    for heading in ("windows", "void", "read", "MB/s", "written", "MB/s"):
-        table.add_column(heading, justify="right")
+    table.add_column("target", no_wrap=True)
+    headings = ("windows", "void", "read", "MB/s", "written", "MB/s")
+    for heading in headings if screen.width >= NARROW_COLUMNS else headings[:2]:
+        table.add_column(heading, justify="right", no_wrap=True)
     for name in sorted({item.target.name for item in (*found, *void)}):
         mine = [item for item in found if item.target.name == name]
         lost = sum(item.target.name == name for item in void)
-        table.add_row(name, str(len(mine)), str(lost), *_moved(mine, "read"), *_moved(mine, "write"))
+        label = name if screen.width >= WIDE_COLUMNS else name.split("-osc-")[0]
+        cells = (label, str(len(mine)), str(lost), *_moved(mine, "read"), *_moved(mine, "write"))
+        table.add_row(*cells[: len(table.columns)])
     screen.print(table)
     for reason in sorted({str(item.reason) for item in void}):
         count = sum(str(item.reason) == reason for item in void)

@@ -13,7 +13,7 @@ import click
 
 from penstock.cli.options import DURATION, SIZE, console, emit_json, json_option
 from penstock.errors import AccessError, MissingError, UsageError
-from penstock.snapshot import NodeSnapshot, Problem, TargetSnapshot
+from penstock.snapshot import NodeSnapshot, Problem, Target, TargetSnapshot
 from penstock.units import format_size
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from penstock.observe.collector import LustreObserver
     from penstock.observe.lustre.rpcstats import RpcStats
 
-NARROW_COLUMNS = 80
+WIDE_COLUMNS = 110
 
 
 @click.command(
@@ -78,8 +78,9 @@ def snapshot(
     seen = observer.observe()
     if as_json:
         emit_json(_document(seen, observer.rpc_stats()))
-    else:
-        console().print(_overview(seen, console().width))
+    elif seen.targets:
+        screen = console()
+        screen.print(_overview(seen, screen.width))
     _say_problems(seen, root)
 
 
@@ -198,29 +199,47 @@ def _number(value: float | None) -> float | None:
 def _overview(seen: NodeSnapshot, width: int) -> RenderableType:
     from rich.table import Table
 
-    narrow = width < NARROW_COLUMNS
+    columns = [column for column in _COLUMNS if column[1] <= width]
     table = Table(title=f"{seen.system} {seen.version or ''}".strip(), box=None, header_style="bold")
-    table.add_column("target", overflow="fold")
-    for heading in ("pages", "flight", "dirty", "read", "written") if narrow else WIDE:
-        table.add_column(heading, justify="right", no_wrap=not narrow)
+    for heading, _, _ in columns:
+        table.add_column(heading, justify="left" if heading == "target" else "right", no_wrap=True)
     for item in seen.targets:
-        table.add_row(*_cells(item, narrow))
+        cells = {
+            **_cells(item),
+            "target": item.target.name if width >= WIDE_COLUMNS else short_name(item.target),
+        }
+        table.add_row(*(cells[key] for _, _, key in columns))
     return table
 
 
-WIDE = ("state", "pages", "flight", "dirty", "of MiB", "grant", "read", "written")
+# Heading, how wide a terminal must be to have the column, and the cell behind it.
+_COLUMNS = (
+    ("target", 0, "target"),
+    ("state", 70, "state"),
+    ("pages", 0, "pages"),
+    ("flight", 0, "flight"),
+    ("dirty", 78, "dirty_now"),
+    ("max MiB", 0, "dirty"),
+    ("grant", 92, "grant"),
+    ("read", 62, "read"),
+    ("written", 62, "written"),
+)
 
 
-def _cells(item: TargetSnapshot, narrow: bool) -> Sequence[str]:
-    name = item.target.name
-    dirty = _size(item.gauges.get("dirty.bytes"))
-    read = _size(item.counters.get("read.bytes", 0.0))
-    written = _size(item.counters.get("write.bytes", 0.0))
-    pages, flight, limit = (str(item.setting.get(knob, "?")) for knob in ("pages", "flight", "dirty"))
-    if narrow:
-        return f"{item.target.fs} {item.target.resource}", pages, flight, dirty, read, written
-    state = (item.state or "?") if item.active else "inactive"
-    return name, state, pages, flight, dirty, limit, _size(item.gauges.get("grant.bytes")), read, written
+def short_name(target: Target) -> str:
+    """A target's name without its mount, for tables."""
+    return f"{target.fs}-{target.resource}" if target.resource else target.name
+
+
+def _cells(item: TargetSnapshot) -> dict[str, str]:
+    return {
+        "state": (item.state or "?") if item.active else "inactive",
+        "dirty_now": _size(item.gauges.get("dirty.bytes")),
+        "grant": _size(item.gauges.get("grant.bytes")),
+        "read": _size(item.counters.get("read.bytes", 0.0)),
+        "written": _size(item.counters.get("write.bytes", 0.0)),
+        **{knob: str(item.setting.get(knob, "?")) for knob in ("pages", "flight", "dirty")},
+    }
 
 
 def _size(value: float | None) -> str:
@@ -228,7 +247,7 @@ def _size(value: float | None) -> str:
 
 
 def _say_problems(seen: NodeSnapshot, root: Path) -> None:
-    if not seen.targets and not seen.problems:
+    if not seen.targets:
         click.echo(f"penstock: no Lustre client data path below {root}", err=True)
     for line in grouped(seen.problems):
         click.echo(f"penstock: {line}", err=True)

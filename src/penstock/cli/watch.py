@@ -89,7 +89,9 @@ def _busiest(found: Sequence[Window | Void], room: int) -> list[Window | Void]:
 
 
 def _row(item: Window | Void, columns: Sequence[tuple[str, str, str, int]], width: int) -> list[str]:
-    name = f"{item.target.fs}-{item.target.resource}"
+    from penstock.cli.snapshot import short_name
+
+    name = short_name(item.target)
     if isinstance(item, Void):
         return [name, str(item.reason)] if width >= _SETTING_FROM_COLUMNS else [name, "-"]
     cells = [_cell(item, metric, kind) for _, metric, kind, _ in columns]

@@ -20,9 +20,10 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[T, R]):
-    """What became of a pass: results in order, the items that hang, and those nobody dared to touch."""
+    """What became of a pass: the items done and their results, those that hang, those nobody dared touch."""
 
-    results: tuple[tuple[T, R], ...]
+    done: tuple[T, ...]
+    results: tuple[R, ...]
     blocked: tuple[T, ...]
     untouched: tuple[T, ...]
 
@@ -31,7 +32,7 @@ class Outcome(Generic[T, R]):
 class _Batch(Generic[T, R]):
     items: Sequence[T]
     work: Callable[[T], R]
-    results: list[tuple[T, R]] = field(default_factory=list)
+    results: list[R] = field(default_factory=list)
     position: int = 0
     abandoned: bool = False
     done: threading.Event = field(default_factory=threading.Event)
@@ -43,7 +44,7 @@ class _Batch(Generic[T, R]):
             result = self.work(item)
             if self.abandoned:
                 return
-            self.results.append((item, result))
+            self.results.append(result)
         self.done.set()
 
 
@@ -65,25 +66,29 @@ class Deadline(Generic[T, R]):
         """Do `work` for every item that is not still blocked from before. An exception in it is raised."""
         self._forget_returned()
         waiting = [item for item in items if item not in self._blocked] if self._blocked else list(items)
-        results: list[tuple[T, R]] = []
+        done: list[T] = []
+        results: list[R] = []
         while waiting and len(self._blocked) < self._most_blocked:
             batch: _Batch[T, R] = _Batch(waiting, work)
             worker = self._hire()
             worker.give(batch)
             if self._wait(batch):
-                results += batch.results
-                waiting = []
                 if batch.failure is not None:
                     raise batch.failure
+                done += waiting
+                results += batch.results
+                waiting = []
                 break
             batch.abandoned = True
             worker.dismiss()
             position = batch.position
+            done += waiting[:position]
             results += batch.results[:position]
             self._blocked[waiting[position]] = worker.thread
             self._worker = None
             waiting = waiting[position + 1 :]
-        return Outcome(tuple(results), tuple(item for item in items if item in self._blocked), tuple(waiting))
+        blocked = tuple(item for item in items if item in self._blocked) if self._blocked else ()
+        return Outcome(tuple(done), tuple(results), blocked, tuple(waiting))
 
     def close(self) -> None:
         """Let the idle worker go. Blocked ones are daemons: they end with their read or with the process."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from penstock.errors import DataError
 from penstock.observe.lustre.stats import check_whole, find_row, find_start_time, parse_stats
 
-_ROWS = ((b"\nread_bytes", "app.read_bytes"), (b"\nwrite_bytes", "app.write_bytes"))
+_ROWS = ((b"\nread_bytes", "app.read"), (b"\nwrite_bytes", "app.write"))
 
 
 def parse_mount(texts: Sequence[bytes | None]) -> dict[str, float]:
@@ -32,10 +32,10 @@ def _application(text: bytes) -> dict[str, float]:
     counters: dict[str, float] = {}
     for needle, name in _ROWS:
         try:
-            row = find_row(text, needle)
-            counters[name] = row[1] if row is not None else 0.0
+            calls, total = find_row(text, needle) or (0, 0)
+            counters[f"{name}_calls"], counters[f"{name}_bytes"] = float(calls), float(total)
         except ValueError:
-            counters[name] = math.nan
+            counters[f"{name}_calls"] = counters[f"{name}_bytes"] = math.nan
     try:
         counters["app.since_s"] = float(find_start_time(text)[1] or 0)
     except ValueError:

@@ -30,20 +30,14 @@ _HEAD_BYTES = 256
 _KNOBS = ("pages", "flight", "dirty")
 UNKNOWN: Mapping[str, float] = {name: math.nan for _, *names in _ROWS for name in names if name}
 
-
-class RowLostError(DataError):
-    """A row of `stats` that was there before is gone although nothing was cleared."""
-
-
 Texts = Sequence[bytes | None]
 
 
 class TargetParser:
     """Turns texts into snapshots of one target and remembers just enough to notice what went wrong.
 
-    `problems` holds, by file, what was wrong in the last texts. A torn `stats` raises `DataError`: the whole
-    snapshot is to be discarded. So does a row that was there before and is gone although the counters were
-    not cleared; after that the parser starts anew, in case they were and this version does not say so.
+    `problems` holds, by file, what was wrong in the last texts. A `stats` cut inside a line raises
+    `DataError`: the whole snapshot is to be discarded.
     """
 
     def __init__(self, target: Target) -> None:
@@ -51,6 +45,8 @@ class TargetParser:
         self.problems: dict[str, str] = {}
         self._stats: bytes | None = None
         self._counters: Mapping[str, float] = UNKNOWN
+        self._doubted: Mapping[str, float] = {}
+        self._cuts = 0
         self._start_time = b""
         self._start_line = b"\n\n"
         self._connection_text: bytes | None = None
@@ -65,6 +61,11 @@ class TargetParser:
         self._active_text: bytes | None = None
         self._active = True
         self._epoch = ""
+
+    @property
+    def counters(self) -> Mapping[str, float]:
+        """The counters last seen."""
+        return self._counters
 
     def parse(self, t_s: float, texts: Texts) -> TargetSnapshot:
         """The snapshot these texts make, in the order of `OSC_FILES`; None stands for a file not read."""
@@ -81,6 +82,16 @@ class TargetParser:
             self._read_gauges(dirty, grant)
         if active != self._active_text:
             self._read_active(active)
+        return self._snapshot(t_s)
+
+    def again(self, t_s: float, stats: bytes) -> TargetSnapshot | None:
+        """The snapshot with everything but the counters as it was; None when these moved or look odd."""
+        before = self._counters
+        if stats != self._stats:
+            self._read_counters(stats)
+        return self._snapshot(t_s) if self._counters == before and not self.problems else None
+
+    def _snapshot(self, t_s: float) -> TargetSnapshot:
         return TargetSnapshot(
             self.target,
             t_s,
@@ -100,9 +111,10 @@ class TargetParser:
         check_whole(text, "stats")
         counters = self._rows(text)
         if self._start_line not in text[:_HEAD_BYTES] and self._restarted(text):
+            self._doubted = {}
             self._set_epoch()
-        elif self._stats is not None and counters.keys() != self._counters.keys():
-            self._refuse_loss(counters)
+        elif self._doubted or (self._stats is not None and counters.keys() != self._counters.keys()):
+            self._doubt(counters)
         self._stats, self._counters = text, counters
 
     def _restarted(self, text: bytes) -> bool:
@@ -110,11 +122,23 @@ class TargetParser:
         self._start_line, self._start_time = find_start_time(text)
         return self._start_time != before
 
-    def _refuse_loss(self, counters: Mapping[str, float]) -> None:
-        lost = ", ".join(sorted(self._counters.keys() - counters.keys()))
-        if lost:
-            self._stats, self._counters = None, UNKNOWN
-            raise RowLostError(f"stats: {lost} disappeared although nothing was cleared")
+    def _doubt(self, counters: Mapping[str, float]) -> None:
+        """Judge a text with other rows than the one before, although no clearing was announced.
+
+        Rows that vanish were cut off between two lines, or cleared by a version that prints no `start_time`.
+        Their return tells: after a cut the counters go on from where they were before it, and what was seen
+        in between must not be compared with anything.
+        """
+        if self._doubted:
+            lower = any(counters.get(name, math.inf) < value for name, value in self._doubted.items())
+            if not lower and self._doubted.keys() - counters.keys():
+                return
+            if not lower:
+                self._cuts += 1
+                self._set_epoch()
+            self._doubted = {}
+        elif self._counters.keys() - counters.keys():
+            self._doubted = self._counters
 
     def _rows(self, text: bytes) -> dict[str, float]:
         counters: dict[str, float] = {}
@@ -205,4 +229,4 @@ class TargetParser:
 
     def _set_epoch(self) -> None:
         generation = "" if self._generation is None else str(self._generation)
-        self._epoch = f"{self._start_time.decode('ascii', 'replace')}/{generation}"
+        self._epoch = f"{self._start_time.decode('ascii', 'replace')}/{generation}/{self._cuts}"

@@ -111,16 +111,15 @@ def find_rows(text: bytes, names: Sequence[bytes]) -> list[tuple[int, int]] | No
     at = text.find(b"\n" + names[0])
     if at < 0:
         return None
-    fields = text[at:].split(None, 8 * len(names))
-    if len(fields) < 8 * len(names) or fields[0 : 8 * len(names) : 8] != [*names]:
+    width = 8 * len(names)
+    fields = text[at:].split(None, width)
+    if fields[0:width:8] != [*names] or fields[2:width:8].count(b"samples") != len(names):
         return None
-    found = []
-    for start in range(0, 8 * len(names), 8):
-        count, total = fields[start + 1], fields[start + 6]
-        if fields[start + 2] != b"samples" or not (count.isdigit() and total.isdigit()):
-            return None
-        found.append((int(count), int(total)))
-    return found
+    try:
+        found = [(int(fields[start + 1]), int(fields[start + 6])) for start in range(0, width, 8)]
+    except (ValueError, IndexError):
+        return None
+    return found if min(map(min, found)) >= 0 else None
 
 
 def find_start_time(text: bytes) -> tuple[bytes, bytes]:
