@@ -16,6 +16,7 @@ from penstock.errors import ExitCode, PenstockError, did_you_mean
 # verb -> (home of its click command, one line for --help). Homes are imported only when their verb is used.
 VERBS = {
     "demo": ("penstock.cli.demo:demo", "Tune a simulated client live, beside one left at its defaults."),
+    "plan": ("penstock.cli.plan:plan", "Predict a job's writes before the run and advise how to write."),
 }
 INTERRUPTED = 130
 
