@@ -1,7 +1,7 @@
 """The elemental operations of a collective write, each done for real and timed on every rank.
 
-Each function takes the communicator, the target directory and the point, and returns the seconds that this
-rank was busy; the caller takes the slowest rank. They run right after a barrier, inside `worker` only.
+Each function takes the communicator, the target directory and the point, and returns, by operation, the
+seconds that this rank was busy; the caller takes the slowest rank. They run right after a barrier, inside `worker` only.
 """
 
 from __future__ import annotations
@@ -20,52 +20,54 @@ COLLECTIVE_CALLS = 5
 SHUFFLES = 3
 FULL_ROUNDS = 3
 TAG = 7
+STORAGE_PARTS = ("write_first", "write_full", "write_partial", "read")
 
 Point = dict[str, Any]
-Element = Callable[[MPI.Intracomm, str, Point], float]
+Seconds = dict[str, float]
+Element = Callable[[MPI.Intracomm, str, Point], Seconds]
 
 
-def _repeated(call: Callable[[], object]) -> float:
+def _repeated(name: str, call: Callable[[], object]) -> Seconds:
     start = MPI.Wtime()
     for _ in range(COLLECTIVE_CALLS):
         call()
-    return (MPI.Wtime() - start) / COLLECTIVE_CALLS
+    return {name: (MPI.Wtime() - start) / COLLECTIVE_CALLS}
 
 
-def allreduce(comm: MPI.Intracomm, directory: str, point: Point) -> float:
+def allreduce(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
     """One MPI_Allreduce of that many bytes."""
     sent, received = np.zeros((2, point["bytes"]), np.uint8)
-    return _repeated(lambda: comm.Allreduce(sent, received, MPI.MAX))
+    return _repeated("allreduce", lambda: comm.Allreduce(sent, received, MPI.MAX))
 
 
-def bcast(comm: MPI.Intracomm, directory: str, point: Point) -> float:
+def bcast(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
     """One MPI_Bcast of that many bytes."""
     data = np.zeros(point["bytes"], np.uint8)
-    return _repeated(lambda: comm.Bcast(data))
+    return _repeated("bcast", lambda: comm.Bcast(data))
 
 
-def allgather(comm: MPI.Intracomm, directory: str, point: Point) -> float:
+def allgather(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
     """One MPI_Allgather of that many bytes from each rank."""
     sent, received = np.zeros(point["bytes"], np.uint8), np.zeros(point["bytes"] * comm.size, np.uint8)
-    return _repeated(lambda: comm.Allgather(sent, received))
+    return _repeated("allgather", lambda: comm.Allgather(sent, received))
 
 
-def alltoall(comm: MPI.Intracomm, directory: str, point: Point) -> float:
+def alltoall(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
     """One MPI_Alltoall of that many bytes between each pair of ranks."""
     sent, received = np.zeros((2, point["bytes"] * comm.size), np.uint8)
-    return _repeated(lambda: comm.Alltoall(sent, received))
+    return _repeated("alltoall", lambda: comm.Alltoall(sent, received))
 
 
-def alltoallv(comm: MPI.Intracomm, directory: str, point: Point) -> float:
+def alltoallv(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
     """One MPI_Alltoallv in which every rank sends that many bytes to each aggregator and nothing elsewhere."""
     size, aggregators = point["bytes"], point["aggregators"]
     sends = [size if rank < aggregators else 0 for rank in range(comm.size)]
     receives = [size if comm.rank < aggregators else 0] * comm.size
     sent, received = np.zeros(max(1, sum(sends)), np.uint8), np.zeros(max(1, sum(receives)), np.uint8)
-    return _repeated(lambda: comm.Alltoallv([sent, sends, MPI.BYTE], [received, receives, MPI.BYTE]))
+    return _repeated("alltoallv", lambda: comm.Alltoallv([sent, sends, MPI.BYTE], [received, receives, MPI.BYTE]))
 
 
-def shuffle(comm: MPI.Intracomm, directory: str, point: Point) -> float:
+def shuffle(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
     """One round's data to its aggregators: nonblocking sends, received in pieces that interleave by rank."""
     size, piece = point["bytes"], min(point["piece_bytes"], point["bytes"])
     pieces = max(1, size // piece)
@@ -80,7 +82,7 @@ def shuffle(comm: MPI.Intracomm, directory: str, point: Point) -> float:
         MPI.Request.Waitall(requests)
         for kind in types:
             kind.Free()
-    return (MPI.Wtime() - start) / SHUFFLES
+    return {"shuffle": (MPI.Wtime() - start) / SHUFFLES}
 
 
 def _pieces(comm: MPI.Intracomm, rank: int, pieces: int, piece: int) -> MPI.Datatype:
@@ -89,68 +91,53 @@ def _pieces(comm: MPI.Intracomm, rank: int, pieces: int, piece: int) -> MPI.Data
     return kind.Commit()
 
 
-def touch(comm: MPI.Intracomm, directory: str, point: Point) -> float:
+def touch(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
     """The first touch of a fresh buffer of that many bytes on each aggregator."""
     if comm.rank >= point["aggregators"]:
-        return 0.0
+        return {"touch": 0.0}
     with mmap.mmap(-1, point["bytes"]) as fresh:
         start = MPI.Wtime()
         pages = np.frombuffer(fresh, np.uint8)[::PAGE_BYTES]
         pages[:] = 1
         seconds = MPI.Wtime() - start
         del pages
-    return seconds
+    return {"touch": seconds}
 
 
-def write_first(comm: MPI.Intracomm, directory: str, point: Point) -> float:
-    """The first buffer that each aggregator writes to a new file: it grows the file and takes its locks."""
-    return _rounds(comm, directory, point)[0]
+def storage(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
+    """Concurrent writes as aggregators do them: own domains of one new file, round by round.
 
-
-def write_full(comm: MPI.Intracomm, directory: str, point: Point) -> float:
-    """A later full buffer, averaged over several rounds."""
-    return _rounds(comm, directory, point)[1]
-
-
-def write_partial(comm: MPI.Intracomm, directory: str, point: Point) -> float:
-    """The last buffer of a file domain, shorter than those before it."""
-    return _rounds(comm, directory, point)[2]
-
-
-def read(comm: MPI.Intracomm, directory: str, point: Point) -> float:
-    """Reading one buffer of bytes, as a round with holes does before it writes."""
-    return _rounds(comm, directory, point)[3]
-
-
-def _rounds(comm: MPI.Intracomm, directory: str, point: Point) -> tuple[float, float, float, float]:
-    """Concurrent writes as aggregators do them: own domains of one new file, round by round."""
-    size, full = point["bytes"], point["full_bytes"]
+    The first buffer grows a new file and takes its locks; later full ones are averaged; the last is short;
+    then one buffer is read back, as a round with holes does before it writes.
+    """
     path = comm.bcast(f"{directory}/penstock-profile-{os.getpid()}")
+    full, short = point["bytes"], point["short_bytes"]
+    lengths = [full] * (1 + FULL_ROUNDS) + [short]
     if comm.rank >= point["aggregators"]:
-        for _ in range(FULL_ROUNDS + 3):
+        for _ in range(len(lengths) + 1):
             comm.Barrier()
-        return 0.0, 0.0, 0.0, 0.0
+        return dict.fromkeys(STORAGE_PARTS, 0.0)
+    data = memoryview(np.ones(full, np.uint8))
+    start = comm.rank * sum(lengths)
     handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-    data = memoryview(np.ones(max(size, full), np.uint8))
-    start = comm.rank * (full * (1 + FULL_ROUNDS) + size)
     try:
-        lengths = [full] * (1 + FULL_ROUNDS) + [size]
-        taken = []
-        for number, length in enumerate(lengths):
-            comm.Barrier()
-            taken.append(_timed(lambda at=start + number * full, n=length: os.pwrite(handle, data[:n], at)))
-        comm.Barrier()
-        reading = _timed(lambda: os.pread(handle, size, start))
+        taken = [
+            _after_barrier(comm, os.pwrite, handle, data[:length], start + number * full)
+            for number, length in enumerate(lengths)
+        ]
+        taken.append(_after_barrier(comm, os.pread, handle, full, start))
     finally:
         os.close(handle)
         if comm.rank == 0:
-            os.unlink(path)
-    return taken[0], sum(taken[1:-1]) / FULL_ROUNDS, taken[-1], reading
+            os.unlink(path)  # noqa: PTH108 - beside os.open and os.pwrite
+    full_s = sum(taken[1 : 1 + FULL_ROUNDS]) / FULL_ROUNDS
+    return dict(zip(STORAGE_PARTS, (taken[0], full_s, *taken[-2:]), strict=True))
 
 
-def _timed(call: Callable[[], object]) -> float:
+def _after_barrier(comm: MPI.Intracomm, call: Callable[..., object], *arguments: object) -> float:
+    comm.Barrier()
     start = MPI.Wtime()
-    call()
+    call(*arguments)
     return MPI.Wtime() - start
 
 
@@ -162,8 +149,5 @@ ELEMENTS: dict[str, Element] = {
     "alltoallv": alltoallv,
     "shuffle": shuffle,
     "touch": touch,
-    "write_first": write_first,
-    "write_full": write_full,
-    "write_partial": write_partial,
-    "read": read,
+    "storage": storage,
 }

@@ -92,19 +92,20 @@ def _storage_calls() -> list[int]:
     return [int(fields[name]) for name in IO_FIELDS]
 
 
-def measure_elements(comm: MPI.Intracomm, task: dict[str, Any]) -> list[list[float]]:
+def measure_elements(comm: MPI.Intracomm, task: dict[str, Any]) -> list[dict[str, list[float]]]:
     """Seconds of every point, measured round-robin so that a disturbance hits many points a little."""
     from penstock.plan.collective.elements import ELEMENTS
 
-    seconds: list[list[float]] = [[] for _ in task["points"]]
+    found: list[dict[str, list[float]]] = [{} for _ in task["points"]]
     for repetition in range(-1, task["repetitions"]):
-        for found, point in zip(seconds, task["points"], strict=True):
+        for seconds, point in zip(found, task["points"], strict=True):
             comm.Barrier()
             own = ELEMENTS[point["operation"]](comm, task["dir"], point)
-            slowest = comm.allreduce(own, MPI.MAX)
-            if repetition >= 0:
-                found.append(slowest)
-    return seconds
+            for operation, busy in own.items():
+                slowest = comm.allreduce(busy, MPI.MAX)
+                if repetition >= 0:
+                    seconds.setdefault(operation, []).append(slowest)
+    return found
 
 
 TASKS: dict[str, Callable[[MPI.Intracomm, dict[str, Any]], Any]] = {
