@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -101,10 +102,11 @@ def measure_elements(comm: MPI.Intracomm, task: dict[str, Any]) -> list[dict[str
         for seconds, point in zip(found, task["points"], strict=True):
             comm.Barrier()
             own = ELEMENTS[point["operation"]](comm, task["dir"], point)
-            for operation, busy in own.items():
-                slowest = comm.allreduce(busy, MPI.MAX)
-                if repetition >= 0:
-                    seconds.setdefault(operation, []).append(slowest)
+            slowest = array("d", own.values())
+            comm.Allreduce(MPI.IN_PLACE, slowest, MPI.MAX)
+            if repetition >= 0:
+                for operation, busy in zip(own, slowest, strict=True):
+                    seconds.setdefault(operation, []).append(busy)
     return found
 
 

@@ -1,0 +1,96 @@
+"""From forecasts, and real runs where asked for, to advice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.plan.collective.access import Access
+from penstock.plan.collective.candidates import Candidate, candidates
+from penstock.plan.collective.confirm import Bench, Trial, beats, clear_winner, try_all
+from penstock.plan.collective.predictor import Forecast, forecast
+from penstock.plan.collective.surrogates import Surrogates
+
+# What a forecast must promise over a simpler choice before it is preferred: below it lies the model's own error.
+MARGIN = 1.05
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate with its forecast."""
+
+    candidate: Candidate
+    forecast: Forecast
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to set for one access, or nothing, and everything it was chosen from, fastest first."""
+
+    access: Access
+    default: Ranked
+    chosen: Ranked | None
+    ranking: tuple[Ranked, ...]
+    reasons: tuple[str, ...]
+    trials: tuple[Trial, ...] = ()
+
+
+def advise(surrogates: Surrogates, access: Access, options: Sequence[Candidate] | None = None) -> Advice:
+    """Rank all candidates; prefer no hints, then the fixed rule, unless another promises clearly more."""
+    options = candidates(access) if options is None else options
+    forecasts = forecast(surrogates, access, [option.hints for option in options])
+    everyone = [Ranked(option, one) for option, one in zip(options, forecasts, strict=True)]
+    ranking = tuple(sorted(everyone, key=lambda one: (one.forecast.seconds, one.candidate.name)))
+    by_name = {one.candidate.name: one for one in everyone}
+    chosen, reason = _simplest_good(ranking[0], by_name["none"], by_name["rule"])
+    reasons = [reason, *_range_notes(surrogates, access)]
+    return Advice(
+        access, by_name["none"], None if chosen is by_name["none"] else chosen, ranking, tuple(reasons)
+    )
+
+
+def _simplest_good(best: Ranked, none: Ranked, rule: Ranked) -> tuple[Ranked, str]:
+    fastest_s = best.forecast.seconds
+    if none.forecast.seconds <= MARGIN * fastest_s:
+        return none, f"no hints are predicted within {MARGIN - 1:.0%} of the best candidate, so none are set"
+    gain = none.forecast.seconds / fastest_s
+    if rule.forecast.seconds <= MARGIN * fastest_s:
+        return rule, f"the fixed rule is predicted within {MARGIN - 1:.0%} of the best, {gain:.2f}x no hints"
+    return best, f"predicted {gain:.2f}x no hints and {rule.forecast.seconds / fastest_s:.2f}x the fixed rule"
+
+
+def _range_notes(surrogates: Surrogates, access: Access) -> list[str]:
+    profiled = surrogates.profile.ranks
+    if not min(profiled) <= access.ranks <= max(profiled):
+        shown = ", ".join(map(str, profiled))
+        return [f"outside the profile: {access.ranks} ranks, measured at {shown}; profile with --ranks {access.ranks}"]
+    if access.nodes != surrogates.profile.nodes:
+        return [f"outside the profile: {access.nodes} nodes, measured on {surrogates.profile.nodes}"]
+    return []
+
+
+def confirm(advice: Advice, bench: Bench, top: int) -> Advice:
+    """Run the best `top` candidates with no hints and the fixed rule; advise only what really wins.
+
+    Without a clear winner the prediction's choice stands if it is not measurably worse than no hints.
+    """
+    contenders = {one.candidate.name: one for one in advice.ranking[:top]}
+    for one in (advice.default, advice.chosen, *advice.ranking):
+        if one is not None and (one is advice.chosen or one.candidate.name in {"none", "rule"}):
+            contenders[one.candidate.name] = one
+    trials = try_all(bench, advice.access, [one.candidate for one in contenders.values()])
+    winner = clear_winner(trials)
+    none = next(trial for trial in trials if trial.candidate.name == "none")
+    if winner is not None:
+        chosen: Ranked | None = contenders[winner.candidate.name]
+        reason = f"confirmed: {winner.candidate.name} wins with a median of {winner.median_s:.4g} s"
+    else:
+        best = min(trials, key=lambda trial: trial.median_s)
+        chosen = contenders[best.candidate.name] if beats(best, none) else None
+        better = f"{best.candidate.name} is among the fastest" if chosen else "none beats no hints measurably"
+        reason = f"no clear winner within noise; {better}"
+    if chosen is not None and chosen.candidate.name == "none":
+        chosen = None
+    return Advice(
+        advice.access, advice.default, chosen, advice.ranking, (*advice.reasons, reason), tuple(trials)
+    )
