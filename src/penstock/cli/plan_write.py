@@ -222,7 +222,8 @@ def _show(answer: Answer) -> None:
         plan = answer.checkpoint
         screen.print(
             f"Checkpoint every {plan.interval_s:.0f} s ({plan.compute_s:.0f} s of computing): writing takes "
-            f"{plan.share:.0%} of the run, {plan.share_low:.0%} to {plan.share_high:.0%} if the model is 30% off."
+            f"{plan.share:.0%} of the run, {plan.share_low:.0%} to {plan.share_high:.0%} if the model is "
+            "30% off."
         )
 
 
@@ -236,8 +237,8 @@ def _show_advice(advice: Advice, settings: JobSettings) -> None:
         return
     screen.print(
         f"Advice: {pattern.bursts} aggregators ({pattern.cores} on each of {pattern.nodes} balanced nodes), "
-        f"{format_size(pattern.burst_bytes)} each: {advice.seconds:.1f} s with {advice.move_s:.1f} s of moving "
-        f"data, {advice.speedup:.2f} times as fast."
+        f"{format_size(pattern.burst_bytes)} each: {advice.seconds:.1f} s with {advice.move_s:.1f} s of "
+        f"moving data, {advice.speedup:.2f} times as fast."
     )
     for name, value in settings.romio.items():
         screen.print(f"  {name} {value}")

@@ -1,0 +1,93 @@
+"""Choosing the scales to train on: every combination is tried, held-out samples decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.errors import DataError
+from penstock.plan.features import trainable
+from penstock.plan.fitted import FEWEST_SAMPLES, FittedModel, fit_model
+from penstock.plan.samples import Mask, Samples
+from penstock.plan.techniques import DEFAULTS, fit
+
+Floats = npt.NDArray[np.float64]
+VALIDATION_SHARE = 0.2
+MOST_SCALES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One trained model: the scales it saw and its error on the held-out samples of all scales."""
+
+    technique: str
+    scales: tuple[int, ...]
+    samples: int
+    mse: float
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """All trials of a technique. `base` trained on every scale, `best` has the lowest error."""
+
+    technique: str
+    trials: tuple[Trial, ...]
+
+    @property
+    def best(self) -> Trial:
+        """Among equals the one with the most samples."""
+        return min(self.trials, key=lambda trial: (trial.mse, -trial.samples))
+
+    @property
+    def base(self) -> Trial:
+        """The model nobody chose anything for."""
+        return max(self.trials, key=lambda trial: len(trial.scales))
+
+
+def split_validation(samples: Samples, seed: int) -> Mask:
+    """A mask of the held-out samples: a fifth of every scale, drawn at random, at least one if it has two."""
+    rng = np.random.default_rng(seed)
+    held = np.zeros(len(samples), dtype=np.bool_)
+    for scale in samples.scales:
+        rows = np.flatnonzero(samples.nodes == scale)
+        count = max(round(VALIDATION_SHARE * rows.size), min(1, rows.size - 1))
+        held[rng.choice(rows, count, replace=False)] = True
+    return held
+
+
+def scale_subsets(scales: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Every combination of scales but the empty one: 255 of eight."""
+    for size in range(len(scales), 0, -1):
+        yield from combinations(scales, size)
+
+
+def search(
+    samples: Samples, technique: str, seed: int = 0, tick: Callable[[], None] = lambda: None
+) -> Search:
+    """Train the technique on every combination of scales; `tick` is called after each."""
+    scales = samples.scales
+    if len(scales) > MOST_SCALES:
+        raise DataError(f"{len(scales)} write scales give too many combinations; at most {MOST_SCALES}")
+    held = split_validation(samples, seed)
+    features = samples.matrix(trainable(samples.system.kind))
+    trials = []
+    for subset in scale_subsets(scales):
+        rows = ~held & np.isin(samples.nodes, subset)
+        if np.count_nonzero(rows) >= FEWEST_SAMPLES:
+            pipeline = fit(technique, DEFAULTS[technique], features[rows], samples.seconds[rows])
+            error = np.asarray(pipeline.predict(features[held])) - samples.seconds[held]
+            trials.append(Trial(technique, subset, int(np.count_nonzero(rows)), float(np.mean(error**2))))
+        tick()
+    if not trials:
+        raise DataError(f"{len(samples)} samples over {len(scales)} scales are too few to hold a fifth out")
+    return Search(technique, tuple(trials))
+
+
+def refit(samples: Samples, trial: Trial, seed: int = 0, name: str = "") -> FittedModel:
+    """The model of a trial, fitted on exactly the samples it was chosen with."""
+    rows = ~split_validation(samples, seed) & np.isin(samples.nodes, trial.scales)
+    return fit_model(name or trial.technique, trial.technique, DEFAULTS[trial.technique], samples.take(rows))
