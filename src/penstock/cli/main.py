@@ -17,6 +17,7 @@ from penstock.errors import ExitCode, PenstockError, did_you_mean
 VERBS = {
     "demo": ("penstock.cli.demo:demo", "Tune a simulated client live, beside one left at its defaults."),
     "plan": ("penstock.cli.plan:plan", "Predict a job's writes before the run and advise how to write."),
+    "run": ("penstock.cli.run:run", "Run an MPI command with hints and verify that they took effect."),
 }
 INTERRUPTED = 130
 

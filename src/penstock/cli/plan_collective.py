@@ -259,5 +259,5 @@ def _leave(advice: Advice, out: Path | None) -> None:
         return
     from penstock.plan.collective.outputs import write_all
 
-    for path in write_all(out, advice.chosen.candidate.hints):
+    for path in write_all(out, advice.chosen.candidate.hints.given):
         _progress(f"wrote {path}")
