@@ -29,10 +29,14 @@ def launcher_option(function: Any) -> Any:
 
 
 @click.command(epilog="Example: penstock plan profile --dir /scratch/me --ranks 4,8 --out profile.json")
-@click.option("--dir", "directory", type=click.Path(path_type=Path), required=True, help="Where jobs will write.")
+@click.option(
+    "--dir", "directory", type=click.Path(path_type=Path), required=True, help="Where jobs will write."
+)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The profile's file.")
 @click.option("--ranks", default="4,8", show_default=True, help="Rank counts to measure at.")
-@click.option("--nodes", type=int, default=1, show_default=True, help="Nodes the launcher spreads ranks over.")
+@click.option(
+    "--nodes", type=int, default=1, show_default=True, help="Nodes the launcher spreads ranks over."
+)
 @click.option("--repetitions", type=int, default=7, show_default=True, help="Per point; at least 7.")
 @launcher_option
 @json_option
@@ -47,7 +51,9 @@ def profile(**options: Any) -> None:
     from penstock.plan.collective.profile import Measuring, measure, save_text
     from penstock.plan.collective.surrogates import choose
 
-    how = Measuring(options["directory"], _whole_numbers(options["ranks"]), options["nodes"], options["repetitions"])
+    how = Measuring(
+        options["directory"], _whole_numbers(options["ranks"]), options["nodes"], options["repetitions"]
+    )
     write_text(options["out"], "")
     try:
         measured = measure(find_launcher(options["launcher"]), how, _progress)
@@ -137,9 +143,15 @@ class Request:
 @click.option("--block", type=SIZE, help="Strided: bytes a rank writes before the next rank's block.")
 @click.option("--gap", type=SIZE, default=0, help="Strided: bytes nobody writes after each block.")
 @click.option("--confirm", type=click.IntRange(min=0), default=0, help="Really run the best K, interleaved.")
-@click.option("--repetitions", type=click.IntRange(min=3), default=7, show_default=True, help="With --confirm.")
-@click.option("--dir", "directory", type=click.Path(path_type=Path), help="With --confirm; default: the profile's.")
-@click.option("--out", type=click.Path(path_type=Path), help="Leave hints file and job lines in this directory.")
+@click.option(
+    "--repetitions", type=click.IntRange(min=3), default=7, show_default=True, help="With --confirm."
+)
+@click.option(
+    "--dir", "directory", type=click.Path(path_type=Path), help="With --confirm; default: the profile's."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Leave hints file and job lines in this directory."
+)
 @launcher_option
 @seed_option
 @json_option

@@ -22,10 +22,15 @@ if TYPE_CHECKING:
 @click.option("--osts", type=int, default=64, show_default=True, help="Lustre targets a file may use.")
 @click.option("--stripe-size", type=SIZE, help="The stripe size to advise, a multiple of 64k.")
 @click.option(
-    "--system", default="titan", show_default=True, help="Whose write-time model predicts: cetus, titan, FILE.toml."
+    "--system",
+    default="titan",
+    show_default=True,
+    help="Whose write-time model predicts: cetus, titan, FILE.toml.",
 )
 @click.option("--profile", type=click.Path(path_type=Path), help="Rank hints by this file of `plan profile`.")
-@click.option("--out", type=click.Path(path_type=Path), help="Leave hints file and job lines in this directory.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Leave hints file and job lines in this directory."
+)
 @json_option
 def job(**options: Any) -> None:
     """Review how a job writes: findings with evidence, hints, striping, and predicted write times."""
@@ -97,7 +102,9 @@ def _show(advice: JobAdvice) -> None:
             f"largest file: {how} {written.pattern} writes of {format_size(written.bytes_per_call)} a rank to {where}"
         )
     for finding in advice.findings:
-        screen.print(f"[{finding.severity}] {finding.id} {finding.evidence}\n    -> {finding.advice}", markup=False)
+        screen.print(
+            f"[{finding.severity}] {finding.id} {finding.evidence}\n    -> {finding.advice}", markup=False
+        )
     if advice.striping is not None:
         unit = format_size(advice.striping.unit_bytes)
         now = f"{facts.stripe_count} x {format_size(facts.stripe_bytes or 0)}"
@@ -119,7 +126,9 @@ def _show_prediction(what: str, prediction: Prediction | None) -> None:
         return
     beyond = ", ".join(one.name for one in prediction.outside)
     note = f" (outside its training range: {beyond})" if beyond else ""
-    console().print(f"predicted write {what}: {prediction.seconds:.3g} s by the {prediction.model} model{note}")
+    console().print(
+        f"predicted write {what}: {prediction.seconds:.3g} s by the {prediction.model} model{note}"
+    )
 
 
 def _leave(advice: JobAdvice, out: Path) -> None:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     epilog="Example: penstock run --cb-nodes 4 --cb-buffer-size 4m -- mpiexec -n 8 ./app",
 )
-@click.option("--hints", type=click.Path(path_type=Path), help="A ROMIO hints file, such as `plan collective` leaves.")
+@click.option(
+    "--hints", type=click.Path(path_type=Path), help="A ROMIO hints file, such as `plan collective` leaves."
+)
 @click.option("--cb-nodes", type=click.IntRange(min=1), help="Aggregators.")
 @click.option("--cb-buffer-size", type=SIZE, help="Each aggregator's buffer.")
 @click.option("--hint", multiple=True, metavar="NAME=VALUE", help="Any other ROMIO hint.")
@@ -66,7 +68,9 @@ def _hints(options: dict[str, Any]) -> dict[str, str]:
         found["cb_buffer_size"] = str(options["cb_buffer_size"])
     found |= parse_hints(options["hint"])
     if not found:
-        raise UsageError("no hints given: name --hints FILE, --cb-nodes, --cb-buffer-size or --hint NAME=VALUE")
+        raise UsageError(
+            "no hints given: name --hints FILE, --cb-nodes, --cb-buffer-size or --hint NAME=VALUE"
+        )
     # Without these two ROMIO caps aggregators at one a host and skips two phases for contiguous writes.
     if "cb_nodes" in found:
         found.setdefault("cb_config_list", "*:*")
@@ -101,6 +105,8 @@ def _read_hints(path: Path) -> dict[str, str]:
 
 def _report(outcome: Outcome, hints: dict[str, str]) -> None:
     shown = " ".join(f"{name}={value}" for name, value in hints.items())
-    word = {True: "took effect", False: "did NOT take effect", None: "could not be verified"}[outcome.verified]
+    word = {True: "took effect", False: "did NOT take effect", None: "could not be verified"}[
+        outcome.verified
+    ]
     click.echo(f"penstock: ran {outcome.seconds:.2f} s with {shown}", err=True)
     click.echo(f"penstock: hints {word}: {outcome.verdict}", err=True)

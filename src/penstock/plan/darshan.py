@@ -201,7 +201,9 @@ def _total(rows: Iterable[Mapping[str, Any]], name: str) -> int:
 def _layer(rows: Rows, prefix: str) -> LayerFacts | None:
     if not rows or not _total(rows, prefix + "BYTES_WRITTEN"):
         return None
-    kinds = ("WRITES",) if prefix == "POSIX_" else ("INDEP_WRITES", "COLL_WRITES", "SPLIT_WRITES", "NB_WRITES")
+    kinds = (
+        ("WRITES",) if prefix == "POSIX_" else ("INDEP_WRITES", "COLL_WRITES", "SPLIT_WRITES", "NB_WRITES")
+    )
     writes = sum(_total(rows, prefix + kind) for kind in kinds)
     reads = _total(rows, prefix + "READS")
     row = max(rows, key=lambda one: int(one[prefix + "BYTES_WRITTEN"]))

@@ -65,12 +65,16 @@ class JobAdvice:
     collective: Advice | None
 
 
-def advise_job(facts: JobFacts, site: Site, system: System | None, surrogates: Surrogates | None) -> JobAdvice:
+def advise_job(
+    facts: JobFacts, site: Site, system: System | None, surrogates: Surrogates | None
+) -> JobAdvice:
     """Review a job; predict its write on `system` as it is and as advised; rank hints where profiled."""
     nodes = site.nodes or max(1, -(-facts.ranks // RANKS_PER_NODE))
     if nodes > facts.ranks:
         raise UsageError(f"--nodes {nodes}: the job has {facts.ranks} ranks")
-    reasons = [] if site.nodes else [f"the log names no nodes: {RANKS_PER_NODE} ranks a node assumed; give --nodes"]
+    reasons = (
+        [] if site.nodes else [f"the log names no nodes: {RANKS_PER_NODE} ranks a node assumed; give --nodes"]
+    )
     written = shape(facts)
     striping = _striping(facts, site)
     ranked = None

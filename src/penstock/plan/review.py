@@ -58,7 +58,9 @@ def shape(facts: JobFacts) -> WriteShape | None:
 
 def _moved_collectively(layer: LayerFacts) -> bool:
     """Few collective calls may move nearly all bytes beside many tiny independent ones."""
-    return layer.collective_writes > 0 and layer.collective_writes * layer.common_bytes * 2 > layer.bytes_written
+    return (
+        layer.collective_writes > 0 and layer.collective_writes * layer.common_bytes * 2 > layer.bytes_written
+    )
 
 
 def _pattern(facts: JobFacts, size: int) -> tuple[str, int]:
@@ -93,14 +95,18 @@ def _stdio(facts: JobFacts) -> Iterator[Finding]:
 
 def _serial(facts: JobFacts) -> Iterator[Finding]:
     if facts.bytes_written and facts.ranks == 1:
-        yield Finding("W001", "info", "one rank", "collective buffering has nothing to gather; leave it alone")
+        yield Finding(
+            "W001", "info", "one rank", "collective buffering has nothing to gather; leave it alone"
+        )
 
 
 def _small_writes(facts: JobFacts) -> Iterator[Finding]:
     posix = facts.posix
     if posix is None or posix.mean_bytes >= SMALL_WRITE_BYTES or posix.writes < MANY_WRITES:
         return
-    evidence = f"{posix.writes} POSIX writes of {format_size(posix.mean_bytes)} on average reach the file system"
+    evidence = (
+        f"{posix.writes} POSIX writes of {format_size(posix.mean_bytes)} on average reach the file system"
+    )
     if facts.mpiio is not None and facts.mpiio.collective_writes * 2 > facts.mpiio.writes:
         advice = "two-phase I/O did not gather them: set romio_cb_write=enable and keep the file type's view"
     elif facts.shared and facts.mpiio is not None:
@@ -128,14 +134,18 @@ def _independent(facts: JobFacts) -> Iterator[Finding]:
 def _no_mpiio(facts: JobFacts) -> Iterator[Finding]:
     if facts.shared and facts.mpiio is None and facts.posix is not None:
         evidence = f"{facts.ranks} ranks write one file by POSIX calls"
-        yield Finding("W012", "medium", evidence, "ROMIO's hints take effect only through MPI-IO (IOR: -a MPIIO -c)")
+        yield Finding(
+            "W012", "medium", evidence, "ROMIO's hints take effect only through MPI-IO (IOR: -a MPIIO -c)"
+        )
 
 
 def _random(facts: JobFacts) -> Iterator[Finding]:
     posix = facts.posix
     if posix is not None and posix.writes >= MANY_WRITES and posix.sequential_ratio < RANDOM_BELOW:
         evidence = f"only {posix.sequential_ratio:.0%} of the writes go forward in the file"
-        yield Finding("W013", "high", evidence, "sort or gather before writing: collective writes order the data")
+        yield Finding(
+            "W013", "high", evidence, "sort or gather before writing: collective writes order the data"
+        )
 
 
 def _narrow(facts: JobFacts) -> Iterator[Finding]:
@@ -145,14 +155,23 @@ def _narrow(facts: JobFacts) -> Iterator[Finding]:
     if facts.stripe_count * 2 <= wanted:
         size = format_size(facts.posix.bytes_written)
         evidence = f"{size} in one file on {facts.stripe_count} of Lustre's targets"
-        yield Finding("W020", "high", evidence, f"stripe wider: lfs setstripe -c {wanted} before the file is made")
+        yield Finding(
+            "W020", "high", evidence, f"stripe wider: lfs setstripe -c {wanted} before the file is made"
+        )
 
 
 def _misaligned(facts: JobFacts) -> Iterator[Finding]:
     posix = facts.posix
-    if posix is not None and facts.shared and posix.writes >= MANY_WRITES and posix.misaligned_ratio > DENSE_RATIO:
+    if (
+        posix is not None
+        and facts.shared
+        and posix.writes >= MANY_WRITES
+        and posix.misaligned_ratio > DENSE_RATIO
+    ):
         evidence = f"{posix.misaligned_ratio:.0%} of accesses are not aligned to the file system's unit"
-        yield Finding("W021", "medium", evidence, "set striping_unit, so that file domains end on stripe borders")
+        yield Finding(
+            "W021", "medium", evidence, "set striping_unit, so that file domains end on stripe borders"
+        )
 
 
 def _many_files(facts: JobFacts) -> Iterator[Finding]:

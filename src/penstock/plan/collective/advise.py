@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.plan.collective.access import Access
 from penstock.plan.collective.candidates import Candidate, candidates
@@ -11,7 +11,7 @@ from penstock.plan.collective.confirm import Bench, Trial, beats, clear_winner, 
 from penstock.plan.collective.predictor import Forecast, forecast
 from penstock.plan.collective.surrogates import Surrogates
 
-# What a forecast must promise over a simpler choice before it is preferred: below it lies the model's own error.
+# What a forecast must promise over a simpler choice before it is preferred; less is the model's own error.
 MARGIN = 1.05
 
 
@@ -63,34 +63,44 @@ def _range_notes(surrogates: Surrogates, access: Access) -> list[str]:
     profiled = surrogates.profile.ranks
     if not min(profiled) <= access.ranks <= max(profiled):
         shown = ", ".join(map(str, profiled))
-        return [f"outside the profile: {access.ranks} ranks, measured at {shown}; profile with --ranks {access.ranks}"]
+        return [
+            f"outside the profile: {access.ranks} ranks, measured at {shown}; profile with --ranks {access.ranks}"
+        ]
     if access.nodes != surrogates.profile.nodes:
         return [f"outside the profile: {access.nodes} nodes, measured on {surrogates.profile.nodes}"]
     return []
 
 
 def confirm(advice: Advice, bench: Bench, top: int) -> Advice:
-    """Run the best `top` candidates with no hints and the fixed rule; advise only what really wins.
+    """Run the best `top` candidates with no hints and the fixed rule, and advise what really wins."""
+    options = [one.candidate for one in contenders(advice, top)]
+    return settle(advice, try_all(bench, advice.access, options))
 
-    Without a clear winner the prediction's choice stands if it is not measurably worse than no hints.
+
+def contenders(advice: Advice, top: int) -> list[Ranked]:
+    """The best by forecast, the forecast's choice, and the two that always take part."""
+    chosen = advice.chosen.candidate.name if advice.chosen else "none"
+    always = {"none", "rule", chosen}
+    return [
+        one for place, one in enumerate(advice.ranking) if place < top or one.candidate.name in always
+    ]
+
+
+def settle(advice: Advice, trials: Sequence[Trial]) -> Advice:
+    """The advice that real runs leave standing.
+
+    Without a clear winner the fastest of them is advised if it is measurably faster than no hints: whichever
+    of the fastest it is then matters less than noise.
     """
-    contenders = {one.candidate.name: one for one in advice.ranking[:top]}
-    for one in (advice.default, advice.chosen, *advice.ranking):
-        if one is not None and (one is advice.chosen or one.candidate.name in {"none", "rule"}):
-            contenders[one.candidate.name] = one
-    trials = try_all(bench, advice.access, [one.candidate for one in contenders.values()])
-    winner = clear_winner(trials)
+    ranked = {one.candidate.name: one for one in advice.ranking}
     none = next(trial for trial in trials if trial.candidate.name == "none")
+    winner = clear_winner(trials)
+    best = winner or min(trials, key=lambda trial: trial.median_s)
+    chosen = ranked[best.candidate.name] if best is not none and beats(best, none) else None
     if winner is not None:
-        chosen: Ranked | None = contenders[winner.candidate.name]
-        reason = f"confirmed: {winner.candidate.name} wins with a median of {winner.median_s:.4g} s"
+        reason = f"confirmed: {best.candidate.name} wins with a median of {best.median_s:.4g} s"
+    elif chosen is not None:
+        reason = f"no clear winner within noise; {best.candidate.name} is among the fastest"
     else:
-        best = min(trials, key=lambda trial: trial.median_s)
-        chosen = contenders[best.candidate.name] if beats(best, none) else None
-        better = f"{best.candidate.name} is among the fastest" if chosen else "none beats no hints measurably"
-        reason = f"no clear winner within noise; {better}"
-    if chosen is not None and chosen.candidate.name == "none":
-        chosen = None
-    return Advice(
-        advice.access, advice.default, chosen, advice.ranking, (*advice.reasons, reason), tuple(trials)
-    )
+        reason = "no clear winner within noise; none beats no hints measurably"
+    return replace(advice, chosen=chosen, reasons=(*advice.reasons, reason), trials=tuple(trials))

@@ -58,9 +58,7 @@ def try_all(bench: Bench, access: Access, options: Sequence[Candidate]) -> list[
     for number, answer in zip(order, answers, strict=True):
         _check(access, options[number], answer)
         seconds[number].append(answer["seconds"])
-    return [
-        Trial(option, tuple(taken[WARM_UPS:])) for option, taken in zip(options, seconds, strict=True)
-    ]
+    return [Trial(option, tuple(taken[WARM_UPS:])) for option, taken in zip(options, seconds, strict=True)]
 
 
 def case(access: Access, option: Candidate) -> dict[str, Any]:

@@ -64,7 +64,9 @@ def alltoallv(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
     sends = [size if rank < aggregators else 0 for rank in range(comm.size)]
     receives = [size if comm.rank < aggregators else 0] * comm.size
     sent, received = np.zeros(max(1, sum(sends)), np.uint8), np.zeros(max(1, sum(receives)), np.uint8)
-    return _repeated("alltoallv", lambda: comm.Alltoallv([sent, sends, MPI.BYTE], [received, receives, MPI.BYTE]))
+    return _repeated(
+        "alltoallv", lambda: comm.Alltoallv([sent, sends, MPI.BYTE], [received, receives, MPI.BYTE])
+    )
 
 
 def shuffle(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
@@ -78,7 +80,9 @@ def shuffle(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
     for _ in range(SHUFFLES):
         types = [_pieces(comm, rank, pieces, piece) for rank in range(comm.size)] if receives else []
         requests = [comm.Irecv([buffer, 1, kind], rank, TAG) for rank, kind in enumerate(types)]
-        requests += [comm.Isend([sent, pieces * piece, MPI.BYTE], to, TAG) for to in range(point["aggregators"])]
+        requests += [
+            comm.Isend([sent, pieces * piece, MPI.BYTE], to, TAG) for to in range(point["aggregators"])
+        ]
         MPI.Request.Waitall(requests)
         for kind in types:
             kind.Free()

@@ -47,7 +47,9 @@ def find_launcher(command: str | None = None) -> Launcher:
     return Launcher((found, "-n", "{ranks}"))
 
 
-def run_tasks(launcher: Launcher, ranks: int, tasks: Sequence[Mapping[str, Any]], timeout_s: float) -> list[Any]:
+def run_tasks(
+    launcher: Launcher, ranks: int, tasks: Sequence[Mapping[str, Any]], timeout_s: float
+) -> list[Any]:
     """Do all tasks in one launch and return their answers in order."""
     if importlib.util.find_spec("mpi4py") is None:
         raise MissingError(f"MPI is absent: mpi4py is not installed; {NEEDS}")

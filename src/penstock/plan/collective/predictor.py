@@ -49,9 +49,7 @@ class Forecast:
 def forecast(surrogates: Surrogates, access: Access, options: Sequence[Hints]) -> list[Forecast]:
     """The forecast of every option; all their operations are asked of the surrogates at once."""
     counted = [count(access, hints) for hints in options]
-    terms = [
-        list(_terms(access, hints, counts)) for hints, counts in zip(options, counted, strict=True)
-    ]
+    terms = [list(_terms(access, hints, counts)) for hints, counts in zip(options, counted, strict=True)]
     flat = [term.query for one in terms for term in one]
     seconds = iter(surrogates.seconds(flat))
     return [

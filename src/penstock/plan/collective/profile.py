@@ -162,7 +162,9 @@ def _counts(ranks: int) -> tuple[int, ...]:
     return (*powers, ranks)
 
 
-def _samples(ranks: int, points: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]) -> Iterator[Sample]:
+def _samples(
+    ranks: int, points: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]
+) -> Iterator[Sample]:
     for point, seconds_by_operation in zip(points, found, strict=True):
         for operation, seconds in seconds_by_operation.items():
             size = point["short_bytes"] if operation == "write_partial" else point["bytes"]

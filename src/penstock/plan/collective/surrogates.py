@@ -1,7 +1,8 @@
 """Surrogates: one regression an elemental operation, chosen among four families by cross-validation.
 
-Both sides are logarithms, so an error is a ratio whatever the size. A surrogate is asked only inside the
-range it was measured in; beyond the largest size its seconds grow with the bytes.
+Both sides are logarithms, so an error is a ratio whatever the size, and a cost that grows with a power of its
+size is a straight line: each family learns only what a robust line leaves over. A surrogate is asked only
+inside the range it was measured in; beyond the largest size its seconds grow with the bytes.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from penstock.plan.collective.profile import OPERATIONS, Choice, Profile, Sample
 
 FOLDS = 10
 LEAST_SAMPLES = 3
+ROBUST_ROUNDS = 8
+RIDGE = 1e-6
 Floats = npt.NDArray[np.float64]
 
 # The families and the settings of each that cross-validation compares.
 GRIDS: dict[str, dict[str, tuple[float | int | str, ...]]] = {
     "knn": {"n_neighbors": (2, 3, 5), "weights": ("distance",)},
-    "svr-rbf": {"C": (3.0, 30.0), "gamma": (0.1, 0.3, 1.0), "epsilon": (0.05,)},
+    "svr-rbf": {"C": (0.3, 3.0, 30.0), "gamma": (0.1, 0.3), "epsilon": (0.05,)},
     "forest": {"n_estimators": (40,), "min_samples_leaf": (1, 2)},
     "boosting": {"n_estimators": (60, 150), "max_depth": (2,), "learning_rate": (0.1,)},
 }
@@ -61,10 +64,47 @@ def make(algorithm: str, parameters: dict[str, Any]) -> Any:
     families = {"knn": KNeighborsRegressor, "svr-rbf": SVR}
     seeded = {"forest": RandomForestRegressor, "boosting": GradientBoostingRegressor}
     if algorithm in seeded:
-        return seeded[algorithm](random_state=0, **parameters)
+        return Detrended(seeded[algorithm](random_state=0, **parameters))
     if algorithm not in families:
         raise DataError(f"surrogate algorithm {algorithm!r} is not one of {', '.join(GRIDS)}")
-    return make_pipeline(StandardScaler(), families[algorithm](**parameters))
+    return Detrended(make_pipeline(StandardScaler(), families[algorithm](**parameters)))
+
+
+class Detrended:
+    """A robust straight line, and another regression for what it leaves over."""
+
+    def __init__(self, rest: Any) -> None:
+        self._rest = rest
+        self._line: Floats = np.zeros(1)
+
+    def fit(self, inputs: Floats, target: Floats) -> Detrended:
+        """Learn both parts; outliers bend the line little."""
+        self._line = robust_line(inputs, target)
+        self._rest.fit(inputs, target - _with_one(inputs) @ self._line)
+        return self
+
+    def predict(self, inputs: Floats) -> Floats:
+        """The sum of both parts."""
+        both: Floats = _with_one(inputs) @ self._line + self._rest.predict(inputs)
+        return both
+
+
+def robust_line(inputs: Floats, target: Floats) -> Floats:
+    """Least squares in which a point far from the line weighs less (Huber's weights, a few rounds)."""
+    design = _with_one(inputs)
+    weights = np.ones(len(target))
+    for _ in range(ROBUST_ROUNDS):
+        weighted = design * weights[:, None]
+        ridge = RIDGE * len(target) * np.eye(design.shape[1])
+        line: Floats = np.linalg.solve(weighted.T @ design + ridge, weighted.T @ target)
+        far = np.abs(target - design @ line)
+        scale = max(1e-9, 1.4826 * float(np.median(far)))
+        weights = np.minimum(1.0, 1.345 * scale / np.maximum(far, 1e-12))
+    return line
+
+
+def _with_one(inputs: Floats) -> Floats:
+    return np.column_stack([inputs, np.ones(len(inputs))])
 
 
 def features(points: Sequence[Sample | Query]) -> Floats:
@@ -87,7 +127,9 @@ def compare(profile: Profile, operation: str) -> list[Choice]:
     """Each family at its best setting: its cross-validated R2, error in seconds and relative error."""
     samples = profile.of(operation)
     if len(samples) < LEAST_SAMPLES:
-        raise DataError(f"operation {operation!r} has {len(samples)} samples; a surrogate needs {LEAST_SAMPLES}")
+        raise DataError(
+            f"operation {operation!r} has {len(samples)} samples; a surrogate needs {LEAST_SAMPLES}"
+        )
     inputs = features(samples)
     seconds = np.array([sample.seconds for sample in samples])
     best: dict[str, Choice] = {}

@@ -43,11 +43,15 @@ class Outcome:
     verdict: str
 
 
-def run(command: Sequence[str], environment: Mapping[str, str], hints: Mapping[str, str], quiet: bool) -> Outcome:
+def run(
+    command: Sequence[str], environment: Mapping[str, str], hints: Mapping[str, str], quiet: bool
+) -> Outcome:
     """Run the command with the environment added and watch its ranks; `quiet` sends its output to stderr."""
     started = time.monotonic()
     try:
-        child = subprocess.Popen(list(command), env={**os.environ, **environment}, stdout=2 if quiet else None)
+        child = subprocess.Popen(
+            list(command), env={**os.environ, **environment}, stdout=2 if quiet else None
+        )
     except FileNotFoundError:
         raise MissingError(f"{command[0]}: no such program") from None
     except OSError as error:
@@ -164,7 +168,10 @@ def judge(ranks: Sequence[RankWrites], hints: Mapping[str, str]) -> tuple[bool |
         return None, f"{found}; these hints leave no mark that a host can see"
     wanted = min(int(hints["cb_nodes"]), len(ranks))
     if len(writers) > wanted:
-        return False, f"{found}, but cb_nodes={wanted}: the program does not write collectively, or ignores hints"
+        return (
+            False,
+            f"{found}, but cb_nodes={wanted}: the program does not write collectively, or ignores hints",
+        )
     largest = max(rank.written_bytes / max(1, rank.calls) for rank in writers)
     buffer_bytes = int(hints.get("cb_buffer_size", 0))
     if buffer_bytes and largest > SLACK * buffer_bytes:
