@@ -9,13 +9,15 @@ import pytest
 from click.testing import CliRunner
 
 from penstock import config
+from penstock.agent.settings import AgentConfig, ScopeSection
 from penstock.cli.main import cli
-from penstock.config import Section, load
+from penstock.config import Section, load, load_layered
 from penstock.errors import AccessError, ConfigError, ExitCode, MissingError
 from penstock.evaluate.demo import DemoConfig
+from penstock.snapshot import Target
 
 CASES = Path(__file__).parent / "config_cases"
-SCHEMAS: dict[str, type[Section]] = {"demo": DemoConfig}
+SCHEMAS: dict[str, type[Section]] = {"demo": DemoConfig, "agent": AgentConfig}
 
 
 def schema_of(path: Path) -> type[Section]:
@@ -105,3 +107,36 @@ def test_config_nested_absurdly_deep_is_refused(tmp_path: Path) -> None:
     path.write_text("x = " + "[" * 20000 + "]" * 20000)
     with pytest.raises(ConfigError):
         load(path, DemoConfig)
+
+
+def layered(directory: Path, **drop_ins: str) -> Path:
+    main = directory / "agent.toml"
+    main.write_text("interval_s = 1\n[guard]\ndwell_s = 3\n")
+    (directory / "agent.toml.d").mkdir()
+    for name, text in drop_ins.items():
+        (directory / "agent.toml.d" / f"{name}.toml").write_text(text)
+    return main
+
+
+def test_config_drop_ins_override_the_main_file(tmp_path: Path) -> None:
+    main = layered(tmp_path, a="interval_s = 2\n", b='mode = "advise"\n[guard]\njitter_s = 0\n')
+    found = load_layered(main, AgentConfig)
+    assert (found.interval_s, found.mode, found.guard.dwell_s, found.guard.jitter_s) == (2, "advise", 3, 0)
+
+
+def test_config_drop_ins_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
+    main = layered(tmp_path, a="[guard]\njitter_s = 1\n", b="[guard]\njitter_s = 2\n")
+    with pytest.raises(ConfigError, match=r"b\.toml: key 'guard\.jitter_s' contradicts .*a\.toml"):
+        load_layered(main, AgentConfig)
+
+
+def test_config_drop_ins_that_agree_are_fine(tmp_path: Path) -> None:
+    main = layered(tmp_path, a="interval_s = 2\n", b="interval_s = 2\n")
+    assert load_layered(main, AgentConfig).interval_s == 2
+
+
+def test_scope_denies_before_it_allows() -> None:
+    scope = ScopeSection(allow_fs=("scratch*",), deny_targets=("*-OST0007-*",))
+    assert scope.covers(Target("scratch-OST0001-osc-1", "scratch"))
+    assert not scope.covers(Target("scratch-OST0007-osc-1", "scratch"))
+    assert not scope.covers(Target("home-OST0001-osc-1", "home"))

@@ -6,6 +6,7 @@ Unknown keys are errors that name the nearest legal key. Nothing is executed and
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import stat
 import tomllib
@@ -56,6 +57,44 @@ def load(path: Path, schema: type[SectionT]) -> SectionT:
     return parse(read(path), schema, str(path))
 
 
+def load_layered(path: Path, schema: type[SectionT]) -> SectionT:
+    """Like `load`, with the drop-ins `PATH.d/*.toml` over it, in the order of their names.
+
+    A drop-in may override the main file. Two drop-ins that give one key different values are an error: which
+    of them somebody meant cannot be known. All files must be trustworthy (`require_own`).
+    """
+    require_own(path)
+    document = _parsed(read(path), str(path))
+    origin: dict[str, Path] = {}
+    for extra in sorted(Path(f"{path}.d").glob("*.toml")):
+        require_own(extra)
+        for key, value in _flat(_parsed(read(extra), str(extra))):
+            known = _get(document, key)
+            if key in origin and known != value:
+                raise ConfigError(f"{extra}: key {key!r} contradicts {origin[key]}; keep one of them")
+            origin[key] = extra
+            _put(document, key, value)
+    return validate(document, schema, str(path))
+
+
+def require_own(path: Path) -> None:
+    """Refuse a file whose author could be anybody but root or the user this process runs as.
+
+    Such a file could make a process with more rights than its author write, or run, what they want.
+    """
+    try:
+        status = path.stat()
+    except OSError:
+        # Reading it gives the better message.
+        return
+    if status.st_uid not in (0, os.geteuid()):
+        raise AccessError(f"{path}: belongs to uid {status.st_uid}, so it is not trusted (chown root)")
+    # Root may run with the group of those who may only watch.
+    own_gid = os.getegid() if os.geteuid() else 0
+    if status.st_mode & stat.S_IWGRP and status.st_gid != own_gid:
+        raise AccessError(f"{path}: its group may write it, so it is not trusted (chmod g-w)")
+
+
 def read(path: Path) -> str:
     """The text of a configuration file, refused when it is not a plain, private, sanely sized UTF-8 file."""
     try:
@@ -80,15 +119,7 @@ def read(path: Path) -> str:
 
 def parse(text: str, schema: type[SectionT], source: str) -> SectionT:
     """Validate TOML text; `source` names it in errors."""
-    if not text.strip():
-        raise ConfigError(f"{source}: empty")
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{source}: not valid TOML: {error}") from None
-    except RecursionError:
-        raise ConfigError(f"{source}: nested too deeply") from None
-    return validate(document, schema, source, text)
+    return validate(_parsed(text, source), schema, source, text)
 
 
 def validate(document: Mapping[str, Any], schema: type[SectionT], source: str, text: str = "") -> SectionT:
@@ -97,6 +128,42 @@ def validate(document: Mapping[str, Any], schema: type[SectionT], source: str, t
         return schema.model_validate(document)
     except ValidationError as error:
         raise ConfigError(f"{source}: {_describe(error.errors()[0], schema, text)}") from None
+
+
+def _parsed(text: str, source: str) -> dict[str, Any]:
+    if not text.strip():
+        raise ConfigError(f"{source}: empty")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{source}: not valid TOML: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{source}: nested too deeply") from None
+
+
+def _flat(document: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in document.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _get(document: Mapping[str, Any], key: str) -> Any:
+    found: Any = document
+    for name in key.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
+
+
+def _put(document: dict[str, Any], key: str, value: Any) -> None:
+    *tables, name = key.split(".")
+    for table in tables:
+        inner = document.setdefault(table, {})
+        if not isinstance(inner, dict):
+            inner = document[table] = {}
+        document = inner
+    document[name] = value
 
 
 def _decode(raw: bytes, source: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock.knobs import Setting
 from penstock.snapshot import Target
+from penstock.window import Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,25 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a model expects of each candidate setting for one target: the probability that it pays.
+
+    `in_range` is false when the target does something the model was never trained on; then nobody should act.
+    """
+
+    direction: str
+    candidates: Sequence[Setting]
+    probabilities: Sequence[float]
+    in_range: bool
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
-    """What to do with one target now. Without changes it is a decision to leave the target alone."""
+    """What to do with one target now. Without changes it is a decision to leave the target alone.
+
+    `history` and `outlook` are what was looked at: with them the decision can be made again.
+    """
 
     id: str
     t_s: float
@@ -35,6 +53,8 @@ class Decision:
     evidence: Mapping[str, float] = field(default_factory=dict)
     confidence: float | None = None
     model: str | None = None
+    history: tuple[Window, ...] = ()
+    outlook: Outlook | None = None
 
     @property
     def changes(self) -> tuple[Change, ...]:

@@ -6,6 +6,7 @@ speaks in knob ids and `Setting`s and knows nothing of the file system behind th
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -115,9 +116,12 @@ class Coupling:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class KnobSpace:
-    """The knobs of one kind of target, in the order in which they must be written."""
+    """The knobs of one kind of target, in the order in which they must be written.
+
+    Couplings are functions, so two spaces are equal only if they are the same object.
+    """
 
     name: str
     knobs: tuple[Knob, ...]
@@ -141,8 +145,7 @@ class KnobSpace:
 
     def grid(self, *knob_ids: str) -> tuple[Setting, ...]:
         """Every combination of the given knobs' candidates, the last knob varying fastest."""
-        axes = [self[knob_id].values for knob_id in knob_ids]
-        return tuple(Setting(dict(zip(knob_ids, point, strict=True))) for point in itertools.product(*axes))
+        return _grid(self, knob_ids)
 
     def check(self, setting: Mapping[str, int]) -> None:
         """Raise `KnobError` unless every knob exists and every value lies within its bounds."""
@@ -174,3 +177,9 @@ class KnobSpace:
                 if 0 <= index < len(values):
                     found.append(setting.replace({knob_id: values[index]}))
         return tuple(found)
+
+
+@functools.lru_cache(maxsize=64)
+def _grid(space: KnobSpace, knob_ids: tuple[str, ...]) -> tuple[Setting, ...]:
+    axes = [space[knob_id].values for knob_id in knob_ids]
+    return tuple(Setting(dict(zip(knob_ids, point, strict=True))) for point in itertools.product(*axes))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from penstock.decision import Receipt
+from penstock.decision import Outlook, Receipt
 from penstock.knobs import KnobSpace, Setting
 from penstock.snapshot import NodeSnapshot, Target
+from penstock.window import Window
 
 
 class Clock(Protocol):
@@ -46,4 +48,24 @@ class Actuator(Protocol):
 
     def restore(self, target: Target) -> Receipt:
         """Bring back what was in force before this actuator first touched the target."""
+        ...
+
+
+class Predictor(Protocol):
+    """A trained model: recent windows of targets in, what to expect of each candidate out. Pure."""
+
+    @property
+    def history(self) -> int:
+        """How many windows before the current one it looks at; with fewer it still answers."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """The hash that names this very model in decisions and logs."""
+        ...
+
+    def outlooks(
+        self, direction: str, histories: Sequence[Sequence[Window]], candidates: Sequence[Setting]
+    ) -> Sequence[Outlook]:
+        """One outlook per target; each history is in time order and ends with the current window."""
         ...

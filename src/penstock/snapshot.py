@@ -5,7 +5,11 @@ Counters and gauges are keyed by metric name, so that any file system fits. The 
 - counters of a target, per direction `read` and `write`: `read.rpcs`, `read.bytes`, `read.usec` (completed
   requests, the bytes they carried, and the sum of their times on the wire);
 - gauges of a target: `dirty.bytes`, `grant.bytes`, `brw.bytes`;
-- counters of a node, per mount: `app.read_bytes`, `app.write_bytes` (what applications asked for).
+- counters of a node, per mount: `app.read_bytes`, `app.write_bytes` (what applications asked for),
+  `app.read_calls`, `app.write_calls` (in how many calls),
+  `app.since_s` (when these began to count), `readahead.*` by the system's own names.
+
+A counter that is absent was not printed yet and counts as zero; one that is NaN is there but not known.
 """
 
 from __future__ import annotations
@@ -21,11 +25,15 @@ NOTHING: Mapping[str, float] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, order=True)
 class Target:
-    """One thing with knobs of its own. The name is unique on its node for the life of its mount."""
+    """One thing with knobs of its own. The name is unique on its node for the life of its mount.
+
+    `mount` is its mount's key in `NodeSnapshot.mounts`, where that is not simply the file system's name.
+    """
 
     name: str
     fs: str
     resource: str = ""
+    mount: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +41,8 @@ class TargetSnapshot:
     """One target at one instant of the monotonic clock.
 
     `epoch` changes whenever the counters may have started anew or the connection was lost; two snapshots with
-    different epochs cannot be compared. `state` is the system's own word for the connection.
+    different epochs cannot be compared. `state` is the system's own word for the connection, empty where it
+    cannot be read.
     """
 
     target: Target

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+
 from penstock.knobs import Coupling, Knob, KnobSpace, Setting
 from penstock.units import GIB, MIB, PAGE_BYTES
 
 TESTBED_RAM_BYTES = 192 * GIB
 
 
+@functools.lru_cache(maxsize=64)
 def lustre(
     ram_bytes: int = TESTBED_RAM_BYTES, *, pages_floor: int = 1, pages_ceiling: int = 1024
 ) -> KnobSpace:
@@ -15,10 +18,11 @@ def lustre(
 
     `pages` is max_pages_per_rpc, `flight` max_rpcs_in_flight, `dirty` max_dirty_mb (in MiB, whatever its name
     says). The two RPC knobs span the 11 x 9 = 99 settings of the CARAT authors' traces. The page bounds are
-    the target's own: from 2.17 on at least 16, at most the negotiated bulk size.
+    the target's own: from 2.17 on at least 16, at most the negotiated bulk size. Equal arguments give
+    the very same object.
     """
     dirty_ceiling = max(1, min(2047, ram_bytes // 4 // MIB))
-    dirty_cut = max(1, ram_bytes // 8 // MIB)
+    dirty_cut = max(1, -(-ram_bytes // 8 // MIB))
 
     def raised_dirty(now: Setting) -> int:
         covering = -(-now["pages"] * now["flight"] * PAGE_BYTES // MIB)

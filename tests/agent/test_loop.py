@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from penstock.agent.loop import Ports, ticks
+from penstock.agent.loop import Loop, Ports, ticks
 from penstock.decide.policies import policy_class
 from penstock.decide.policies.fixed import FixedPolicy
 from penstock.decide.tuner import Tuner
@@ -21,7 +21,7 @@ def world() -> QueueingTarget:
 def test_loop_applies_a_decision_and_sees_it_in_the_next_window() -> None:
     here = world()
     tuner = Tuner(lambda space, rng: FixedPolicy(space, rng, Setting(flight=64)))
-    first, second = islice(ticks(Ports(here, here, here), tuner, 0.5), 2)
+    first, second = islice(ticks(Loop(Ports(here, here, here), tuner, 0.5)), 2)
     assert first[0].receipt is not None
     assert first[0].receipt.exact
     assert isinstance(second[0].window, Window)
@@ -31,7 +31,7 @@ def test_loop_applies_a_decision_and_sees_it_in_the_next_window() -> None:
 
 def test_loop_leaves_the_world_alone_without_changes() -> None:
     here = world()
-    for steps in islice(ticks(Ports(here, here, here), Tuner(policy_class("default")), 0.5), 5):
+    for steps in islice(ticks(Loop(Ports(here, here, here), Tuner(policy_class("default")), 0.5)), 5):
         assert steps[0].receipt is None
     assert here.get(here.target) == here.knobs.default
 
@@ -52,7 +52,7 @@ class SlowObserver:
 def test_loop_that_overruns_skips_instead_of_catching_up() -> None:
     here = world()
     slow = SlowObserver(here, 1.6)
-    for _ in islice(ticks(Ports(here, slow, here), Tuner(policy_class("default")), 0.5), 4):
+    for _ in islice(ticks(Loop(Ports(here, slow, here), Tuner(policy_class("default")), 0.5)), 4):
         pass
     gaps = [later - earlier for earlier, later in zip(slow.looks_s, slow.looks_s[1:], strict=False)]
     assert min(gaps[1:]) >= 2.0 - 1e-6

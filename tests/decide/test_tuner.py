@@ -14,7 +14,7 @@ from penstock.errors import KnobError, UsageError
 from penstock.knobs import KnobSpace, Setting
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE
-from penstock.window import Void, Window
+from penstock.window import Void, VoidReason, Window
 
 TARGET = Target("fs-OST0000-osc-1", "fs", "OST0000")
 
@@ -27,10 +27,8 @@ def drive(tuner: Tuner, steps: int, target: Target = TARGET) -> list[Decision]:
     """Follow a tuner's own decisions on a target that is faster with more requests in flight."""
     setting, decisions = LUSTRE.default, []
     for i in range(steps):
-        decision = tuner.step(
-            window_at(i * 0.5 + 0.5, setting, 1e6 * setting["flight"], target), LUSTRE, i * 0.5
-        )
-        assert decision is not None
+        window = window_at(i * 0.5 + 0.5, setting, 1e6 * setting["flight"], target)
+        (decision,) = tuner.step([window], lambda target: LUSTRE, i * 0.5)
         decisions.append(decision)
         setting = LUSTRE.settle(setting, decision.wanted)
     return decisions
@@ -65,7 +63,8 @@ def test_tuner_keeps_targets_apart() -> None:
 
 def test_tuner_learns_nothing_from_a_void_window() -> None:
     tuner = Tuner(policy_class("climb"))
-    assert tuner.step(Void(TARGET, 0.0, 0.5, "a counter ran backwards"), LUSTRE, 0.5) is None
+    void = Void(TARGET, 0.0, 0.5, VoidReason.BACKWARDS)
+    assert tuner.step([void], lambda target: LUSTRE, 0.5) == ()
 
 
 def test_tuner_forgets_a_target_that_is_gone() -> None:

@@ -115,6 +115,13 @@ def test_plan_write_refuses_bad_input(
     assert streams.err.count("\n") == 1
 
 
+def test_plan_write_needs_a_system_for_the_published_models(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "write", *CASE[2:]) == 2
+    assert "--system is missing" in capsys.readouterr().err
+
+
 def test_plan_write_shows_a_table(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from penstock.decide.policies import POLICY_NAMES, policy_class
 from penstock.decide.policies._base import Policy, Proposal
+from penstock.decision import Outlook
 from penstock.errors import KnobError
 from penstock.testing.policies import check_policy
 from penstock.window import Window
@@ -21,14 +22,14 @@ def test_policy_suite_accepts_the_built_in(name: str) -> None:
 class Greedy(Policy):
     name = "too-greedy"
 
-    def propose(self, window: Window) -> Proposal:
+    def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         return Proposal(window.setting.replace(flight=window.setting["flight"] * 2), "more", "more is better")
 
 
 class Mute(Policy):
     name = "mute"
 
-    def propose(self, window: Window) -> Proposal:
+    def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         return Proposal(window.setting, "because", " ")
 
 
@@ -36,7 +37,7 @@ class Moody(Policy):
     name = "moody"
     moods = count()
 
-    def propose(self, window: Window) -> Proposal:
+    def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         flight = 1 + next(self.moods) % 7
         return Proposal(window.setting.replace(flight=flight), "mood", f"today it is {flight}")
 

@@ -1,15 +1,20 @@
-"""The control loop: observe, compare, decide, set; once an interval, in real or virtual time."""
+"""The control loop: observe, compare, decide, guard, set; once an interval, in real or virtual time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from penstock.agent.spaces import SpaceBook
+from penstock.decide.guard import Guard, NodeView
 from penstock.decide.tuner import Tuner
 from penstock.decision import Decision, Receipt
 from penstock.ports import Actuator, Clock, Observer
-from penstock.snapshot import NodeSnapshot
+from penstock.snapshot import NodeSnapshot, Target
 from penstock.window import Void, Window, windows
+
+LONGEST_INTERVALS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,29 +35,100 @@ class Step:
     receipt: Receipt | None
 
 
-def ticks(ports: Ports, tuner: Tuner, interval_s: float) -> Iterator[tuple[Step, ...]]:
-    """Run for ever, one tuple of steps an interval; the caller stops by not asking for the next.
+def everything(target: Target) -> bool:
+    """The widest scope."""
+    return True
+
+
+@dataclass(slots=True)
+class Loop:
+    """One node's control loop. `tick` does one interval's work; whoever calls it owns the time between.
+
+    While `acting` is false decisions are made and shown but not carried out. Only targets in `scope` whose
+    knobs can all be read are decided about. The guard is optional: the papers' algorithms ran without one.
+    """
+
+    ports: Ports
+    tuner: Tuner
+    interval_s: float
+    guard: Guard | None = None
+    node: Callable[[], NodeView] = NodeView
+    scope: Callable[[Target], bool] = everything
+    acting: bool = True
+    before: NodeSnapshot | None = None
+    spaces: SpaceBook | None = None
+
+    def tick(self) -> tuple[Step, ...]:
+        """Observe now and act on what happened since the last look; the first look only looks."""
+        after = self.ports.observer.observe()
+        before, self.before = self.before, after
+        if before is None:
+            return ()
+        self._forget_the_gone(before, after)
+        seen = windows(before, after, LONGEST_INTERVALS * self.interval_s)
+        decisions = self._decide([window for window in seen if self._tunable(window)])
+        receipts = {decision.target: self._carry_out(decision) for decision in decisions}
+        made = {decision.target: decision for decision in decisions}
+        return tuple(Step(w, made.get(w.target), receipts.get(w.target)) for w in seen)
+
+    def _decide(self, seen: Sequence[Window | Void]) -> tuple[Decision, ...]:
+        space_of = self._book().space_of
+        decisions = self.tuner.step(seen, space_of, self.ports.clock.now())
+        if self.guard is None:
+            return decisions
+        return self.guard.review(seen, decisions, space_of, self.node())
+
+    def _carry_out(self, decision: Decision) -> Receipt | None:
+        if not decision.changes or not self.acting:
+            return None
+        wanted = decision.wanted.only(*(change.knob_id for change in decision.changes))
+        receipt = self.ports.actuator.set(decision.target, wanted)
+        if not receipt.exact:
+            self._book().refresh(decision.target)
+        return receipt
+
+    def _tunable(self, window: Window | Void) -> bool:
+        if not self.scope(window.target):
+            return False
+        if isinstance(window, Void):
+            self._book().refresh(window.target)
+            return True
+        return all(knob_id in window.setting for knob_id in self._book().space_of(window.target).ids)
+
+    def _forget_the_gone(self, before: NodeSnapshot, after: NodeSnapshot) -> None:
+        present = {snapshot.target for snapshot in after.targets}
+        for snapshot in before.targets:
+            if snapshot.target not in present:
+                self.tuner.forget(snapshot.target)
+                self._book().refresh(snapshot.target)
+                if self.guard is not None:
+                    self.guard.forget(snapshot.target)
+
+    def _book(self) -> SpaceBook:
+        if self.spaces is None:
+            self.spaces = SpaceBook(self.ports.actuator.space)
+        return self.spaces
+
+
+def ticks(loop: Loop) -> Iterator[tuple[Step, ...]]:
+    """Run a loop for ever, one tuple of steps an interval; the caller stops by not asking for the next.
 
     A loop that overran its interval skips what it missed: there is never a burst of catching up.
     """
-    before = ports.observer.observe()
-    due_s = ports.clock.now() + interval_s
+    clock = loop.ports.clock
+    loop.tick()
+    due_s = clock.now() + loop.interval_s
     while True:
-        ports.clock.sleep_until(due_s)
-        after = ports.observer.observe()
-        yield tuple(_step(ports, tuner, window) for window in windows(before, after))
-        before = after
-        due_s = _next_due(due_s, interval_s, ports.clock.now(), after)
+        clock.sleep_until(due_s)
+        yield loop.tick()
+        due_s = next_due_s(due_s, loop.interval_s, clock.now())
 
 
-def _next_due(due_s: float, interval_s: float, now_s: float, after: NodeSnapshot) -> float:
-    following = due_s + interval_s
-    return following if following > now_s else max(now_s, after.t_s) + interval_s
+def next_due_s(due_s: float, interval_s: float, now_s: float) -> float:
+    """The first multiple of the interval after the last due time that still lies ahead.
 
-
-def _step(ports: Ports, tuner: Tuner, window: Window | Void) -> Step:
-    decision = tuner.step(window, ports.actuator.space(window.target), ports.clock.now())
-    if decision is None or not decision.changes:
-        return Step(window, decision, None)
-    changed = decision.wanted.only(*(change.knob_id for change in decision.changes))
-    return Step(window, decision, ports.actuator.set(decision.target, changed))
+    >>> next_due_s(10.0, 0.5, 10.1), next_due_s(10.0, 0.5, 11.7)
+    (10.5, 12.0)
+    """
+    missed = max(0, math.ceil((now_s - due_s) / interval_s) - 1)
+    return due_s + (missed + 1) * interval_s

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from penstock.cli.options import NearestChoice, console, emit_json, json_option, seed_option, write_text
-from penstock.decide.policies import POLICY_NAMES
+from penstock.decide.policies import MODEL_FREE
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,7 +25,7 @@ LIVE_FRAMES_PER_S = 20
 @click.command(epilog="Example: penstock demo --policy climb --seed 7 --out demo.html")
 @click.option(
     "--policy",
-    type=NearestChoice(POLICY_NAMES),
+    type=NearestChoice(MODEL_FREE),
     default="climb",
     show_default=True,
     help="Who tunes the right-hand client.",

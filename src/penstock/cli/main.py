@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Mapping
 from importlib import import_module
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import click
 
@@ -16,16 +17,29 @@ from penstock.errors import ExitCode, PenstockError, did_you_mean
 # verb -> (home of its click command, one line for --help). Homes are imported only when their verb is used.
 VERBS = {
     "demo": ("penstock.cli.demo:demo", "Tune a simulated client live, beside one left at its defaults."),
+    "snapshot": (
+        "penstock.cli.snapshot:snapshot",
+        "Read a client's knobs and counters: once, live, or recorded.",
+    ),
+    "replay": ("penstock.cli.replay:replay", "Compute the windows of a recording."),
+    "agent": ("penstock.cli.agent:agent", "Keep this node tuned; undo it after anything."),
+    "train": ("penstock.cli.train:train", "Make a model from measurements: collect, fit, compare, study."),
+    "model": ("penstock.cli.model:model", "Look into a model: show, check, predict, evaluate, explain."),
+    "schedule": ("penstock.cli.schedule:schedule", "Share OSTs and I/O nodes between running jobs."),
     "plan": ("penstock.cli.plan:plan", "Predict a job's writes before the run and advise how to write."),
     "run": ("penstock.cli.run:run", "Run an MPI command with hints and verify that they took effect."),
 }
 INTERRUPTED = 130
 
 
+class ReaderLeftError(Exception):
+    """Whoever read our output closed it before the end."""
+
+
 class LazyGroup(click.Group):
     """A group that knows its verbs by name and imports one only to run it."""
 
-    verbs = VERBS
+    verbs: ClassVar[Mapping[str, tuple[str, str]]] = VERBS
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All verbs, in the order of the table: the order of a job's life."""
@@ -46,6 +60,13 @@ class LazyGroup(click.Group):
         if args and not args[0].startswith("-") and args[0] not in self.verbs:
             ctx.fail(f"no such command {args[0]!r}{did_you_mean(args[0], self.verbs)}")
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """As click does, but a reader that left is no failure: click itself would exit 1."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise ReaderLeftError from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table's own lines, so that --help imports nothing."""
@@ -85,7 +106,7 @@ def _run() -> int:
         return _fail(_usage(error), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         return _fail("interrupted", INTERRUPTED)
-    except BrokenPipeError:
+    except (BrokenPipeError, ReaderLeftError):
         return _reader_left()
     return int(code or ExitCode.OK)
 

@@ -80,6 +80,33 @@ def seed_option(function: Decorated) -> Decorated:
     )
 
 
+def root_option(function: Decorated) -> Decorated:
+    """`--root`: where the client's kernel files are."""
+    return click.option(
+        "--root",
+        type=click.Path(path_type=Path),
+        default=Path("/"),
+        show_default=True,
+        help="Where the client's /sys and /proc are.",
+    )(function)
+
+
+def state_dir_option(function: Decorated) -> Decorated:
+    """`--state-dir`: where the agent keeps its journal, log and socket."""
+    return click.option(
+        "--state-dir",
+        type=click.Path(path_type=Path),
+        default=Path("/var/lib/penstock"),
+        show_default=True,
+        help="Where the agent keeps its journal, log and socket.",
+    )(function)
+
+
+def places(function: Decorated) -> Decorated:
+    """Both of them."""
+    return root_option(state_dir_option(function))
+
+
 def emit_json(document: Mapping[str, Any]) -> None:
     """Print the document as strict JSON."""
     sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from penstock.cli.options import (
 if TYPE_CHECKING:
     from penstock.plan.accuracy import Accuracy
     from penstock.plan.fitted import FittedModel
+    from penstock.plan.ior import IorRun
     from penstock.plan.samples import Samples
     from penstock.plan.search import Trial
 
@@ -42,6 +43,7 @@ class Request:
     stripes: int | None
     shortest: float
     train_up_to: int | None
+    plot: Path | None
     seed: int
     as_json: bool
 
@@ -58,6 +60,8 @@ class Outcome:
     unconverged: int
     validation: Accuracy
     test: Accuracy | None
+    unseen: Mapping[str, Samples]
+    runs: Sequence[IorRun]
 
 
 @click.command(
@@ -81,6 +85,7 @@ class Outcome:
 @click.option(
     "--train-up-to", type=int, help="Train on at most so many nodes; larger runs become a test set."
 )
+@click.option("--plot", type=click.Path(path_type=Path), help="Leave errors.png and variability.png here.")
 @seed_option
 @json_option
 def fit(more: tuple[Path, ...], **options: Any) -> None:
@@ -95,6 +100,8 @@ def fit(more: tuple[Path, ...], **options: Any) -> None:
     from penstock.plan.modelfile import dump_model
 
     write_text(request.out, dump_model(outcome.model))
+    if request.plot is not None:
+        _plot(outcome, request.plot)
     if request.as_json:
         emit_json(_document(outcome, request))
     else:
@@ -115,7 +122,7 @@ def _check(request: Request) -> None:
         raise UsageError(f"--locations {request.locations!r} is not compact or scattered")
 
 
-def _samples(request: Request) -> Samples:
+def _read(request: Request) -> tuple[Samples, list[IorRun]]:
     from penstock.plan.convergence import ConvergenceRule
     from penstock.plan.gather import gather
     from penstock.plan.ior import Assumed, read_runs
@@ -125,7 +132,7 @@ def _samples(request: Request) -> Samples:
     assumed = Assumed(request.cores, request.stripes)
     runs = [run for path in request.data for run in read_runs(path, assumed)]
     click.echo(f"read {len(runs)} writes from {len(request.data)} files", err=True)
-    return gather(runs, system, request.locations, ConvergenceRule())
+    return gather(runs, system, request.locations, ConvergenceRule()), runs
 
 
 def _fit(request: Request) -> Outcome:
@@ -133,7 +140,8 @@ def _fit(request: Request) -> Outcome:
     from penstock.plan.accuracy import measure
     from penstock.plan.search import refit, split_validation
 
-    everything = _samples(request).long_enough(request.shortest)
+    samples, runs = _read(request)
+    everything = samples.long_enough(request.shortest)
     usable = everything.take(everything.converged)
     if len(usable) == 0:
         raise DataError(f"no converged sample of at least {request.shortest:g} s; --shortest lowers the bar")
@@ -154,6 +162,8 @@ def _fit(request: Request) -> Outcome:
         unconverged=len(everything) - len(usable),
         validation=measure(model.predict_samples(held), held.seconds),
         test=measure(model.predict_samples(rest), rest.seconds) if len(rest) else None,
+        unseen={"held out": held, "larger runs": rest},
+        runs=runs,
     )
 
 
@@ -172,6 +182,23 @@ def _search(training: Samples, request: Request) -> tuple[list[Trial], list[Tria
             best.append(found.best)
             base.append(found.base)
     return best, base
+
+
+def _plot(outcome: Outcome, directory: Path) -> None:
+    """The signed errors on samples the model never saw, and how far identical runs lie apart."""
+    from penstock.plan.accuracy import relative_errors
+    from penstock.plan.figures import signed_errors, variability_cdf
+    from penstock.plan.gather import spreads
+
+    panels = {}
+    for name, part in outcome.unseen.items():
+        if len(part):
+            errors = relative_errors(outcome.model.predict_samples(part), part.seconds)
+            panels[f"{name} ({len(part)})"] = {outcome.best.technique: (part.seconds, errors)}
+    signed_errors(panels, directory / "errors.png", str(outcome.model.name))
+    ratios = spreads(outcome.runs)
+    if ratios:
+        variability_cdf({"all samples": ratios}, directory / "variability.png", "Identical runs")
 
 
 def _document(outcome: Outcome, request: Request) -> dict[str, Any]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Request:
     """The options of one call."""
 
-    system: str
+    system: str | None
     nodes: int
     cores: int
     burst: int
@@ -53,7 +53,7 @@ class Answer:
 @click.command(
     epilog="Example: penstock plan write --system titan --nodes 512 --cores 8 --burst 100MB --adapt"
 )
-@click.option("--system", required=True, help="cetus, titan, or a description of another system (FILE.toml).")
+@click.option("--system", help="cetus, titan, or FILE.toml; a fitted model knows its own.")
 @click.option("--nodes", type=int, required=True, help="Compute nodes that write (m).")
 @click.option("--cores", type=int, required=True, help="Writing processes per node (n).")
 @click.option("--burst", type=SIZE, required=True, help="What each process writes (K), such as 100MB.")
@@ -102,8 +102,8 @@ def _answer(request: Request) -> Answer:
     _check(request)
     share = None if request.budget is None else parse_share(request.budget)
     extra = parse_hints(request.hint)
-    system, pattern = _pattern(request)
-    model = _model(request.model, system)
+    system, model = _system_and_model(request)
+    pattern = _pattern(request, system)
     prediction = model.predict(system, pattern)
     advice = adapt(model, system, pattern, request.observed) if request.adapt else None
     seconds = prediction.seconds if request.observed is None else request.observed
@@ -125,30 +125,38 @@ def _check(request: Request) -> None:
         raise UsageError(f"--observed {request.observed:g} is not a positive time")
 
 
-def _pattern(request: Request) -> tuple[System, WritePattern]:
+def _system_and_model(request: Request) -> tuple[System, WriteModel]:
+    from penstock.errors import UsageError
+    from penstock.plan.system import load_system, restripe
+
+    system = None if request.system is None else load_system(request.system)
+    model: WriteModel
+    if request.model == "published":
+        from penstock.plan.published import published_model
+
+        if system is None:
+            raise UsageError("--system is missing: cetus, titan or FILE.toml")
+        model = published_model(system)
+    else:
+        from penstock.plan.modelfile import load_model
+
+        model = fitted = load_model(Path(request.model))
+        system = system or fitted.samples.system
+    if request.stripe_size is not None:
+        system = restripe(system, request.stripe_size)
+    return system, model
+
+
+def _pattern(request: Request, system: System) -> WritePattern:
     from penstock.plan.location import locate
     from penstock.plan.parameters import require_lustre
     from penstock.plan.pattern import WritePattern, check_pattern
-    from penstock.plan.system import load_system, restripe
 
-    system = load_system(request.system)
-    if request.stripe_size is not None:
-        system = restripe(system, request.stripe_size)
     stripes = require_lustre(system, request.stripes)
     places = locate(system, request.nodes, request.locations)
     pattern = WritePattern(places, request.cores, request.burst, stripes)
     check_pattern(system, pattern)
-    return system, pattern
-
-
-def _model(name: str, system: System) -> WriteModel:
-    if name == "published":
-        from penstock.plan.published import published_model
-
-        return published_model(system)
-    from penstock.plan.modelfile import load_model
-
-    return load_model(Path(name))
+    return pattern
 
 
 def document(answer: Answer) -> dict[str, Any]:

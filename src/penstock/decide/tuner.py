@@ -1,38 +1,140 @@
-"""The pure heart: one window in, one decision out, replayable from a log."""
+"""The pure heart: the windows of one interval in, decisions out, replayable from a log.
+
+Stage 1 asks each busy target's policy for its RPC knobs, every interval. Stage 2 shares the node's cache anew
+at the first busy window after an inactive stage, for policies that tune it.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from random import Random
 
-from penstock.decide.policies._base import Policy
-from penstock.decision import Decision
+from penstock.decide.activity import Activity
+from penstock.decide.cache import CacheBudget, Demand, allocate
+from penstock.decide.policies._base import RPC_KNOBS, Policy, Proposal
+from penstock.decision import Decision, Outlook, changes
+from penstock.errors import KnobError
 from penstock.knobs import KnobSpace
+from penstock.ports import Predictor
 from penstock.snapshot import Target
 from penstock.window import Void, Window
 
 PolicyFactory = Callable[[KnobSpace, Random], Policy]
+SpaceOf = Callable[[Target], KnobSpace]
+
+
+@dataclass(slots=True)
+class _Memory:
+    """What the tuner keeps of one target."""
+
+    policy: Policy
+    recent: deque[Window]
+    activity: Activity = field(default_factory=Activity)
+    demand: Demand = field(default_factory=Demand)
 
 
 class Tuner:
     """Runs one policy per target and turns what it proposes into decisions with ids and reasons."""
 
-    def __init__(self, make_policy: PolicyFactory, seed: int = 0) -> None:
+    def __init__(
+        self,
+        make_policy: PolicyFactory,
+        seed: int = 0,
+        predictor: Predictor | None = None,
+        cache: CacheBudget | None = None,
+    ) -> None:
         self._make_policy = make_policy
         self._seed = seed
-        self._policies: dict[Target, Policy] = {}
+        self._predictor = predictor
+        self._cache = cache
+        self._memories: dict[Target, _Memory] = {}
         self._count = 0
 
-    def step(self, window: Window | Void, space: KnobSpace, now_s: float) -> Decision | None:
-        """Decide about one target; a void window yields no decision and teaches the policy nothing."""
-        if isinstance(window, Void):
-            return None
-        proposal = self._policy(window.target, space).propose(window)
-        space.check(proposal.setting)
+    def step(self, windows: Sequence[Window | Void], space_of: SpaceOf, now_s: float) -> tuple[Decision, ...]:
+        """Decide about every target that was busy; idle and void windows teach nothing and decide nothing."""
+        busy, resumed = self._take(windows, space_of)
+        outlooks = self._outlooks(busy, space_of)
+        decisions = {
+            window.target: self._decide(window, outlooks.get(window.target), space_of, now_s)
+            for window in busy
+        }
+        if resumed:
+            self._share_cache(decisions, windows, space_of, now_s)
+        for target in resumed:
+            self._memories[target].demand = Demand()
+        return tuple(decisions.values())
+
+    def forget(self, target: Target) -> None:
+        """Drop what was learned of a target that is gone or was taken over by somebody else."""
+        self._memories.pop(target, None)
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """The targets it remembers something of."""
+        return tuple(self._memories)
+
+    def is_active(self, target: Target) -> bool:
+        """Whether a target is in an active stage now."""
+        memory = self._memories.get(target)
+        return memory is not None and memory.activity.active
+
+    def _take(self, windows: Sequence[Window | Void], space_of: SpaceOf) -> tuple[list[Window], list[Target]]:
+        busy, resumed = [], []
+        for window in windows:
+            memory = self._memory(window.target, space_of)
+            if isinstance(window, Void):
+                memory.recent.clear()
+                continue
+            memory.recent.append(window)
+            memory.demand.take(window)
+            if memory.activity.update(window):
+                memory.policy.resumed()
+                resumed.append(window.target)
+            if window.bytes_per_s > 0:
+                busy.append(window)
+        return busy, resumed
+
+    def _outlooks(self, busy: Sequence[Window], space_of: SpaceOf) -> dict[Target, Outlook]:
+        """Ask the model once per direction and candidate set, for all targets together."""
+        if self._predictor is None:
+            return {}
+        groups: dict[tuple[str, KnobSpace], list[Target]] = {}
+        for window in busy:
+            if self._memories[window.target].policy.uses_model:
+                groups.setdefault((dominant(window), space_of(window.target)), []).append(window.target)
+        found: dict[Target, Outlook] = {}
+        for (direction, space), targets in groups.items():
+            histories = [tuple(self._memories[target].recent) for target in targets]
+            answers = self._predictor.outlooks(direction, histories, space.grid(*RPC_KNOBS))
+            found.update(zip(targets, answers, strict=True))
+        return found
+
+    def _decide(self, window: Window, outlook: Outlook | None, space_of: SpaceOf, now_s: float) -> Decision:
+        if outlook is not None and not outlook.in_range:
+            sentence = "this target does something the model was not trained on"
+            proposal = Proposal(window.setting, "out-of-range", sentence)
+        else:
+            proposal = self._memories[window.target].policy.propose(window, outlook)
+        try:
+            space_of(window.target).check(
+                {c.knob_id: c.new for c in changes(window.setting, proposal.setting)}
+            )
+        except KnobError as error:
+            proposal = Proposal(
+                window.setting, "out-of-bounds", f"the policy's wish cannot be granted: {error}"
+            )
+        return self._decision(window, proposal, now_s, outlook)
+
+    def _decision(
+        self, window: Window, proposal: Proposal, now_s: float, outlook: Outlook | None = None
+    ) -> Decision:
         self._count += 1
+        text = f"{self._seed}/{window.target.name}/{now_s!r}/{self._count}"
         return Decision(
-            id=self._id(window.target, now_s),
+            id=hashlib.sha256(text.encode()).hexdigest()[:12],
             t_s=now_s,
             target=window.target,
             before=window.setting,
@@ -41,18 +143,51 @@ class Tuner:
             sentence=proposal.sentence,
             evidence=proposal.evidence,
             confidence=proposal.confidence,
+            model=outlook.model if outlook is not None else None,
+            history=tuple(self._memories[window.target].recent),
+            outlook=outlook,
         )
 
-    def forget(self, target: Target) -> None:
-        """Drop what was learned of a target that is gone or was taken over by somebody else."""
-        self._policies.pop(target, None)
+    def _share_cache(
+        self,
+        decisions: dict[Target, Decision],
+        windows: Sequence[Window | Void],
+        space_of: SpaceOf,
+        now_s: float,
+    ) -> None:
+        """Add the cache's new limits to this interval's decisions."""
+        known = {w.target: w for w in windows if isinstance(w, Window) and self._tunes_cache(w.target)}
+        if self._cache is None or not known:
+            return
+        active = {t: self._memories[t].demand for t in known if self._memories[t].activity.active}
+        worked = [t for t in known if t not in active and self._memories[t].activity.last_busy_s > 0]
+        for target, share_mib in allocate(active, worked, self._cache).items():
+            dirty = space_of(target)["dirty"]
+            limit_mib = min(max(share_mib, dirty.floor), dirty.ceiling)
+            if target in decisions:
+                wanted = decisions[target].wanted.replace(dirty=limit_mib)
+                decisions[target] = replace(decisions[target], wanted=wanted)
+            elif known[target].setting["dirty"] != limit_mib:
+                sentence = f"the node's cache was shared anew; this target gets {limit_mib} MiB"
+                proposal = Proposal(known[target].setting.replace(dirty=limit_mib), "cache", sentence)
+                decisions[target] = self._decision(known[target], proposal, now_s)
 
-    def _policy(self, target: Target, space: KnobSpace) -> Policy:
-        if target not in self._policies:
+    def _tunes_cache(self, target: Target) -> bool:
+        return self._memories[target].policy.tunes_cache
+
+    def _memory(self, target: Target, space_of: SpaceOf) -> _Memory:
+        if target not in self._memories:
             # Chance depends on the target's name alone: targets coming and going leave the others be.
-            self._policies[target] = self._make_policy(space, Random(f"{self._seed}/{target.name}"))
-        return self._policies[target]
+            policy = self._make_policy(space_of(target), Random(f"{self._seed}/{target.name}"))
+            depth = 1 + (self._predictor.history if self._predictor is not None else 0)
+            self._memories[target] = _Memory(policy, deque(maxlen=depth))
+        memory = self._memories[target]
+        # Bounds change while a target lives: it refuses values, reconnects, or somebody takes a knob.
+        memory.policy.space = space_of(target)
+        return memory
 
-    def _id(self, target: Target, now_s: float) -> str:
-        text = f"{self._seed}/{target.name}/{now_s!r}/{self._count}"
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+def dominant(window: Window) -> str:
+    """The direction that moved more bytes; it chooses the model."""
+    read, write = (window.metrics.get(f"{direction}.bytes") or 0.0 for direction in ("read", "write"))
+    return "read" if read > write else "write"

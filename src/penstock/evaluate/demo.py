@@ -9,7 +9,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from penstock.agent.loop import Ports, Step, ticks
+from penstock.agent.loop import Loop, Ports, Step, ticks
 from penstock.config import Duration, Section, Size, load
 from penstock.decide.policies import policy_class
 from penstock.decide.tuner import Tuner
@@ -134,7 +134,7 @@ def _mean_mbps(points: Sequence[Point]) -> float:
 def _client(config: DemoConfig, policy: str, seed: int) -> Iterator[Point]:
     world = _world(config, seed)
     tuner = Tuner(policy_class(policy), seed)
-    for steps in ticks(Ports(world, world, world), tuner, config.interval_s):
+    for steps in ticks(Loop(Ports(world, world, world), tuner, config.interval_s)):
         yield _point(steps[0])
         if world.now() >= config.seconds - 1e-9:
             return

@@ -28,8 +28,19 @@ def _canvas(columns: int, width: float, height: float) -> tuple[Figure, list[Axe
     return figure, [figure.add_subplot(1, columns, place + 1) for place in range(columns)]
 
 
+def _plain_ticks(axes: Axes) -> None:
+    """Numbers instead of powers of ten on logarithmic axes."""
+    for axis in (axes.xaxis, axes.yaxis):
+        if axis.get_scale() == "log":
+            axis.set_major_formatter("{x:g}")
+            axis.set_minor_formatter("")
+
+
 def _save(figure: Figure, path: Path) -> None:
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for axes in figure.axes:
+            _plain_ticks(axes)
         figure.savefig(path, dpi=110, metadata={"Software": None})
     except OSError as error:
         raise PenstockError(f"{path}: {error.strerror}") from None

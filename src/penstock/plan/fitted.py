@@ -17,7 +17,7 @@ from penstock.plan.pattern import WritePattern
 from penstock.plan.prediction import Prediction, Range, drivers, outside_of
 from penstock.plan.samples import Samples
 from penstock.plan.system import System
-from penstock.plan.techniques import Parameters, fit
+from penstock.plan.techniques import Parameters, fit, quiet
 
 Floats = npt.NDArray[np.float64]
 FEWEST_SAMPLES = 8
@@ -88,5 +88,6 @@ def fit_model(name: str, technique: str, given: Parameters, samples: Samples) ->
     """Fit one technique on all the samples given."""
     if len(samples) < FEWEST_SAMPLES:
         raise DataError(f"{len(samples)} samples to fit on; at least {FEWEST_SAMPLES} are needed")
-    pipeline = fit(technique, given, samples.matrix(trainable(samples.system.kind)), samples.seconds)
+    with quiet():
+        pipeline = fit(technique, given, samples.matrix(trainable(samples.system.kind)), samples.seconds)
     return FittedModel(name, technique, given, samples, pipeline)

@@ -26,9 +26,7 @@ def gather(runs: Sequence[IorRun], system: System | None, locations: str, rule: 
         raise DataError("no runs")
     if system is None:
         system = flat_system("flat", max(run.nodes for run in runs), max(run.cores for run in runs))
-    groups: dict[tuple[int, int, int, int | None], list[float]] = defaultdict(list)
-    for run in runs:
-        groups[run.nodes, run.cores, run.burst_bytes, run.stripes].append(run.seconds)
+    groups = _identical(runs)
     patterns = []
     for nodes, cores, burst, stripes in groups:
         asked = stripes if system.kind == "lustre" else None
@@ -38,3 +36,15 @@ def gather(runs: Sequence[IorRun], system: System | None, locations: str, rule: 
     means = np.array([float(np.mean(times)) for times in groups.values()])
     settled = np.array([len(times) == 1 or rule.converged(times) for times in groups.values()])
     return tabulate(system, patterns, means, settled)
+
+
+def _identical(runs: Sequence[IorRun]) -> dict[tuple[int, int, int, int | None], list[float]]:
+    groups: dict[tuple[int, int, int, int | None], list[float]] = defaultdict(list)
+    for run in runs:
+        groups[run.nodes, run.cores, run.burst_bytes, run.stripes].append(run.seconds)
+    return groups
+
+
+def spreads(runs: Sequence[IorRun]) -> list[float]:
+    """Slowest over fastest for every pattern that ran more than once."""
+    return [max(times) / min(times) for times in _identical(runs).values() if len(times) > 1]

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-# How far into a binomial tail the sums go; beyond it lies less than 1e-20.
-_DEVIATIONS = 10.0
+# How far into a binomial tail the sums go; beyond it lies less than 1e-14.
+_DEVIATIONS = 8.0
 
 
 def expected_targets(bursts: int, width: int, targets: int) -> float:

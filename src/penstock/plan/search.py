@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -13,11 +14,12 @@ from penstock.errors import DataError
 from penstock.plan.features import trainable
 from penstock.plan.fitted import FEWEST_SAMPLES, FittedModel, fit_model
 from penstock.plan.samples import Mask, Samples
-from penstock.plan.techniques import DEFAULTS, fit
+from penstock.plan.techniques import DEFAULTS, fit, quiet
 
 Floats = npt.NDArray[np.float64]
 VALIDATION_SHARE = 0.2
 MOST_SCALES = 10
+WORKERS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +67,43 @@ def scale_subsets(scales: Sequence[int]) -> Iterator[tuple[int, ...]]:
         yield from combinations(scales, size)
 
 
-def search(
-    samples: Samples, technique: str, seed: int = 0, tick: Callable[[], None] = lambda: None
-) -> Search:
-    """Train the technique on every combination of scales; `tick` is called after each."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bench:
+    """What all trials of a search share."""
+
+    technique: str
+    features: Floats
+    samples: Samples
+    held: Mask
+
+    def try_subset(self, subset: tuple[int, ...]) -> Trial | None:
+        rows = ~self.held & np.isin(self.samples.nodes, subset)
+        count = int(np.count_nonzero(rows))
+        if count < FEWEST_SAMPLES:
+            return None
+        given = DEFAULTS[self.technique]
+        pipeline = fit(self.technique, given, self.features[rows], self.samples.seconds[rows])
+        error = np.asarray(pipeline.predict(self.features[self.held])) - self.samples.seconds[self.held]
+        return Trial(self.technique, subset, count, float(np.mean(error**2)))
+
+
+def search(samples: Samples, technique: str, seed: int = 0, tick: Callable[[], object] = bool) -> Search:
+    """Train the technique on every combination of scales, two at a time; `tick` is called after each."""
     scales = samples.scales
     if len(scales) > MOST_SCALES:
         raise DataError(f"{len(scales)} write scales give too many combinations; at most {MOST_SCALES}")
-    held = split_validation(samples, seed)
     features = samples.matrix(trainable(samples.system.kind))
+    bench = _Bench(technique, features, samples, split_validation(samples, seed))
     trials = []
-    for subset in scale_subsets(scales):
-        rows = ~held & np.isin(samples.nodes, subset)
-        if np.count_nonzero(rows) >= FEWEST_SAMPLES:
-            pipeline = fit(technique, DEFAULTS[technique], features[rows], samples.seconds[rows])
-            error = np.asarray(pipeline.predict(features[held])) - samples.seconds[held]
-            trials.append(Trial(technique, subset, int(np.count_nonzero(rows)), float(np.mean(error**2))))
-        tick()
-    if not trials:
+    # Growing trees and linear algebra release the interpreter, so threads share the work.
+    with quiet(), ThreadPoolExecutor(WORKERS) as pool:
+        for trial in pool.map(bench.try_subset, scale_subsets(scales)):
+            trials.append(trial)
+            tick()
+    usable = tuple(trial for trial in trials if trial is not None)
+    if not usable:
         raise DataError(f"{len(samples)} samples over {len(scales)} scales are too few to hold a fifth out")
-    return Search(technique, tuple(trials))
+    return Search(technique, usable)
 
 
 def refit(samples: Samples, trial: Trial, seed: int = 0, name: str = "") -> FittedModel:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -110,11 +111,22 @@ def _in_seconds(technique: str, parameters: Parameters, spread_s: float) -> Para
 
 
 def fit(technique: str, parameters: Parameters, features: Floats, seconds: Floats) -> Any:
-    """A fitted pipeline. A lasso that stops at its iteration limit is used as it stands."""
+    """A fitted pipeline; call it inside `quiet`."""
     pipeline = build(technique, _in_seconds(technique, parameters, float(np.std(seconds))))
-    with warnings.catch_warnings():
-        from sklearn.exceptions import ConvergenceWarning
+    return pipeline.fit(features, seconds)
 
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Fit small problems: one linear algebra thread each, a lasso at its iteration limit used as it is.
+
+    Both are settings of the process, so whoever fits in several threads enters this once, around them all.
+    """
+    try:
+        from sklearn.exceptions import ConvergenceWarning
+        from threadpoolctl import threadpool_limits
+    except ImportError as error:
+        raise require_extra("plan", error) from None
+    with warnings.catch_warnings(), threadpool_limits(limits=1):
         warnings.simplefilter("ignore", ConvergenceWarning)
-        pipeline.fit(features, seconds)
-    return pipeline
+        yield

@@ -7,8 +7,19 @@ from importlib import import_module
 from penstock.decide.policies._base import Policy
 from penstock.errors import UsageError, did_you_mean
 
-_HOMES = {"default": "default", "fixed": "fixed", "random": "random_walk", "climb": "climb"}
+_HOMES = {
+    "default": "default",
+    "fixed": "fixed",
+    "random": "random_walk",
+    "climb": "climb",
+    "carat": "carat",
+    "carat-authors": "carat_authors",
+    "dial": "dial",
+    "greedy": "greedy",
+    "epsilon-greedy": "epsilon_greedy",
+}
 POLICY_NAMES = tuple(_HOMES)
+MODEL_FREE = ("default", "fixed", "random", "climb")
 
 
 def policy_class(name: str) -> type[Policy]:

@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import ClassVar
 
+from penstock.decision import Outlook
 from penstock.knobs import KnobSpace, Setting
 from penstock.window import Window
+
+RPC_KNOBS = ("pages", "flight")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +29,21 @@ class Proposal:
 class Policy(ABC):
     """Chooses settings for one target. All chance comes from `rng`, all time from the windows.
 
-    A policy sees every window of its target in order and may keep what it learned from them; equal windows
-    and an equal seed give equal proposals. It proposes only settings its space allows.
+    A policy sees every busy window of its target in order and may keep what it learned from them; equal
+    windows and an equal seed give equal proposals. It proposes only settings its space allows.
     """
 
     name: ClassVar[str]
+    uses_model: ClassVar[bool] = False
+    tunes_cache: ClassVar[bool] = False
 
     def __init__(self, space: KnobSpace, rng: Random) -> None:
         self.space = space
         self.rng = rng
 
     @abstractmethod
-    def propose(self, window: Window) -> Proposal:
-        """The setting for the next interval."""
+    def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
+        """The setting for the next interval; `outlook` is what the model says, for policies that use one."""
+
+    def resumed(self) -> None:  # noqa: B027 - most policies need not know
+        """The target is busy again after an inactive stage; the next window is its first active one."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import statistics
 from random import Random
 
-from penstock.decide.policies._base import Policy, Proposal
+from penstock.decide.policies._base import RPC_KNOBS, Policy, Proposal
+from penstock.decision import Outlook
 from penstock.knobs import KnobSpace, Setting
 from penstock.window import Window
 
@@ -20,7 +21,7 @@ class ClimbPolicy(Policy):
 
     name = "climb"
 
-    knob_ids = ("pages", "flight")
+    knob_ids = RPC_KNOBS
     windows_per_trial = 3
     gain_ratio = 1.05
     drift_ratio = 1.2
@@ -36,7 +37,7 @@ class ClimbPolicy(Policy):
         self._skip = 0
         self._resting = 0
 
-    def propose(self, window: Window) -> Proposal:
+    def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         """Advance the search by one window."""
         place = window.setting.only(*self.knob_ids)
         if place != (self._trial or self._here):
@@ -53,6 +54,10 @@ class ClimbPolicy(Policy):
         if self._trial is not None:
             return self._judge(window, rate)
         return self._at_rest(window, rate) if self._resting else self._look_around(window, rate)
+
+    def resumed(self) -> None:
+        """What was measured before the pause is not mixed with what comes after."""
+        self._rates, self._skip = [], 1
 
     def _start_over(self, window: Window, place: Setting) -> Proposal:
         self._here, self._trial = place, None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.decide.policies._base import Policy, Proposal
+from penstock.decision import Outlook
 from penstock.window import Window
 
 
@@ -11,7 +12,7 @@ class DefaultPolicy(Policy):
 
     name = "default"
 
-    def propose(self, window: Window) -> Proposal:
+    def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         """Always the setting in force."""
         return Proposal(window.setting, "default", "the default policy changes nothing")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from penstock.decide.policies._base import Policy, Proposal
+from penstock.decision import Outlook
 from penstock.knobs import KnobSpace, Setting
 from penstock.window import Window
 
@@ -19,7 +20,7 @@ class FixedPolicy(Policy):
         self.setting = setting if setting is not None else space.default
         space.check(self.setting)
 
-    def propose(self, window: Window) -> Proposal:
+    def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         """Always the one setting."""
         return Proposal(
             window.setting.replace(self.setting), "fixed", f"the setting was fixed to {self.setting}"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.decide.policies._base import Policy, Proposal
+from penstock.decide.policies._base import RPC_KNOBS, Policy, Proposal
+from penstock.decision import Outlook
 from penstock.window import Window
-
-RPC_KNOBS = ("pages", "flight")
 
 
 class RandomPolicy(Policy):
@@ -13,7 +12,7 @@ class RandomPolicy(Policy):
 
     name = "random"
 
-    def propose(self, window: Window) -> Proposal:
+    def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         """Any setting, whatever the window says."""
         drawn = {knob_id: self.rng.choice(self.space[knob_id].values) for knob_id in self._knob_ids()}
         return Proposal(window.setting.replace(drawn), "drawn", "drawn at random")

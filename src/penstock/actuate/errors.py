@@ -1,0 +1,54 @@
+"""What can go wrong while knobs are set or their originals are kept."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from penstock.errors import AccessError, DataError, MissingError, PenstockError
+
+# A held descriptor of an unmounted target answers ENODEV, its path ENOENT.
+GONE = frozenset({errno.ENOENT, errno.ENODEV, errno.ENOTDIR, errno.ESTALE, errno.ENXIO})
+DENIED = frozenset({errno.EACCES, errno.EPERM})
+
+
+class TargetGoneError(MissingError):
+    """The target was unmounted."""
+
+
+class RefusedError(PenstockError):
+    """The system did not take one value of one knob."""
+
+    def __init__(self, knob_id: str, value: int, path: str, cause: OSError) -> None:
+        super().__init__(f"{path}: {value} refused: {diagnose(cause)}")
+        self.knob_id = knob_id
+        self.value = value
+        self.errno = cause.errno or errno.EIO
+
+
+class JournalCorruptError(DataError):
+    """A journal is there and cannot be trusted; nothing is guessed from it."""
+
+
+class JournalUnwritableError(AccessError):
+    """The originals cannot be kept, so nothing may be changed."""
+
+
+def diagnose(error: OSError) -> str:
+    """What the system said, in one line, and what usually causes it on a managed node.
+
+    >>> diagnose(OSError(30, ""))
+    'Read-only file system (systemd: ProtectKernelTunables=yes makes /sys and /proc read-only; remove it \
+from the unit or set it to no)'
+    """
+    said = os.strerror(error.errno) if error.errno else str(error)
+    if error.errno == errno.EROFS:
+        return (
+            f"{said} (systemd: ProtectKernelTunables=yes makes /sys and /proc read-only; "
+            "remove it from the unit or set it to no)"
+        )
+    if error.errno in DENIED:
+        return f"{said} (only root sets knobs)"
+    if error.errno == errno.ERANGE:
+        return f"{said} (outside what this target accepts)"
+    return said

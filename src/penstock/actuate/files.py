@@ -1,0 +1,200 @@
+"""The knob files of one Lustre data path: found where they live, read, and written with care.
+
+Only the three files of the allow-list are ever opened for writing, only below a directory whose name is that
+of a client data path, and no symbolic link is followed on the way. One value is one write(2): pwrite fails on
+2.15's procfs, and several parameters in one go hide which of them failed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType, TracebackType
+
+from penstock.actuate.errors import GONE, RefusedError, TargetGoneError
+from penstock.actuate.system import System
+from penstock.errors import DataError, UsageError
+from penstock.knobs import Setting
+from penstock.observe.lustre.imports import find_connection, find_value
+from penstock.observe.lustre.layout import PLACES
+from penstock.units import PAGE_BYTES
+
+KNOB_FILES: Mapping[str, str] = MappingProxyType(
+    {"pages": "max_pages_per_rpc", "flight": "max_rpcs_in_flight", "dirty": "max_dirty_mb"}
+)
+# Came with the version that refuses fewer than 16 pages.
+_SIGN_OF_FLOOR, _FLOOR_PAGES = "max_mb_per_rpc_read", 16
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,32}-OST[0-9a-fA-F]{4}-osc-[0-9a-f]{4,32}")
+_DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+_WRITE = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+_TEXT_BYTES = 1 << 14
+
+
+def check_name(name: str) -> str:
+    """The name itself if it is that of a client data path; anything else is refused before it meets a path.
+
+    >>> check_name("lustre-OST0000-osc-ff1100010179b000")
+    'lustre-OST0000-osc-ff1100010179b000'
+    """
+    if _NAME.fullmatch(name) is None:
+        raise UsageError(f"{name!r} is not the name of a Lustre client data path (FS-OSTxxxx-osc-INSTANCE)")
+    return name
+
+
+def instances(system: System, root: str) -> tuple[str, ...]:
+    """The names of all client data paths below a root."""
+    found: set[str] = set()
+    for place in PLACES:
+        try:
+            fd = _walk(system, root, f"{place}/osc", last=os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError:
+            continue
+        try:
+            found.update(name for name in system.names(fd) if _NAME.fullmatch(name))
+        finally:
+            system.close(fd)
+    return tuple(sorted(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """What the target's connection says about its bounds; None where it cannot be read."""
+
+    generation: int | None = None
+    brw_pages: int | None = None
+    chunk_pages: int = 1
+
+
+class OscFiles:
+    """One data path, its directories held open for the length of a `with` block."""
+
+    def __init__(self, system: System, root: str, name: str) -> None:
+        self.name = check_name(name)
+        self._system = system
+        self._root = root
+        self._places: list[tuple[str, int]] = []
+
+    def __enter__(self) -> OscFiles:
+        for place in PLACES:
+            path = f"{place}/osc/{self.name}"
+            try:
+                self._places.append((path, _walk(self._system, self._root, path)))
+            except OSError as error:
+                if error.errno in (errno.ELOOP, errno.ENOTCONN, errno.EIO):
+                    self.__exit__(None, None, None)
+                    raise
+        if not self._places:
+            raise TargetGoneError(f"{self.name} is not there (unmounted?)")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        while self._places:
+            self._system.close(self._places.pop()[1])
+
+    def setting(self) -> Setting:
+        """All three knobs now. Raises `TargetGoneError` after an unmount, OSError or DataError otherwise."""
+        return Setting({knob_id: self.read(knob_id)[0] for knob_id in KNOB_FILES})
+
+    def read(self, knob_id: str) -> tuple[int, bool]:
+        """A knob's value, and whether its file holds nothing else.
+
+        An ordinary file standing in for the kernel's keeps the tail of a longer value it held before; what
+        counts is its first line.
+        """
+        path, text = self._text(KNOB_FILES[knob_id])
+        first, newline, rest = text.partition(b"\n")
+        try:
+            value = round(float(first)) if b"." in first else int(first)
+        except ValueError:
+            raise DataError(f"/{path}: {text[:40]!r} is not a number") from None
+        return value, bool(newline) and not rest
+
+    def write(self, knob_id: str, value: int) -> None:
+        """Store one value. Raises `RefusedError` with the system's own answer."""
+        data = b"%d\n" % value
+        path = KNOB_FILES[knob_id]
+        try:
+            path, fd = self._open(path, _WRITE)
+            try:
+                if self._system.write(fd, data) != len(data):
+                    raise OSError(errno.EIO, "short write")
+                if not self.read(knob_id)[1]:
+                    self._system.truncate(fd, len(data))
+            finally:
+                self._system.close(fd)
+        except OSError as error:
+            raise RefusedError(knob_id, value, str(error.filename or f"/{path}"), error) from None
+
+    def is_at(self, knob_id: str, value: int) -> bool:
+        """Whether a knob holds exactly this value. Raises `RefusedError` when it cannot be read."""
+        try:
+            return self.read(knob_id) == (value, True)
+        except OSError as error:
+            raise RefusedError(knob_id, value, str(error.filename or KNOB_FILES[knob_id]), error) from None
+
+    def connection(self) -> Connection:
+        """Bounds and identity of the connection, as far as this user may read them."""
+        try:
+            _, text = self._text("import")
+            _, generation, brw_bytes = find_connection(text)
+        except (OSError, DataError, TargetGoneError):
+            return Connection()
+        chunk = find_value(text, b" grant_block_size:")
+        chunk_pages = max(1, int(chunk) // PAGE_BYTES) if chunk.isdigit() else 1
+        return Connection(generation, brw_bytes // PAGE_BYTES if brw_bytes else None, chunk_pages)
+
+    def pages_floor(self) -> int:
+        """The smallest max_pages_per_rpc this client takes, told by its files, not by its version."""
+        for _, directory in self._places:
+            try:
+                self._system.close(self._system.open(_SIGN_OF_FLOOR, os.O_PATH | os.O_NOFOLLOW, 0, directory))
+            except OSError:
+                continue
+            return _FLOOR_PAGES
+        return 1
+
+    def _text(self, file: str) -> tuple[str, bytes]:
+        path, fd = self._open(file, _READ)
+        try:
+            return path, self._system.read(fd, _TEXT_BYTES)
+        except OSError as error:
+            if error.errno == errno.ENODEV:
+                raise TargetGoneError(f"{self.name} is gone (unmounted)") from None
+            raise
+        finally:
+            self._system.close(fd)
+
+    def _open(self, file: str, flags: int) -> tuple[str, int]:
+        for place, directory in self._places:
+            path = f"{place}/{file}"
+            try:
+                fd = self._system.open(file, flags, 0, directory)
+            except OSError as error:
+                if error.errno in GONE:
+                    continue
+                raise OSError(error.errno, error.strerror, f"/{path}") from None
+            if stat.S_ISREG(self._system.fstat(fd).st_mode):
+                return path, fd
+            self._system.close(fd)
+            raise DataError(f"/{path}: not a regular file")
+        raise TargetGoneError(f"{self.name}: {file} is gone (unmounted)")
+
+
+def _walk(system: System, root: str, relative: str, last: int = _DIRECTORY) -> int:
+    """A directory below the root, reached without following any link below it."""
+    parts = relative.split("/")
+    fd = system.open(root, os.O_PATH | os.O_DIRECTORY)
+    for number, part in enumerate(parts):
+        try:
+            below = system.open(part, last if number == len(parts) - 1 else _DIRECTORY, 0, fd)
+        finally:
+            system.close(fd)
+        fd = below
+    return fd

@@ -1,0 +1,259 @@
+"""The write-ahead journal of originals: what to go back to, on disk before any knob moves.
+
+One small file holds every touched target. A new version is written beside it, synced, renamed over it, and
+the directory is synced; the version before stays as a second name. A checksum tells a whole file from a torn
+one, the boot id tells whether its knobs still exist, the root tells whose they are.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from penstock.actuate.errors import JournalCorruptError, JournalUnwritableError
+from penstock.actuate.system import SYSTEM, System
+from penstock.errors import AccessError, InvalidError
+from penstock.knobs import Setting
+
+FILE, PREVIOUS = "journal.json", "journal.previous.json"
+FORMAT = 1
+_LARGEST_BYTES = 64 << 20
+_HOST_BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One touched target.
+
+    `original` is what the client would hold had nobody tuned it. `possible` lists, knob by knob, the values
+    that may be in force because of us; whatever is neither is somebody else's. `actual` was read back after
+    the last complete change. Knobs in `manual` belong to their administrator, whose value is the original.
+    """
+
+    original: Setting
+    possible: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    actual: Setting | None = None
+    manual: frozenset[str] = frozenset()
+    generation: int | None = None
+    brw_pages: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose knobs a journal holds: one root in the life of one boot."""
+
+    root: str
+    boot_id: str
+
+
+def owner_of(root: str | Path) -> Owner:
+    """The owner of everything below a root now; a tree may carry its own boot id."""
+    for path in (Path(root) / _HOST_BOOT_ID.lstrip("/"), Path(_HOST_BOOT_ID)):
+        try:
+            boot_id = path.read_text(encoding="ascii").strip()
+        except (OSError, UnicodeDecodeError):
+            continue
+        return Owner(os.path.realpath(root), boot_id)
+    return Owner(os.path.realpath(root), "")
+
+
+class Journal:
+    """The originals of every target touched since boot. Opened once, then kept by its one writer.
+
+    `trusted` is False when only the previous copy could be read: good for restoring what it knows, not for
+    changing anything more. `note` says what was found amiss.
+    """
+
+    def __init__(self, directory: str | Path, owner: Owner, system: System = SYSTEM) -> None:
+        self.directory = str(directory)
+        self.owner = owner
+        self.trusted = True
+        self.note: str | None = None
+        self._system = system
+        self._entries: dict[str, Entry] = {}
+        self._load()
+
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        """All touched targets by name."""
+        return dict(self._entries)
+
+    def get(self, name: str) -> Entry | None:
+        """One target's entry, None when it was never touched."""
+        return self._entries.get(name)
+
+    def record(self, name: str, entry: Entry) -> None:
+        """Keep an entry; it is on disk when this returns. Unchanged entries cost nothing."""
+        if self._entries.get(name) != entry:
+            self._save({**self._entries, name: entry})
+
+    def drop(self, *names: str) -> None:
+        """Forget targets that hold nothing of ours any more."""
+        kept = {name: entry for name, entry in self._entries.items() if name not in names}
+        if len(kept) != len(self._entries):
+            self._save(kept)
+
+    def _load(self) -> None:
+        main, previous = (self._read(file) for file in (FILE, PREVIOUS))
+        found = main
+        if not isinstance(main, dict) and not (main is None and previous is None):
+            if not isinstance(previous, dict):
+                reason = main or previous
+                raise JournalCorruptError(f"{reason}; nothing is set until it is examined and removed")
+            lost = main or f"{self._path(FILE)}: missing"
+            self.trusted, self.note, found = False, f"{lost}; the previous copy is used", previous
+        if isinstance(found, dict):
+            self._adopt(found)
+
+    def _adopt(self, body: Mapping[str, Any]) -> None:
+        root, boot_id = body["root"], body["boot_id"]
+        if boot_id != self.owner.boot_id:
+            self.trusted, self.note = True, "the node was rebooted since: the old journal is discarded"
+            return
+        if root != self.owner.root and body["targets"]:
+            raise InvalidError(f"{self._path(FILE)}: belongs to --root {root}, not to {self.owner.root}")
+        self._entries = {name: _entry(fields) for name, fields in body["targets"].items()}
+
+    def _read(self, file: str) -> dict[str, Any] | str | None:
+        """The body of one copy; a sentence when it cannot be used, None when it is not there."""
+        path = self._path(file)
+        try:
+            raw = self._read_raw(path)
+            document = json.loads(raw)
+            body = document["body"]
+            if document["format"] != FORMAT or document["checksum"] != _checksum(body):
+                return f"{path}: checksum or format is wrong"
+            for fields in body["targets"].values():
+                _entry(fields)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            return f"{path}: {error.strerror}"
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return f"{path}: not a journal"
+        return body if isinstance(body.get("root"), str) and "boot_id" in body else f"{path}: incomplete"
+
+    def _read_raw(self, path: str) -> bytes:
+        fd = self._system.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            status = self._system.fstat(fd)
+            if status.st_uid not in (os.geteuid(), 0) or status.st_mode & 0o022:
+                raise AccessError(
+                    f"{path}: others may write it, so it is not trusted (chown root, chmod 600)"
+                )
+            chunks = []
+            while chunk := self._system.read(fd, 1 << 20):
+                chunks.append(chunk)
+                if len(chunks) << 20 > _LARGEST_BYTES:
+                    raise OSError(errno.EFBIG, "too large for a journal", path)
+            return b"".join(chunks)
+        finally:
+            self._system.close(fd)
+
+    def _save(self, entries: Mapping[str, Entry]) -> None:
+        body = {
+            "root": self.owner.root,
+            "boot_id": self.owner.boot_id,
+            "targets": {name: _fields(entry) for name, entry in entries.items()},
+        }
+        text = json.dumps({"format": FORMAT, "checksum": _checksum(body), "body": body})
+        try:
+            self._make_directory()
+            self._write_beside(text.encode())
+            if self.trusted:
+                self._keep_previous()
+            self._system.rename(self._path(FILE) + ".new", self._path(FILE))
+            self._sync(self.directory)
+        except OSError as error:
+            raise JournalUnwritableError(
+                f"{self.directory}: {error.strerror}: without a journal no knob is changed"
+            ) from None
+        self._entries = dict(entries)
+
+    def _write_beside(self, data: bytes) -> None:
+        fd = self._system.open(
+            self._path(FILE) + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600
+        )
+        try:
+            while data:
+                data = data[self._system.write(fd, data) :]
+            self._system.fsync(fd)
+        finally:
+            self._system.close(fd)
+
+    def _keep_previous(self) -> None:
+        fresh = self._path(PREVIOUS) + ".new"
+        try:
+            self._system.link(self._path(FILE), fresh)
+        except FileNotFoundError:
+            return
+        except FileExistsError:
+            # Left behind by a process that was killed right here.
+            self._system.unlink(fresh)
+            self._system.link(self._path(FILE), fresh)
+        self._system.rename(fresh, self._path(PREVIOUS))
+
+    def _make_directory(self) -> None:
+        missing = []
+        path = Path(self.directory)
+        while not path.exists():
+            missing.append(path)
+            path = path.parent
+        for made in reversed(missing):
+            self._system.mkdir(str(made))
+            self._sync(str(made.parent))
+
+    def _sync(self, directory: str) -> None:
+        fd = self._system.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            self._system.fsync(fd)
+        finally:
+            self._system.close(fd)
+
+    def _path(self, file: str) -> str:
+        return f"{self.directory}/{file}"
+
+
+def _checksum(body: object) -> str:
+    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _fields(entry: Entry) -> dict[str, Any]:
+    return {
+        "original": dict(entry.original),
+        "possible": {knob_id: sorted(values) for knob_id, values in entry.possible.items()},
+        "actual": None if entry.actual is None else dict(entry.actual),
+        "manual": sorted(entry.manual),
+        "generation": entry.generation,
+        "brw_pages": entry.brw_pages,
+    }
+
+
+def _entry(fields: Mapping[str, Any]) -> Entry:
+    actual = fields["actual"]
+    return Entry(
+        original=_setting(fields["original"]),
+        possible={knob_id: frozenset(_integers(values)) for knob_id, values in fields["possible"].items()},
+        actual=None if actual is None else _setting(actual),
+        manual=frozenset(fields["manual"]),
+        generation=fields["generation"],
+        brw_pages=fields["brw_pages"],
+    )
+
+
+def _setting(values: Mapping[str, Any]) -> Setting:
+    return Setting(dict(zip(values, _integers(values.values()), strict=True)))
+
+
+def _integers(values: Iterable[Any]) -> list[int]:
+    found = list(values)
+    if not all(isinstance(value, int) and not isinstance(value, bool) for value in found):
+        raise ValueError("not integers")
+    return found

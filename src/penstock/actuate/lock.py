@@ -1,0 +1,49 @@
+"""One process at a time may change the knobs that a state directory answers for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from penstock.actuate.system import SYSTEM, System
+from penstock.errors import PenstockError
+
+FILE = "lock"
+
+
+class BusyError(PenstockError):
+    """Another process holds the state directory."""
+
+
+class StateLock:
+    """Held until `release` or the end of the process, however it ends; the file names the holder's pid."""
+
+    def __init__(self, directory: str | Path, system: System = SYSTEM) -> None:
+        path = f"{directory}/{FILE}"
+        self._system = system
+        self._fd = system.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        if not system.lock(self._fd):
+            pid = holder(directory)
+            self.release()
+            raise BusyError(f"{directory}: in use by process {pid or '?'}; stop it first")
+        system.truncate(self._fd, 0)
+        system.write(self._fd, b"%d\n" % os.getpid())
+
+    def release(self) -> None:
+        """Let others have it."""
+        self._system.close(self._fd)
+
+
+def holder(directory: str | Path, system: System = SYSTEM) -> int | None:
+    """The pid of the process that holds the directory; None when nobody does."""
+    try:
+        fd = system.open(f"{directory}/{FILE}", os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        if system.lock(fd):
+            return None
+        text = system.read(fd, 32).strip()
+        return int(text) if text.isdigit() else 0
+    finally:
+        system.close(fd)

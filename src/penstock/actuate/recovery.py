@@ -1,0 +1,178 @@
+"""Restoring and verifying from the journal alone, with no agent running."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.actuate.advice import commands
+from penstock.actuate.errors import JournalCorruptError, TargetGoneError
+from penstock.actuate.journal import Journal, owner_of
+from penstock.actuate.lock import StateLock, holder
+from penstock.actuate.lustre import Difference, LustreActuator
+from penstock.actuate.system import SYSTEM, System
+from penstock.decision import Change
+from penstock.errors import DataError, MissingError
+from penstock.observe.lustre.layout import osc_target
+from penstock.snapshot import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A knob that was brought back."""
+
+    target: str
+    change: Change
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A knob that keeps the value somebody else gave it."""
+
+    target: str
+    knob_id: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What one restore did, target by target."""
+
+    moved: tuple[Moved, ...] = ()
+    left: tuple[Left, ...] = ()
+    gone: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What one verification found, and the commands that would undo everything by hand."""
+
+    differences: tuple[Difference, ...] = ()
+    rollback: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    agent_pid: int | None = None
+
+
+def restore_all(root: str | Path, state_dir: str | Path, system: System = SYSTEM) -> Restored:
+    """Bring back every original that the journal holds.
+
+    Raises `JournalCorruptError` when no copy of the journal can be trusted, `BusyError` while an agent runs.
+    Interrupted at any instant, it can be run again.
+    """
+    _require(root)
+    if not Path(state_dir).is_dir():
+        return Restored(notes=(f"{state_dir}: no journal, so nothing was ever changed from here",))
+    with contextlib.closing(_Locked(state_dir, system)) as lock:
+        journal = Journal(state_dir, owner_of(root), system)
+        actuator = LustreActuator(root, journal, system=system)
+        outcome = _Outcome(notes=[note for note in (journal.note, lock.note) if note])
+        for name in journal.entries:
+            _restore_one(actuator, journal, name, outcome)
+    if not journal.trusted and outcome.left:
+        unsure = ", ".join(f"{left.target} {left.knob_id}={left.value}" for left in outcome.left)
+        raise JournalCorruptError(f"{journal.note}; it does not tell whose values these are: {unsure}")
+    return outcome.frozen()
+
+
+def verify_all(root: str | Path, state_dir: str | Path, system: System = SYSTEM) -> Verified:
+    """Compare every touched target with what it should hold: with an agent at work what that set, else the
+    originals. Nothing is written."""
+    _require(root)
+    if not Path(state_dir).is_dir():
+        return Verified(notes=(f"{state_dir}: no journal, so nothing was ever changed from here",))
+    pid = holder(state_dir, system)
+    journal = Journal(state_dir, owner_of(root), system)
+    actuator = LustreActuator(root, journal, system=system)
+    differences: list[Difference] = []
+    rollback: list[str] = []
+    gone: list[str] = []
+    for name, entry in journal.entries.items():
+        target = _target(name)
+        try:
+            differences += actuator.verify(target, tuned=pid is not None)
+            now = actuator.get(target)
+            if now != entry.original:
+                undone = {key: value for key, value in entry.original.items() if key not in entry.manual}
+                rollback += commands(name, undone)
+        except TargetGoneError:
+            gone.append(name)
+    notes = (journal.note,) if journal.note else ()
+    return Verified(tuple(differences), tuple(rollback), tuple(gone), notes, pid)
+
+
+class _Locked:
+    """The state directory's lock where it can be written; restoring works without where it cannot."""
+
+    def __init__(self, state_dir: str | Path, system: System) -> None:
+        self.note: str | None = None
+        self._lock: StateLock | None = None
+        try:
+            self._lock = StateLock(state_dir, system)
+        except OSError as error:
+            self.note = f"{state_dir}: not locked: {error.strerror}"
+
+    def close(self) -> None:
+        if self._lock:
+            self._lock.release()
+
+
+class _Outcome:
+    def __init__(self, notes: list[str]) -> None:
+        self.moved: list[Moved] = []
+        self.left: list[Left] = []
+        self.gone: list[str] = []
+        self.failed: list[str] = []
+        self.notes = notes
+
+    def frozen(self) -> Restored:
+        return Restored(
+            tuple(self.moved), tuple(self.left), tuple(self.gone), tuple(self.failed), tuple(self.notes)
+        )
+
+
+def _restore_one(actuator: LustreActuator, journal: Journal, name: str, outcome: _Outcome) -> None:
+    target = _target(name)
+    entry = journal.entries[name]
+    try:
+        before = actuator.get(target)
+    except TargetGoneError:
+        journal.drop(name)
+        outcome.gone.append(name)
+        return
+    except (OSError, DataError) as error:
+        outcome.failed.append(f"{name}: {error}")
+        return
+    receipt = actuator.restore(target)
+    if not receipt.actual:
+        (outcome.failed if name in journal.entries else outcome.gone).append(receipt.error or name)
+        return
+    after = journal.get(name)
+    for knob_id, value in receipt.actual.items():
+        wanted = receipt.wanted.get(knob_id, value)
+        if value != before[knob_id]:
+            outcome.moved.append(Moved(name, Change(knob_id, before[knob_id], value)))
+        if value != wanted:
+            said = receipt.error or f"reads back as {value}"
+            outcome.failed.append(f"{name}: {knob_id} is not {wanted}: {said}")
+        elif after and knob_id in after.manual:
+            outcome.left.append(Left(name, knob_id, value))
+        elif value != entry.original[knob_id]:
+            outcome.notes.append(f"{name}: {knob_id} stays at {value}, what its server now allows")
+    if receipt.error and all(receipt.actual[key] == value for key, value in receipt.wanted.items()):
+        outcome.notes.append(receipt.error)
+
+
+def _target(name: str) -> Target:
+    target = osc_target(name)
+    if target is None:
+        raise DataError(f"the journal names {name!r}, which is no client data path")
+    return target
+
+
+def _require(root: str | Path) -> None:
+    if not Path(root).is_dir():
+        raise MissingError(f"{root}: no such directory")

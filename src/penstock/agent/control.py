@@ -1,0 +1,151 @@
+"""The control socket: one JSON line in, one JSON line out, over a unix socket only its owners may use.
+
+Reading (`status`, `explain`) is open to whoever may connect: the socket's mode is 0660. Whatever changes
+state is answered only to root and to the agent's own user, told by the kernel's peer credentials, not by the
+request.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import struct
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import AccessError, PenstockError, UnreachableError
+
+MAX_REQUEST_BYTES = 65536
+TIMEOUT_S = 5.0
+SOCKET_MODE = 0o660
+READ_VERBS = frozenset({"status", "explain", "verify"})
+
+Handler = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Who is at the other end, as the kernel knows it."""
+
+    pid: int
+    uid: int
+    gid: int
+
+
+class ControlServer:
+    """Serves requests one at a time on a thread of its own; a slow or silent client is cut off.
+
+    The handler runs on that thread: it must only touch what is safe to touch beside the control loop.
+    """
+
+    def __init__(self, path: Path, handler: Handler, timeout_s: float = TIMEOUT_S) -> None:
+        self.path = path
+        self._handler = handler
+        self._timeout_s = timeout_s
+        self._socket = _listen(path)
+        self._thread = threading.Thread(target=self._serve, name="penstock-control", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop answering and remove the socket."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join(self._timeout_s)
+        self.path.unlink(missing_ok=True)
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            with connection, contextlib.suppress(OSError, ValueError):
+                connection.settimeout(self._timeout_s)
+                answer = self._answer(connection)
+                connection.sendall(json.dumps(answer, allow_nan=False).encode() + b"\n")
+
+    def _answer(self, connection: socket.socket) -> Mapping[str, Any]:
+        try:
+            request = json.loads(_read_line(connection, MAX_REQUEST_BYTES))
+            verb = request.pop("verb") if isinstance(request, dict) else None
+        except (ValueError, KeyError, RecursionError):
+            return _error("a request is one JSON object with a verb")
+        if not isinstance(verb, str):
+            return _error("a request is one JSON object with a verb")
+        peer = peer_of(connection)
+        if verb not in READ_VERBS and peer.uid not in (0, os.geteuid()):
+            return _error(f"uid {peer.uid} may look but not change anything", AccessError)
+        try:
+            return {"ok": True, **self._handler(verb, request)}
+        except PenstockError as error:
+            return _error(str(error), type(error))
+
+
+def request(path: Path, verb: str, timeout_s: float = TIMEOUT_S, **arguments: Any) -> dict[str, Any]:
+    """Ask a running agent. Raises `UnreachableError` when none answers, or the error it answered with."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(timeout_s)
+            connection.connect(str(path))
+            connection.sendall(json.dumps({"verb": verb, **arguments}).encode() + b"\n")
+            answer = json.loads(_read_line(connection, 64 * MAX_REQUEST_BYTES))
+    except PermissionError:
+        raise AccessError(f"{path}: permission denied") from None
+    except (OSError, ValueError) as error:
+        raise UnreachableError(f"no agent answers at {path}: {error}") from None
+    if not isinstance(answer, dict) or not answer.pop("ok", False):
+        raise _raised(answer)
+    return answer
+
+
+def peer_of(connection: socket.socket) -> Peer:
+    """The kernel's word on who connected."""
+    size = struct.calcsize("3i")
+    return Peer(*struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)))
+
+
+def _listen(path: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        path.unlink(missing_ok=True)
+        mask = os.umask(0o777 & ~SOCKET_MODE)
+        try:
+            listener.bind(str(path))
+        finally:
+            os.umask(mask)
+        listener.listen(8)
+    except OSError as error:
+        listener.close()
+        raise PenstockError(f"{path}: cannot listen: {error.strerror or error}") from None
+    return listener
+
+
+def _read_line(connection: socket.socket, limit_bytes: int) -> bytes:
+    line = b""
+    while not line.endswith(b"\n"):
+        if len(line) > limit_bytes:
+            raise ValueError(f"longer than {limit_bytes} bytes")
+        more = connection.recv(4096)
+        if not more:
+            raise ValueError("the connection ended early")
+        line += more
+    return line
+
+
+def _error(message: str, kind: type[PenstockError] = PenstockError) -> dict[str, Any]:
+    return {"ok": False, "error": message, "exit_code": int(kind.exit_code)}
+
+
+def _raised(answer: Any) -> PenstockError:
+    if not isinstance(answer, dict):
+        return UnreachableError("the agent's answer makes no sense")
+    error = PenstockError(str(answer.get("error", "the agent refused")))
+    with contextlib.suppress(ValueError, TypeError):
+        error.exit_code = type(error.exit_code)(answer.get("exit_code", 1))
+    return error

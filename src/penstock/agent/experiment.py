@@ -1,0 +1,58 @@
+"""The hands of a switchback trial: drives a running agent and measures its node."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from penstock.agent.control import request
+from penstock.agent.startup import SOCKET_FILE
+from penstock.observe.collector import LustreObserver
+from penstock.window import Window, windows
+
+SETTLE_RATIO = 0.1
+PROBE_S = 1.0
+
+
+class Experiment:
+    """Turns tuning on and off and gives the agent its former mode back, however the trial ends."""
+
+    def __init__(self, root: Path, state_dir: Path) -> None:
+        self._socket = state_dir / SOCKET_FILE
+        self._observer = LustreObserver(root)
+        self._mode = ""
+
+    def __enter__(self) -> Self:
+        self._mode = str(request(self._socket, "status")["mode"])
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._observer.close()
+        request(self._socket, "mode", mode=self._mode)
+        request(self._socket, "resume")
+
+    def switch(self, tuned: bool) -> None:
+        """On: tune. Off: every original back and hands off."""
+        if tuned:
+            request(self._socket, "resume")
+            request(self._socket, "mode", mode="tune")
+        else:
+            request(self._socket, "restore")
+
+    def measure(self, seconds: float) -> float:
+        """Bytes per second over a block, less its first tenth, which still shows the block before."""
+        time.sleep(seconds * SETTLE_RATIO)
+        end_s = time.monotonic() + seconds * (1 - SETTLE_RATIO)
+        before, moved, measured_s = self._observer.observe(), 0.0, 0.0
+        while (left_s := end_s - time.monotonic()) > 0:
+            time.sleep(min(PROBE_S, left_s))
+            after = self._observer.observe()
+            seen = [window for window in windows(before, after) if isinstance(window, Window)]
+            moved += sum(window.bytes_per_s * window.seconds for window in seen)
+            measured_s += after.t_s - before.t_s
+            before = after
+        return moved / measured_s if measured_s > 0 else 0.0

@@ -1,0 +1,79 @@
+"""Before the first look: a safe state directory, what a dead agent left given back, the journal."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.actuate.errors import JournalCorruptError
+from penstock.actuate.journal import Journal, owner_of
+from penstock.actuate.recovery import restore_all
+from penstock.agent.node import lies_on_lustre
+from penstock.errors import AccessError, ConfigError
+
+log = logging.getLogger(__name__)
+
+LOG_FILE, SOCKET_FILE = "decisions.jsonl", "control.sock"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the client is and where the agent keeps what it must not lose."""
+
+    root: Path
+    state_dir: Path
+
+    @property
+    def log(self) -> Path:
+        """The decision log."""
+        return self.state_dir / LOG_FILE
+
+    @property
+    def socket(self) -> Path:
+        """The control socket."""
+        return self.state_dir / SOCKET_FILE
+
+
+class NoJournal(Journal):
+    """Stands in for a journal that cannot be trusted: nothing can be changed through it."""
+
+    def __init__(self, places: Places, note: str) -> None:
+        self.directory, self.owner = str(places.state_dir), owner_of(places.root)
+        self.trusted, self.note = False, note
+        self._entries = {}
+
+
+def prepare(places: Places) -> None:
+    """Make the state directory, refusing one on a file system the agent might tune."""
+    directory = places.state_dir
+    try:
+        directory.mkdir(mode=0o750, parents=True, exist_ok=True)
+        mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
+    except PermissionError:
+        raise AccessError(f"{directory}: permission denied") from None
+    except OSError as error:
+        raise ConfigError(f"{directory}: {error.strerror}") from None
+    if lies_on_lustre(directory.resolve(), mounts):
+        raise ConfigError(f"{directory}: on a Lustre file system; the agent keeps nothing on what it tunes")
+
+
+def recover(places: Places) -> None:
+    """A journal with entries means that somebody died with knobs turned: give them back first."""
+    try:
+        outcome = restore_all(places.root, places.state_dir)
+    except JournalCorruptError:
+        return
+    for moved in outcome.moved:
+        log.warning("recovered %s: %s", moved.target, moved.change)
+    for failure in outcome.failed:
+        log.warning("not recovered: %s", failure)
+
+
+def open_journal(places: Places) -> Journal:
+    """The journal; in place of a corrupt one, one that lets nothing change and says why in its note."""
+    try:
+        return Journal(places.state_dir, owner_of(places.root))
+    except JournalCorruptError as error:
+        log.error("observing only: %s", error)
+        return NoJournal(places, str(error))

@@ -1,0 +1,109 @@
+"""A switchback experiment: tuning on and off in turns on the user's own node, and an honest verdict.
+
+Blocks come in pairs, one on and one off, in an order drawn for each pair, so that a drift of the workload
+favours neither side. Each pair yields one log ratio; Student's t over the pairs gives the interval. Blocks
+without I/O tell nothing and their pairs are left out.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from penstock.errors import UsageError
+
+# Two-sided 95 % quantiles of Student's t for 1..30 degrees of freedom; beyond, the normal's serves.
+_T_95 = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+_NORMAL_95 = 1.960
+FEWEST_PAIRS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One stretch of time with tuning on or off, and what the node moved per second in it."""
+
+    tuned: bool
+    bytes_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Tuned over untuned throughput with its 95 % interval; no interval when too few pairs did any I/O."""
+
+    pairs: int
+    gain: float | None
+    low: float | None
+    high: float | None
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in words that claim no more than the interval does."""
+        if self.gain is None or self.low is None or self.high is None:
+            return f"no verdict: only {self.pairs} pairs of blocks saw I/O, {FEWEST_PAIRS} are needed"
+        interval = f"{self.gain:.3f} times as fast, 95 % between {self.low:.3f} and {self.high:.3f}"
+        if self.low > 1.0:
+            return f"tuning helps: {interval}"
+        if self.high < 1.0:
+            return f"tuning harms: {interval}"
+        return f"no difference: {interval}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How long blocks last and how many pairs fit."""
+
+    on_s: float
+    off_s: float
+    total_s: float
+
+    @property
+    def pairs(self) -> int:
+        """Whole pairs only: half a pair compares with nothing."""
+        return int(self.total_s // (self.on_s + self.off_s))
+
+
+def check(plan: Plan) -> None:
+    """Refuse a plan that cannot reach a verdict, before it has cost hours."""
+    if min(plan.on_s, plan.off_s) <= 0:
+        raise UsageError("blocks must last longer than 0 s")
+    if plan.pairs < FEWEST_PAIRS:
+        raise UsageError(
+            f"{plan.total_s:g} s hold {plan.pairs} pairs of blocks; a verdict needs at least {FEWEST_PAIRS}"
+        )
+
+
+def run(
+    plan: Plan, switch: Callable[[bool], None], measure: Callable[[float], float], seed: int
+) -> list[Block]:
+    """Carry out the plan: `switch` turns tuning on or off, `measure` waits and returns bytes per second."""
+    check(plan)
+    rng, blocks = Random(seed), []
+    for _ in range(plan.pairs):
+        order = (True, False) if rng.random() < 0.5 else (False, True)
+        for tuned in order:
+            switch(tuned)
+            blocks.append(Block(tuned, measure(plan.on_s if tuned else plan.off_s)))
+    return blocks
+
+
+def judge(blocks: Sequence[Block]) -> Verdict:
+    """The gain over all pairs and how sure it is."""
+    ratios = []
+    for first, second in zip(blocks[::2], blocks[1::2], strict=False):
+        on, off = (first, second) if first.tuned else (second, first)
+        if on.bytes_per_s > 0 and off.bytes_per_s > 0:
+            ratios.append(math.log(on.bytes_per_s / off.bytes_per_s))
+    pairs = len(ratios)
+    if pairs < FEWEST_PAIRS:
+        return Verdict(pairs, None, None, None)
+    mean = statistics.fmean(ratios)
+    quantile = _T_95[pairs - 2] if pairs - 1 <= len(_T_95) else _NORMAL_95
+    half = quantile * statistics.stdev(ratios) / math.sqrt(pairs)
+    return Verdict(pairs, math.exp(mean), math.exp(mean - half), math.exp(mean + half))

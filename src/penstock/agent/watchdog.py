@@ -1,0 +1,63 @@
+"""A loop that hangs must not stay in charge: tell the service manager we live, and leave when we do not.
+
+The process ends without restoring anything: whatever hangs may hang restoring too. Whoever starts next finds
+the journal and restores from it.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+import time
+
+HUNG_EXIT_CODE = 70
+
+
+def notify(message: str) -> bool:
+    """Tell the service manager something (`READY=1`, `WATCHDOG=1`); false when there is none."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address:
+        return False
+    if address.startswith("@"):
+        address = "\0" + address[1:]
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as out:
+            out.settimeout(1.0)
+            out.connect(address)
+            out.sendall(message.encode())
+    except OSError:
+        return False
+    return True
+
+
+class Watchdog:
+    """Ends the process when `beat` was not called for too long."""
+
+    def __init__(self, limit_s: float) -> None:
+        self._limit_s = limit_s
+        self._last_s = time.monotonic()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="penstock-watchdog", daemon=True)
+        self._thread.start()
+
+    def beat(self) -> None:
+        """The loop lives."""
+        self._last_s = time.monotonic()
+        notify("WATCHDOG=1")
+
+    def close(self) -> None:
+        """The loop is over."""
+        self._stop.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._stop.wait(self._limit_s / 4):
+            silent_s = time.monotonic() - self._last_s
+            if silent_s > self._limit_s:
+                sys.stderr.write(
+                    f"penstock: the control loop hung for {silent_s:.0f} s; leaving it to a restart\n"
+                )
+                sys.stderr.flush()
+                os._exit(HUNG_EXIT_CODE)

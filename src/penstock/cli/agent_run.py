@@ -1,0 +1,58 @@
+"""`penstock agent run`: the agent in the foreground, for a service manager or a terminal."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from penstock.cli.options import DURATION, NearestChoice, places
+
+MODES = ("observe", "advise", "tune")
+
+
+@click.command(epilog="Example: penstock agent run --mode advise --state-dir /var/lib/penstock")
+@places
+@click.option("--mode", type=NearestChoice(MODES), help="How far it may go. [default: observe]")
+@click.option("--policy", help="A policy's name, or FILE.py with your own. [default: climb]")
+@click.option("--model", help="A model file for policies that use one. [default: the shipped one]")
+@click.option("--interval", type=DURATION, help="Time between two looks. [default: 500ms]")
+@click.option("--config", type=click.Path(path_type=Path), help="agent.toml; options here win over it.")
+@click.option("--debug", is_flag=True, help="Say everything.")
+def run(
+    root: Path,
+    state_dir: Path,
+    mode: str | None,
+    policy: str | None,
+    model: str | None,
+    interval: float | None,
+    config: Path | None,
+    debug: bool,
+) -> None:
+    """Observe this node's Lustre client, and advise on or tune it if told to.
+
+    Without --mode nothing is ever changed. In tune mode every original is on disk before its knob moves;
+    SIGTERM gives everything back, and after a crash `penstock agent restore` does.
+    """
+    from penstock.agent.policies import load_policy
+    from penstock.agent.service import Agent
+    from penstock.agent.settings import read_settings
+    from penstock.agent.startup import Places
+
+    _log_to_stderr(debug)
+    chosen = {"mode": mode, "policy": policy, "model": model, "interval_s": interval}
+    settings = read_settings(config).with_options(**{key: v for key, v in chosen.items() if v is not None})
+    Agent(settings, Places(root, state_dir), load_policy(settings.policy)).run()
+
+
+def _log_to_stderr(debug: bool) -> None:
+    # The journal stamps lines itself.
+    stamp = "" if os.environ.get("JOURNAL_STREAM") else "%(asctime)s "
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.DEBUG if debug else logging.INFO,
+        format=f"{stamp}penstock %(levelname)s %(message)s",
+    )

@@ -1,0 +1,95 @@
+"""What the guard remembers of a target, and how cautious it is."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from random import Random
+
+from penstock.knobs import Setting
+from penstock.window import Window
+
+RECENT_WINDOWS = 6
+PATH_STEPS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class GuardLimits:
+    """How cautious the guard is; the defaults suit an interval of half a second."""
+
+    dwell_s: float = 1.4
+    jitter_s: float = 1.0
+    pause_s: float = 2.0
+    hysteresis_s: float = 30.0
+    hysteresis_confidence: float = 0.9
+    changes_per_hour: int = 240
+    worse_ratio: float = 0.85
+    judge_windows: int = 2
+    blacklist_s: float = 60.0
+    breaker_reverts: int = 4
+    breaker_window_s: float = 300.0
+    breaker_s: float = 300.0
+    memory_floor_ratio: float = 0.05
+
+
+@dataclass(slots=True)
+class Trial:
+    """A change that still has to prove itself; the interval of the change itself is not judged."""
+
+    decision_id: str
+    came_from: Setting
+    went_to: Setting
+    baseline_bytes_per_s: float
+    rates: list[float] = field(default_factory=list)
+    skip: int = 1
+
+    def take(self, setting: Setting, rate: float) -> None:
+        """Add a window measured at the setting on trial."""
+        if setting != self.went_to:
+            return
+        if self.skip > 0:
+            self.skip -= 1
+        else:
+            self.rates.append(rate)
+
+
+@dataclass(slots=True)
+class Record:
+    """One target's past, as far as any rule asks for it."""
+
+    rng: Random
+    recent: deque[tuple[Setting, float]] = field(default_factory=lambda: deque(maxlen=RECENT_WINDOWS))
+    path: deque[Setting] = field(default_factory=lambda: deque(maxlen=PATH_STEPS))
+    changed_s: deque[float] = field(default_factory=deque)
+    reverted_s: deque[float] = field(default_factory=deque)
+    left_s: dict[Setting, float] = field(default_factory=dict)
+    banned: dict[Setting, Ban] = field(default_factory=dict)
+    trial: Trial | None = None
+    quiet_until_s: float = 0.0
+    broken_until_s: float = 0.0
+    last_busy_s: float = float("-inf")
+
+    def start_anew(self, quiet_until_s: float) -> None:
+        """After a pause or a reconnect: what was measured before does not count any more."""
+        self.trial = None
+        self.recent.clear()
+        self.quiet_until_s = max(self.quiet_until_s, quiet_until_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Ban:
+    """A setting that did harm here, until when it is not tried again, and how often that happened."""
+
+    until_s: float
+    strikes: int
+
+    def again(self, now_s: float, length_s: float) -> Ban:
+        """Another strike: twice as long as the last; ten lengths of good conduct forgive one."""
+        forgiven = int(max(0.0, now_s - self.until_s) / (10 * length_s))
+        strikes = max(0, self.strikes - forgiven) + 1
+        return Ban(now_s + length_s * 2.0 ** (strikes - 1), strikes)
+
+
+def useful_bytes_per_s(window: Window) -> float:
+    """What the application got done: bytes on the wire, and writes that only updated the cache."""
+    return window.bytes_per_s + window.rate("cache_update_bytes")

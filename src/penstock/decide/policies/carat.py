@@ -1,0 +1,47 @@
+"""CARAT as printed: conditional score greedy for the RPC knobs, Algorithm 2 for the cache."""
+
+from __future__ import annotations
+
+from penstock.decide import score
+from penstock.decide.policies._base import Policy, Proposal
+from penstock.decision import Outlook
+from penstock.knobs import Setting
+from penstock.window import Window
+
+
+class CaratPolicy(Policy):
+    """Among candidates the model is sure about, the one with the highest printed score; else stay."""
+
+    name = "carat"
+    uses_model = True
+    tunes_cache = True
+
+    def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
+        """One interval of Algorithm 1. An empty set of survivors keeps the setting in force."""
+        if outlook is None:
+            return Proposal(window.setting, "no-model", "there is no model to ask")
+        kept = score.survivors(outlook)
+        if not kept:
+            return _nobody(window, outlook)
+        scores = self.scores(kept, outlook, window)
+        chosen = score.best(scores)
+        return Proposal(
+            window.setting.replace(chosen),
+            "score",
+            f"{len(kept)} candidates promise more {outlook.direction} throughput; {chosen} scores highest",
+            {"survivors": len(kept), "score": scores[chosen], "bytes_per_s": window.bytes_per_s},
+            kept[chosen],
+        )
+
+    def scores(self, kept: dict[Setting, float], outlook: Outlook, window: Window) -> dict[Setting, float]:
+        """How the survivors are ranked."""
+        return score.printed(kept, outlook.direction)
+
+
+def _nobody(window: Window, outlook: Outlook) -> Proposal:
+    top = max(outlook.probabilities, default=0.0)
+    sentence = f"no candidate promises more {outlook.direction} throughput (best {top:.2f})"
+    return Proposal(window.setting, "no-candidate", sentence, {"best_probability": top}, top)
+
+
+POLICY = CaratPolicy

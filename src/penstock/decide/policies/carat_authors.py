@@ -1,0 +1,67 @@
+"""CARAT as its authors' public code behaves, where that differs from what is printed."""
+
+from __future__ import annotations
+
+from random import Random
+
+from penstock.decide import score
+from penstock.decide.policies._base import Proposal
+from penstock.decide.policies.carat import CaratPolicy
+from penstock.decision import Outlook
+from penstock.knobs import KnobSpace, Setting
+from penstock.window import Window
+
+UPDATING_BELOW = 0.8
+UPDATING_SKIPS = 5
+READAHEAD_LIMIT = 0.05
+
+
+class CaratAuthorsPolicy(CaratPolicy):
+    """Scores by logarithm over the whole space, starts an active stage at the smallest setting, and rests
+    after a move made while most writes only update the cache.
+    """
+
+    name = "carat-authors"
+
+    def __init__(self, space: KnobSpace, rng: Random) -> None:
+        super().__init__(space, rng)
+        self._first = True
+        self._skip = 0
+
+    def resumed(self) -> None:
+        """The next window is the first of an active stage."""
+        self._first, self._skip = True, 0
+
+    def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
+        """As printed, with the first interval, the skips and the readahead rule around it."""
+        if self._first:
+            self._first = False
+            smallest = {knob_id: self.space[knob_id].values[0] for knob_id in ("pages", "flight")}
+            return Proposal(
+                window.setting.replace(smallest), "first", "an active stage starts at the smallest"
+            )
+        if self._skip > 0:
+            self._skip -= 1
+            return Proposal(window.setting, "skip", f"resting {self._skip + 1} more intervals after a move")
+        limited = window.metrics.get("readahead.limited_ratio") or 0.0
+        if outlook is not None and outlook.direction == "read" and limited > READAHEAD_LIMIT:
+            return Proposal(window.setting, "readahead", f"{limited:.0%} of readahead hit its own limit")
+        proposal = super().propose(window, outlook)
+        moved = proposal.setting != window.setting
+        if moved and outlook is not None and outlook.direction == "write" and is_updating(window):
+            self._skip = UPDATING_SKIPS
+        return proposal
+
+    def scores(self, kept: dict[Setting, float], outlook: Outlook, window: Window) -> dict[Setting, float]:
+        """The authors' ranking."""
+        return score.authors(kept, outlook.direction, self.space, updating=is_updating(window))
+
+
+def is_updating(window: Window) -> bool:
+    """Whether less than four fifths of what was written had to be transferred: the rest updated the cache."""
+    sent = window.metrics.get("write.bytes") or 0.0
+    updated = window.metrics.get("cache_update_bytes") or 0.0
+    return sent + updated > 0 and sent / (sent + updated) < UPDATING_BELOW
+
+
+POLICY = CaratAuthorsPolicy

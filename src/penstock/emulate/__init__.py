@@ -1,0 +1,1 @@
+"""A live directory in Lustre's own layout, formats and manners, over a simulated client."""

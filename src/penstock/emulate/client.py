@@ -1,0 +1,73 @@
+"""What serving a client needs of whoever simulates it: figures out, settings in, time onward."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from penstock.knobs import Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """One row of a `stats` file: how many samples, their range, their sum and the sum of their squares."""
+
+    count: int = 0
+    low: int = 0
+    high: int = 0
+    total: int = 0
+    squares: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """What one direction of a data path did since the beginning.
+
+    `pages_bins[i]` counts RPCs of up to 2**i pages; `flight_bins[i]` those sent as the i-th in flight, the
+    last bin holding all beyond.
+    """
+
+    size: Sums = Sums()
+    usec: Sums = Sums()
+    in_flight: int = 0
+    pages_bins: Sequence[int] = ()
+    flight_bins: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OscFigures:
+    """One data path now."""
+
+    read: Direction = Direction()
+    write: Direction = Direction()
+    dirty_bytes: int = 0
+    grant_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MountFigures:
+    """The applications' calls on the whole mount since the beginning."""
+
+    read: Sums = Sums()
+    write: Sums = Sums()
+
+
+class SimulatedClient(Protocol):
+    """A client whose time passes when told. Values are taken as stored: refusing is the tree's part."""
+
+    def run_until(self, t_s: float) -> None:
+        """Let everything happen up to that time."""
+        ...
+
+    def osc(self, index: int) -> OscFigures:
+        """The figures of one data path, numbered from zero."""
+        ...
+
+    def mount(self) -> MountFigures:
+        """The applications' side."""
+        ...
+
+    def apply(self, index: int, setting: Setting) -> None:
+        """Put new values in force for one data path."""
+        ...

@@ -1,0 +1,146 @@
+"""The observer of a real Lustre client: finds its targets, reads them all, lets none spoil the others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from penstock.observe.deadline import Deadline, Outcome
+from penstock.observe.kernelfs import KernelFs
+from penstock.observe.lustre.client import explain
+from penstock.observe.lustre.layout import PLACES, osc_target
+from penstock.observe.lustre.rpcstats import RpcStats
+from penstock.observe.lustre.sources import MountSource, OscSource, Source
+from penstock.observe.lustre.version import read_version
+from penstock.observe.recording import Probe
+from penstock.snapshot import NodeSnapshot, Problem, Target, TargetSnapshot
+
+_RESCAN_S = 5.0
+_SLOWEST_RESCAN_S = 60.0
+
+Key = tuple[str, str]
+
+
+class LustreObserver:
+    """Observes every client data path below a root. Not for use from several threads.
+
+    Targets are looked for again every few seconds, at once after one vanished, and ever more rarely while
+    there is none. A target whose files block is reported as stale and left alone until its read returns.
+    """
+
+    def __init__(
+        self,
+        root: str | Path = "/",
+        *,
+        deadline_s: float = 1.0,
+        rescan_s: float = _RESCAN_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._fs = KernelFs(root)
+        self._clock = clock
+        self._deadline: Deadline[Source, object] = Deadline(deadline_s)
+        self._rescan_s = rescan_s
+        self._scan_again_s = rescan_s
+        self._next_scan_s = float("-inf")
+        self._sources: dict[Key, Source] = {}
+        self._order: list[Source] = []
+        self._scan_problems: tuple[Problem, ...] = ()
+        self._version: str | None = None
+
+    def observe(self) -> NodeSnapshot:
+        """All targets now."""
+        t_s = self._clock()
+        self._scan_when_due(t_s)
+        outcome = self._deadline.run(self._order, lambda source: source.read())
+        targets: list[TargetSnapshot] = []
+        mounts: dict[str, Mapping[str, float]] = {}
+        problems = [*self._scan_problems]
+        gone = False
+        for source, result in zip(outcome.done, outcome.results, strict=True):
+            if isinstance(result, TargetSnapshot):
+                targets.append(result)
+            elif isinstance(result, Problem):
+                problems.append(result)
+            elif isinstance(result, Mapping):
+                mounts[source.name] = result
+            else:
+                gone = True
+        problems += self._troubles(outcome)
+        if gone:
+            # A remount comes under a new name: look for it at once.
+            self._next_scan_s = float("-inf")
+        return NodeSnapshot(t_s, tuple(targets), mounts, tuple(problems), "lustre", self._version)
+
+    def probe(self) -> Probe:
+        """The raw texts of everything now, by path: one line of a recording."""
+        t_s = self._clock()
+        self._scan_when_due(t_s)
+        files: dict[str, str] = {}
+        for texts in self._deadline.run(self._order, lambda source: source.raw()).results:
+            if isinstance(texts, dict):
+                files.update(texts)
+        return Probe(t_s, files)
+
+    def rpc_stats(self) -> dict[str, RpcStats]:
+        """The RPC histograms by target, where they can be read: for people, too long for every pass."""
+        oscs = [source for source in self._order if isinstance(source, OscSource)]
+        outcome = self._deadline.run(
+            oscs, lambda source: isinstance(source, OscSource) and source.histograms()
+        )
+        found = zip(outcome.done, outcome.results, strict=True)
+        return {source.name: parsed for source, parsed in found if isinstance(parsed, RpcStats)}
+
+    def close(self) -> None:
+        """Let all descriptors and the worker go."""
+        self._deadline.close()
+        blocked = self._deadline.blocked()
+        for source in self._order:
+            if source not in blocked:
+                source.instance.close()
+        self._sources, self._order = {}, []
+        self._next_scan_s = float("-inf")
+
+    def _troubles(self, outcome: Outcome[Source, object]) -> list[Problem]:
+        found = [Problem(source.name, "stale: a read of its files blocks") for source in outcome.blocked]
+        found += [Problem(source.name, "not read: too many reads block") for source in outcome.untouched]
+        for source in outcome.done:
+            if source.troubled():
+                found += source.problems()
+        return found
+
+    def _scan_when_due(self, t_s: float) -> None:
+        """Look for sources: those that came, those that went, and files that those that stay lacked."""
+        if t_s < self._next_scan_s:
+            return
+        listed, self._scan_problems = self._listed()
+        blocked = self._deadline.blocked()
+        for key in [key for key in self._sources if key not in listed and self._sources[key] not in blocked]:
+            self._sources.pop(key).instance.close()
+        for source in self._sources.values():
+            if source not in blocked:
+                source.instance.ask_again()
+        for key, target in listed.items():
+            if key not in self._sources:
+                self._sources[key] = (
+                    MountSource(self._fs, key[1])
+                    if target is None
+                    else OscSource(self._fs, target, self._clock)
+                )
+        self._order = [self._sources[key] for key in sorted(self._sources)]
+        self._version = self._version or read_version(self._fs)
+        self._scan_again_s = self._rescan_s if listed else min(2 * self._scan_again_s, _SLOWEST_RESCAN_S)
+        self._next_scan_s = t_s + self._scan_again_s
+
+    def _listed(self) -> tuple[dict[Key, Target | None], tuple[Problem, ...]]:
+        found: dict[Key, Target | None] = {}
+        problems: list[Problem] = []
+        for place in PLACES:
+            try:
+                for name in self._fs.names(f"{place}/osc"):
+                    if (target := osc_target(name)) is not None:
+                        found[("osc", name)] = target
+                found.update({("llite", name): None for name in self._fs.names(f"{place}/llite")})
+            except OSError as error:
+                problems.append(Problem(f"/{place}", explain(error, place)))
+        return found, tuple(problems)

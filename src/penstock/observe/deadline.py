@@ -1,0 +1,147 @@
+"""Work that may hang, done one item after the other with patience for each.
+
+A read of a kernel file whose server is dead can block for minutes and cannot be interrupted. So all reading
+happens in a worker thread; when one item takes longer than the deadline (it is noticed before twice that
+time) the worker is left behind with that item and a new worker goes on with the rest. An item whose thread is
+still blocked is not touched again before that thread returns, so that there is never more than one thread per
+item; and never more than `most_blocked` in all: beyond that, what is left of a pass is not read.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+T = TypeVar("T", bound=Hashable)
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[T, R]):
+    """What became of a pass: the items done and their results, those that hang, those nobody dared touch."""
+
+    done: tuple[T, ...]
+    results: tuple[R, ...]
+    blocked: tuple[T, ...]
+    untouched: tuple[T, ...]
+
+
+@dataclass(slots=True)
+class _Batch(Generic[T, R]):
+    items: Sequence[T]
+    work: Callable[[T], R]
+    results: list[R] = field(default_factory=list)
+    position: int = 0
+    abandoned: bool = False
+    done: threading.Event = field(default_factory=threading.Event)
+    failure: BaseException | None = None
+
+    def run(self) -> None:
+        for position, item in enumerate(self.items):
+            self.position = position
+            result = self.work(item)
+            if self.abandoned:
+                return
+            self.results.append(result)
+        self.done.set()
+
+
+class Deadline(Generic[T, R]):
+    """Runs passes over items with a deadline per item. Used from one thread; close it when done."""
+
+    def __init__(self, deadline_s: float = 1.0, most_blocked: int = 32) -> None:
+        self._deadline_s = deadline_s
+        self._most_blocked = most_blocked
+        self._blocked: dict[T, threading.Thread] = {}
+        self._worker: _Worker | None = None
+
+    def blocked(self) -> frozenset[T]:
+        """The items that hold a thread now."""
+        self._forget_returned()
+        return frozenset(self._blocked)
+
+    def run(self, items: Sequence[T], work: Callable[[T], R]) -> Outcome[T, R]:
+        """Do `work` for every item that is not still blocked from before. An exception in it is raised."""
+        self._forget_returned()
+        waiting = [item for item in items if item not in self._blocked] if self._blocked else list(items)
+        done: list[T] = []
+        results: list[R] = []
+        while waiting and len(self._blocked) < self._most_blocked:
+            batch: _Batch[T, R] = _Batch(waiting, work)
+            worker = self._hire()
+            worker.give(batch)
+            if self._wait(batch):
+                if batch.failure is not None:
+                    raise batch.failure
+                done += waiting
+                results += batch.results
+                waiting = []
+                break
+            batch.abandoned = True
+            worker.dismiss()
+            position = batch.position
+            done += waiting[:position]
+            results += batch.results[:position]
+            self._blocked[waiting[position]] = worker.thread
+            self._worker = None
+            waiting = waiting[position + 1 :]
+        blocked = tuple(item for item in items if item in self._blocked) if self._blocked else ()
+        return Outcome(tuple(done), tuple(results), blocked, tuple(waiting))
+
+    def close(self) -> None:
+        """Let the idle worker go. Blocked ones are daemons: they end with their read or with the process."""
+        if self._worker is not None:
+            self._worker.dismiss()
+            self._worker = None
+
+    def _wait(self, batch: _Batch[T, R]) -> bool:
+        """True when the batch ended; False when it spent a whole deadline on one item."""
+        seen = -1
+        while not batch.done.wait(self._deadline_s):
+            if batch.position == seen:
+                return batch.done.is_set()
+            seen = batch.position
+        return True
+
+    def _hire(self) -> _Worker:
+        if self._worker is None:
+            self._worker = _Worker()
+        return self._worker
+
+    def _forget_returned(self) -> None:
+        if self._blocked:
+            self._blocked = {item: thread for item, thread in self._blocked.items() if thread.is_alive()}
+
+
+class _Worker:
+    """A thread that runs one batch after the other, and ends once a batch was taken away from it."""
+
+    def __init__(self) -> None:
+        self._batch: _Batch[object, object] | None = None
+        self._wake = threading.Semaphore(0)
+        self.thread = threading.Thread(target=self._loop, name="penstock-reader", daemon=True)
+        self.thread.start()
+
+    def give(self, batch: object) -> None:
+        self._batch = batch  # type: ignore[assignment]
+        self._wake.release()
+
+    def dismiss(self) -> None:
+        self._batch = None
+        self._wake.release()
+
+    def _loop(self) -> None:
+        while True:
+            self._wake.acquire()
+            batch, self._batch = self._batch, None
+            if batch is None:
+                return
+            try:
+                batch.run()
+            except BaseException as error:  # noqa: BLE001 - handed to whoever waits for the batch
+                batch.failure = error
+                batch.done.set()
+            if batch.abandoned:
+                return

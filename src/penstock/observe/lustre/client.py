@@ -1,0 +1,139 @@
+"""The files of one OSC or one mount on a live client: found once, read at every probe."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from os import pread
+from pathlib import Path
+
+from penstock.observe.kernelfs import (
+    CHUNK_BYTES,
+    DENIED,
+    GONE,
+    WHOLE_BELOW_BYTES,
+    KernelFile,
+    KernelFs,
+)
+from penstock.observe.lustre.layout import INSTEAD_OF, candidates
+
+
+class InstanceGoneError(Exception):
+    """The directory is being taken down: its mount went away."""
+
+
+class Instance:
+    """One directory of Lustre's, its files kept at hand.
+
+    Where a file lives is asked once. A file that is absent or refused is not asked again before `ask_again`,
+    which a rescan calls, and its reason stays in `problems`. A file in `INSTEAD_OF` is read only while the
+    one it stands in for cannot be.
+    """
+
+    def __init__(self, fs: KernelFs, kind: str, name: str, files: Sequence[str]) -> None:
+        self.kind = kind
+        self.name = name
+        self.problems: dict[str, str] = {}
+        self._fs = fs
+        self._files = tuple(files)
+        self._open: list[KernelFile | None] = []
+        self._kept: list[int] = []
+        self._missing: list[None] = []
+
+    def read(self) -> list[bytes | None]:
+        """Every file's text, None for what cannot be read. Raises `InstanceGoneError` after an unmount."""
+        try:
+            texts: list[bytes | None] = [pread(fd, CHUNK_BYTES, 0) for fd in self._kept]
+        except OSError:
+            return self.read_carefully()
+        if not texts or max(map(len, texts)) >= WHOLE_BELOW_BYTES:  # type: ignore[arg-type]
+            return self.read_carefully()
+        return texts + self._missing
+
+    def read_carefully(self) -> list[bytes | None]:
+        """As `read`, but file by file: long texts to their end, torn ones twice, lost ones looked for."""
+        if not self._open:
+            self._open = self._find_all()
+            self._set_shortcut()
+        texts: list[bytes | None] = []
+        for file in self._open:
+            if file is None:
+                texts.append(None)
+                continue
+            try:
+                text = file.read()
+                if text[-1:] != b"\n":
+                    # Whoever writes the file may be at it this very moment; one more look tells.
+                    text = file.read()
+                texts.append(text)
+            except OSError as error:
+                self._lost(len(texts), error)
+                texts.append(None)
+        return texts
+
+    def _set_shortcut(self) -> None:
+        """Note the descriptors where all files are kept open and only the last of them may be missing."""
+        found = [file.fd for file in self._open if file is not None]
+        missing = len(self._open) - len(found)
+        orderly = all(file is None for file in self._open[len(found) :]) and min(found, default=-1) >= 0
+        self._kept = found if orderly else []
+        self._missing = [None] * missing
+
+    def read_named(self, files: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """The paths and texts of further files, each opened for this one time; what fails is left out."""
+        for name in files:
+            file = self._fs.find(candidates(self.kind, self.name, name))
+            if isinstance(file, KernelFile):
+                with contextlib.suppress(OSError):
+                    yield self._fs.unrooted(file.path), file.read()
+                file.close()
+
+    def paths(self) -> tuple[str | None, ...]:
+        """Where each file was found, as the client itself would call it."""
+        return tuple(self._fs.unrooted(file.path) if file else None for file in self._open)
+
+    def ask_again(self) -> None:
+        """Look once more for everything that was not found."""
+        if self.problems or any(file is None for file in self._open):
+            self.close()
+
+    def close(self) -> None:
+        """Let all descriptors go."""
+        for file in self._open:
+            if file is not None:
+                file.close()
+        self._open, self._kept = [], []
+
+    def _find_all(self) -> list[KernelFile | None]:
+        self.problems.clear()
+        found: dict[str, KernelFile | None] = {}
+        for name in self._files:
+            replaced = INSTEAD_OF.get(name)
+            found[name] = None if replaced and found.get(replaced) else self._find(name)
+        if not any(found.values()) and not self._exists():
+            raise InstanceGoneError(self.name)
+        return list(found.values())
+
+    def _find(self, name: str) -> KernelFile | None:
+        found = self._fs.find(candidates(self.kind, self.name, name))
+        if isinstance(found, KernelFile):
+            return found
+        if found.errno != errno.ENOENT:
+            self.problems[name] = explain(found, str(found.filename or ""))
+        return None
+
+    def _lost(self, index: int, error: OSError) -> None:
+        if error.errno in GONE and not self._exists():
+            raise InstanceGoneError(self.name) from error
+        self.problems[self._files[index]] = explain(error, str(error.filename or ""))
+
+    def _exists(self) -> bool:
+        return any(Path(self._fs.path(path)).is_dir() for path in candidates(self.kind, self.name, ""))
+
+
+def explain(error: OSError, path: str) -> str:
+    """What the system said, in one line, and what would help; the file is named by whoever reports it."""
+    said = os.strerror(error.errno) if error.errno else str(error)
+    return f"{said} (debugfs is for root alone)" if error.errno in DENIED and "/debug" in path else said

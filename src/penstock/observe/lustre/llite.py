@@ -1,0 +1,43 @@
+"""From the texts of one mount (llite) to its counters: what applications asked for, how readahead fared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from penstock.errors import DataError
+from penstock.observe.lustre.stats import check_whole, find_row, find_start_time, parse_stats
+
+_ROWS = ((b"\nread_bytes", "app.read"), (b"\nwrite_bytes", "app.write"))
+
+
+def parse_mount(texts: Sequence[bytes | None]) -> dict[str, float]:
+    """The counters in the texts of `MOUNT_FILES`. A row not printed yet is zero, a garbled one NaN.
+
+    `app.since_s` is when counting began: two snapshots that differ in it cannot be compared. A file that was
+    not read contributes nothing. Raises `DataError` for torn text.
+    """
+    stats, readahead = texts
+    counters: dict[str, float] = {}
+    if stats is not None:
+        counters.update(_application(stats))
+    if readahead is not None:
+        rows = parse_stats(readahead, "read_ahead_stats").rows
+        counters.update({f"readahead.{name}": float(row.count) for name, row in rows.items()})
+    return counters
+
+
+def _application(text: bytes) -> dict[str, float]:
+    check_whole(text, "llite stats")
+    counters: dict[str, float] = {}
+    for needle, name in _ROWS:
+        try:
+            calls, total = find_row(text, needle) or (0, 0)
+            counters[f"{name}_calls"], counters[f"{name}_bytes"] = float(calls), float(total)
+        except ValueError:
+            counters[f"{name}_calls"] = counters[f"{name}_bytes"] = math.nan
+    try:
+        counters["app.since_s"] = float(find_start_time(text)[1] or 0)
+    except ValueError:
+        raise DataError("llite stats: start_time is not a number") from None
+    return counters

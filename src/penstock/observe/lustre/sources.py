@@ -1,0 +1,110 @@
+"""The two kinds of things on a client that are read at every pass: OSCs and mounts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+
+from penstock.errors import DataError
+from penstock.observe.kernelfs import KernelFs
+from penstock.observe.lustre.client import Instance, InstanceGoneError
+from penstock.observe.lustre.layout import MOUNT_DETAILS, MOUNT_FILES, OSC_DETAILS, OSC_FILES
+from penstock.observe.lustre.llite import parse_mount
+from penstock.observe.lustre.osc import TargetParser
+from penstock.observe.lustre.rpcstats import RpcStats, parse_rpc_stats
+from penstock.snapshot import Problem, Target, TargetSnapshot
+
+
+class Source(ABC):
+    """Something with files of its own. Hashed by identity: one source, one directory."""
+
+    def __init__(self, instance: Instance, details: Sequence[str]) -> None:
+        self.name = instance.name
+        self.instance = instance
+        self._details = details
+
+    @abstractmethod
+    def read(self) -> TargetSnapshot | Mapping[str, float] | Problem | None:
+        """What it says now; None once it was unmounted, a `Problem` where the text is to be discarded."""
+
+    @abstractmethod
+    def problems(self) -> list[Problem]:
+        """What could not be read or made sense of the last time."""
+
+    def troubled(self) -> bool:
+        """Whether `problems` has anything to say."""
+        return bool(self.instance.problems)
+
+    def raw(self) -> dict[str, str]:
+        """All its texts by path, details included; nothing once it was unmounted."""
+        try:
+            texts = self.instance.read_carefully()
+        except InstanceGoneError:
+            return {}
+        found = {path: text for path, text in zip(self.instance.paths(), texts, strict=True) if path and text}
+        found.update(self.instance.read_named(self._details))
+        return {path: text.decode("utf-8", "replace") for path, text in found.items()}
+
+
+class OscSource(Source):
+    """One client data path."""
+
+    def __init__(self, fs: KernelFs, target: Target, clock: Callable[[], float]) -> None:
+        super().__init__(Instance(fs, "osc", target.name, OSC_FILES), OSC_DETAILS)
+        self._parser = TargetParser(target)
+        self._clock = clock
+
+    def read(self) -> TargetSnapshot | Problem | None:
+        """Its snapshot."""
+        t_s = self._clock()
+        try:
+            texts = self.instance.read()
+            try:
+                snapshot = self._parser.parse(t_s, texts)
+                if not self._parser.problems:
+                    return snapshot
+            except DataError:
+                pass
+            return self._parser.parse(t_s, self.instance.read_carefully())
+        except InstanceGoneError:
+            return None
+        except DataError as error:
+            return Problem(self.name, f"discarded: {error}")
+
+    def troubled(self) -> bool:
+        """Whether `problems` has anything to say."""
+        return bool(self.instance.problems or self._parser.problems)
+
+    def problems(self) -> list[Problem]:
+        """What could not be read or made sense of the last time."""
+        unread = [f"{file}: {why}" for file, why in self.instance.problems.items()]
+        return [Problem(self.name, why) for why in (*unread, *self._parser.problems.values())]
+
+    def histograms(self) -> RpcStats | None:
+        """Its `rpc_stats`, where that can be read."""
+        for _, text in self.instance.read_named(("rpc_stats",)):
+            try:
+                return parse_rpc_stats(text)
+            except DataError:
+                return None
+        return None
+
+
+class MountSource(Source):
+    """One mounted file system."""
+
+    def __init__(self, fs: KernelFs, name: str) -> None:
+        super().__init__(Instance(fs, "llite", name, MOUNT_FILES), MOUNT_DETAILS)
+
+    def read(self) -> Mapping[str, float] | Problem | None:
+        """Its counters."""
+        try:
+            return parse_mount(self.instance.read_carefully())
+        except InstanceGoneError:
+            return None
+        except DataError as error:
+            return Problem(self.name, f"discarded: {error}")
+
+    def problems(self) -> list[Problem]:
+        """What could not be read the last time."""
+        return [Problem(self.name, f"{file}: {why}") for file, why in self.instance.problems.items()]

@@ -1,0 +1,125 @@
+"""Recordings: one JSON object a line, `{"t": seconds, "files": {"PATH": "raw text", ...}}`.
+
+A recording holds what the kernel said, not what we made of it, so that a user can send one instead of an
+account, and a better parser can read it again. Every file of a rotated recording stands on its own: it begins
+with the probe that the one before it ended with.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from penstock.errors import AccessError, DataError, MissingError, PenstockError
+from penstock.units import MIB
+
+ROTATE_BYTES = 64 * MIB
+KEPT_FILES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Raw texts by path at one instant of the monotonic clock."""
+
+    t_s: float
+    files: Mapping[str, str]
+
+
+class RecordingWriter:
+    """Appends probes to a file; a full one becomes FILE.1, the one before FILE.2, and the oldest goes."""
+
+    def __init__(self, path: Path, rotate_bytes: int = ROTATE_BYTES, kept_files: int = KEPT_FILES) -> None:
+        self.path = path
+        self._rotate_bytes = rotate_bytes
+        self._kept_files = kept_files
+        self._last_line = ""
+        self._file = self._open("a")
+
+    def write(self, probe: Probe) -> None:
+        """Append one probe and hand it to the system at once."""
+        line = json.dumps({"t": probe.t_s, "wall": time.time(), "files": dict(probe.files)}) + "\n"
+        try:
+            if self._file.tell() + len(line) > self._rotate_bytes and self._file.tell() > 0:
+                self._rotate()
+            self._file.write(line)
+            self._file.flush()
+        except OSError as error:
+            raise PenstockError(f"{self.path}: {error.strerror}") from None
+        self._last_line = line
+
+    def close(self) -> None:
+        """End the recording."""
+        self._file.close()
+
+    def _rotate(self) -> None:
+        self._file.close()
+        for number in range(self._kept_files - 1, 0, -1):
+            older = self._numbered(number)
+            if older.exists():
+                older.replace(self._numbered(number + 1))
+        self.path.replace(self._numbered(1))
+        self._numbered(self._kept_files + 1).unlink(missing_ok=True)
+        self._file = self._open("w")
+        self._file.write(self._last_line)
+
+    def _numbered(self, number: int) -> Path:
+        return self.path.with_name(f"{self.path.name}.{number}")
+
+    def _open(self, mode: str) -> IO[str]:
+        try:
+            return self.path.open(mode, encoding="ascii")
+        except FileNotFoundError:
+            raise MissingError(f"{self.path}: no such directory") from None
+        except PermissionError:
+            raise AccessError(f"{self.path}: permission denied") from None
+        except OSError as error:
+            raise PenstockError(f"{self.path}: {error.strerror}") from None
+
+
+def read_recording(path: Path) -> Iterator[Probe]:
+    """The probes of one file, in order; `.gz` is unpacked on the way.
+
+    A last line without an end is what a killed recorder leaves behind: it is passed over. Anything else that
+    is no probe raises `DataError` naming the line. Unknown keys and files that hold no text are ignored.
+    """
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
+            for number, line in enumerate(stream, 1):
+                if not line.strip():
+                    continue
+                try:
+                    yield parse_probe(line)
+                except DataError as error:
+                    if not line.endswith(b"\n"):
+                        return
+                    raise DataError(f"{path}:{number}: {error}") from None
+    except FileNotFoundError:
+        raise MissingError(f"{path}: no such file") from None
+    except PermissionError:
+        raise AccessError(f"{path}: permission denied") from None
+    except EOFError:
+        return
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror or error}") from None
+
+
+def parse_probe(line: bytes) -> Probe:
+    """One line of a recording. Raises `DataError`."""
+    try:
+        document = json.loads(line)
+    except (ValueError, RecursionError):
+        raise DataError("not a JSON object on a line of its own") from None
+    if not isinstance(document, dict):
+        raise DataError("not a JSON object")
+    t_s, files = document.get("t"), document.get("files")
+    if isinstance(t_s, bool) or not isinstance(t_s, int | float) or not math.isfinite(t_s):
+        raise DataError(f'"t" must be a number of seconds, got {json.dumps(t_s)[:40]}')
+    if not isinstance(files, dict):
+        raise DataError('"files" must map paths to texts')
+    return Probe(t_s, {path: text for path, text in files.items() if isinstance(text, str)})

@@ -1,0 +1,167 @@
+"""The feature vector: its only definition, for training, agent, replay and evaluation alike.
+
+Everything starts from `MEASURES`, what is known of one target over one interval. A stack of them, shaped
+(samples, 1 + history, measures) with the current interval first, becomes the features of a sample's past;
+a candidate setting becomes the few features that differ between candidates. What is not known is NaN and
+stays NaN: the trees know where to send it.
+
+All magnitudes are base-2 logarithms, so that a distance of 1 is a factor of two everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.errors import UsageError
+from penstock.knobs import Setting
+from penstock.units import MIB, PAGE_BYTES
+from penstock.window import DIRECTIONS, Window
+
+Floats = NDArray[np.float64]
+
+MEASURES = (
+    "seconds",
+    "pages",
+    "flight",
+    "bytes",
+    "rpcs",
+    "usec",
+    "app_bytes",
+    "app_calls",
+    "dirty_bytes",
+    "grant_bytes",
+)
+CANDIDATE_FEATURES = ("candidate.pages", "candidate.flight", "candidate.window")
+MAX_HISTORY = 16
+_NEGLIGIBLE_BYTES = float(PAGE_BYTES)
+
+
+def row_names(direction: str) -> tuple[str, ...]:
+    """The features of one interval of a direction, in order."""
+    both = (
+        "bytes_per_s",
+        "rpcs_per_s",
+        "pages_per_rpc",
+        "rpc_latency_us",
+        "page_latency_us",
+        "rpcs_in_flight",
+        "pages_in_flight",
+        "pages",
+        "flight",
+        "window",
+        "app_bytes_per_s",
+        "app_request_bytes",
+        "app_over_wire",
+    )
+    return both if direction == "read" else (*both, "dirty_bytes", "grant_bytes", "unsent_bytes")
+
+
+def names(direction: str, history: int) -> tuple[str, ...]:
+    """All features of a sample: interval by interval backwards from the current one, then the candidate's.
+
+    >>> names("read", 1)[0], names("read", 1)[-4:]
+    ('now.bytes_per_s', ('back1.app_over_wire', 'candidate.pages', 'candidate.flight', 'candidate.window'))
+    """
+    if direction not in DIRECTIONS:
+        raise UsageError(f"direction {direction!r} is neither read nor write")
+    if not 0 <= history <= MAX_HISTORY:
+        raise UsageError(f"history {history} is outside 0..{MAX_HISTORY}")
+    past = [f"{_when(lag)}.{name}" for lag in range(history + 1) for name in row_names(direction)]
+    return (*past, *CANDIDATE_FEATURES)
+
+
+def past_features(stack: Floats, direction: str) -> Floats:
+    """What is known before a candidate is chosen, one row a sample, in the order of `names`."""
+    rows = _row_features(stack, direction)
+    return np.ascontiguousarray(rows.reshape(len(rows), -1))
+
+
+def candidate_features(pages: Floats, flight: Floats) -> Floats:
+    """What differs between candidates: both knobs and their product, the bytes they allow in flight."""
+    log_pages, log_flight = _log2(pages), _log2(flight)
+    return np.stack([log_pages, log_flight, log_pages + log_flight], axis=-1)
+
+
+def candidate_matrix(candidates: Sequence[Setting]) -> Floats:
+    """`candidate_features` of settings."""
+    values = np.array([(setting["pages"], setting["flight"]) for setting in candidates], dtype=np.float64)
+    return candidate_features(values[:, 0], values[:, 1])
+
+
+def stack_windows(histories: Sequence[Sequence[Window]], direction: str, history: int) -> Floats:
+    """Measures of targets from their windows in time order; a short history leaves NaN behind it."""
+    stack = np.full((len(histories), history + 1, len(MEASURES)), np.nan)
+    for index, windows in enumerate(histories):
+        for lag, window in enumerate(list(reversed(windows))[: history + 1]):
+            stack[index, lag] = measure(window, direction)
+    return stack
+
+
+def measure(window: Window, direction: str) -> list[float]:
+    """One window's measures, recovered from its metrics; NaN where the window does not know."""
+    metrics, seconds = window.metrics, window.seconds
+    pages, flight = float(window.setting["pages"]), float(window.setting["flight"])
+    moved = _known(metrics, f"{direction}.bytes")
+    rpc_pages = _known(metrics, f"{direction}.page_utilisation") * pages
+    busy_us = _known(metrics, f"{direction}.channel_utilisation") * flight * seconds * 1e6
+    idle = moved == 0
+    dirty_bytes = _known(metrics, "dirty.utilisation") * window.setting.get("dirty", 0) * MIB
+    return [
+        seconds,
+        pages,
+        flight,
+        moved,
+        0.0 if idle else moved / PAGE_BYTES / rpc_pages if rpc_pages > 0 else np.nan,
+        0.0 if idle else busy_us,
+        _known(metrics, f"app.{direction}_bytes"),
+        _known(metrics, f"app.{direction}_calls"),
+        _known(metrics, "dirty.bytes", dirty_bytes),
+        _known(metrics, "grant.bytes"),
+    ]
+
+
+def _known(metrics: Mapping[str, float | None], name: str, otherwise: float = np.nan) -> float:
+    value = metrics.get(name)
+    return otherwise if value is None else float(value)
+
+
+def _when(lag: int) -> str:
+    return f"back{lag}" if lag else "now"
+
+
+def _row_features(stack: Floats, direction: str) -> Floats:
+    row = {name: stack[..., index] for index, name in enumerate(MEASURES)}
+    wire_pages = row["bytes"] / PAGE_BYTES
+    with np.errstate(divide="ignore", invalid="ignore"):
+        in_flight = row["usec"] / (row["seconds"] * 1e6)
+        pages_per_rpc = wire_pages / row["rpcs"]
+        columns = [
+            _log2(row["bytes"] / row["seconds"], 1.0),
+            _log2(row["rpcs"] / row["seconds"], 1.0),
+            _log2(pages_per_rpc),
+            _log2(row["usec"] / row["rpcs"]),
+            _log2(row["usec"] / wire_pages),
+            _log2(in_flight),
+            _log2(in_flight * pages_per_rpc),
+            _log2(row["pages"]),
+            _log2(row["flight"]),
+            _log2(row["pages"] * row["flight"]),
+            _log2(row["app_bytes"] / row["seconds"], 1.0),
+            _log2(row["app_bytes"] / row["app_calls"]),
+            _log2(row["app_bytes"] / row["bytes"]),
+        ]
+        if direction == "write":
+            in_flight_bytes = in_flight * pages_per_rpc * PAGE_BYTES
+            unsent = np.maximum(row["dirty_bytes"] - np.nan_to_num(in_flight_bytes), 0.0)
+            columns += [_log2(v + _NEGLIGIBLE_BYTES) for v in (row["dirty_bytes"], row["grant_bytes"], unsent)]
+    return np.stack(columns, axis=-1)
+
+
+def _log2(values: Floats, offset: float = 0.0) -> Floats:
+    """A logarithm that answers NaN where there is none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log2(values + offset)
+    return np.where(np.isfinite(logs), logs, np.nan)

@@ -1,0 +1,97 @@
+"""A trained model: one forest a direction, where it may be trusted, and where it comes from. Data only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from penstock.decision import Outlook
+from penstock.errors import UsageError
+from penstock.knobs import Setting
+from penstock.predict.features import candidate_matrix, past_features, stack_windows
+from penstock.predict.trees import CompiledForest, Forest, compile_forest, scores
+from penstock.predict.trees.forest import Floats
+from penstock.window import Window
+
+# In features that are base-2 logarithms: up to twice or half of anything seen in training is still familiar.
+RANGE_MARGIN = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DirectionModel:
+    """What a model knows of one direction. `low` and `high` bound each feature over the training samples."""
+
+    direction: str
+    history: int
+    names: tuple[str, ...]
+    forest: Forest
+    low: Floats
+    high: Floats
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+    def outside(self, past: Floats) -> list[list[str]]:
+        """Per sample, the features of its current interval that training never came near; NaN is unknown."""
+        count = past.shape[1] // (self.history + 1)
+        now = past[:, :count]
+        low, high = self.low[:count] - RANGE_MARGIN, self.high[:count] + RANGE_MARGIN
+        strange = (now < low) | (now > high)
+        return [[self.names[index] for index in np.flatnonzero(row)] for row in strange]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """A validated model file. `knobs` are the candidate values it was trained over, per knob id."""
+
+    directions: Mapping[str, DirectionModel]
+    space: str
+    knobs: Mapping[str, tuple[int, ...]]
+    provenance: Mapping[str, object]
+    digest: str
+
+    def __getitem__(self, direction: str) -> DirectionModel:
+        if direction not in self.directions:
+            raise UsageError(f"the model has no {direction} part, only {', '.join(self.directions)}")
+        return self.directions[direction]
+
+
+class ForestPredictor:
+    """The `Predictor` port over a model. Pure but for a cache of what each list of candidates needs."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._compiled: dict[tuple[str, tuple[Setting, ...]], CompiledForest] = {}
+
+    @property
+    def history(self) -> int:
+        """The longest history any direction looks at."""
+        return max(part.history for part in self.model.directions.values())
+
+    @property
+    def digest(self) -> str:
+        """The model file's sha256."""
+        return self.model.digest
+
+    def outlooks(
+        self, direction: str, histories: Sequence[Sequence[Window]], candidates: Sequence[Setting]
+    ) -> list[Outlook]:
+        """One outlook per target. A target with an unfamiliar current window is marked out of range."""
+        if not histories:
+            return []
+        part = self.model[direction]
+        past = past_features(stack_windows(histories, direction, part.history), direction)
+        rows = self.probabilities(direction, past, candidates)
+        return [
+            Outlook(direction, candidates, row.tolist(), not strange, self.digest)
+            for row, strange in zip(rows, part.outside(past), strict=True)
+        ]
+
+    def probabilities(self, direction: str, past: Floats, candidates: Sequence[Setting]) -> Floats:
+        """The probability of every (sample, candidate), from features of the past."""
+        key = (direction, tuple(candidates))
+        if key not in self._compiled:
+            forest = self.model[direction].forest
+            self._compiled[key] = compile_forest(forest, candidate_matrix(candidates))
+        compiled = self._compiled[key]
+        return compiled.forest.probability(scores(compiled, past))

@@ -1,0 +1,47 @@
+"""How kernels are compiled: one decorator, so that the same source also runs as plain Python.
+
+Set `NUMBA_DISABLE_JIT=1` (numba's own switch) to run every kernel uncompiled; the trace is identical, only
+slower. Where numba is not installed the kernels run as plain Python too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+if TYPE_CHECKING:
+
+    def kernel(function: Callable[P, R]) -> Callable[P, R]:
+        """Compile a function on first use and keep the machine code on disk."""
+        ...
+
+else:
+    try:
+        from numba import config, njit, types
+    except ImportError:
+
+        def kernel(function):
+            """Leave the function as it is: numba is not installed."""
+            return function
+
+    else:
+        from penstock.simulate._worldtype import WORLD
+
+        _KINDS = {
+            "World": WORLD,
+            "int": types.int64,
+            "float": types.float64,
+            "bool": types.boolean,
+            "None": types.void,
+        }
+
+        def kernel(function):
+            """Compile for exactly the annotated types, once, and keep the machine code on disk."""
+            if config.DISABLE_JIT:
+                return function
+            kinds = {name: _KINDS[kind] for name, kind in function.__annotations__.items()}
+            returned = kinds.pop("return")
+            return njit(returned(*kinds.values()), cache=True, error_model="numpy")(function)

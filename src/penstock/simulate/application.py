@@ -1,0 +1,125 @@
+"""Application threads: calls of one size, one after the other, each copying pages and waiting where it must.
+
+A thread runs ahead of the calendar until its own time reaches the next event, so that calls which touch only
+memory cost no events.
+"""
+
+from __future__ import annotations
+
+from penstock.simulate._compile import kernel
+from penstock.simulate.counters import tally_call
+from penstock.simulate.events import STREAM_RUNS, next_time, schedule
+from penstock.simulate.layout import NONE, PAGE, READ, WRITE, World
+from penstock.simulate.pagecache import cached_run
+from penstock.simulate.readahead import note_read, read_ahead, wants_refill
+from penstock.simulate.rng import integer, uniform
+from penstock.simulate.states import ABSENT, RUNNING, STOPPED, WAITS_FOR_READ
+from penstock.simulate.writing import end_write, write_on
+
+# Pages copied before the thread looks at the clock again.
+COPY_PAGES = 256
+
+
+@kernel
+def _next_offset(w: World, s: int, direction: int, pages: int) -> int:
+    stream = w.stream
+    blocks = w.file.pages[stream.file[s]] // pages
+    if stream.sequential[s] == 0:
+        return integer(w, stream.rng[s], blocks) * pages
+    position = stream.position_read[s] if direction == READ else stream.position_write[s]
+    following = (position + 1) % blocks
+    if direction == READ:
+        stream.position_read[s] = following
+    else:
+        stream.position_write[s] = following
+    return position * pages
+
+
+@kernel
+def _begin_call(w: World, s: int, t_us: float) -> float:
+    stream = w.stream
+    if stream.stop_us[s] > 0.0 and t_us >= stream.stop_us[s]:
+        stream.mode[s] = STOPPED
+        return t_us
+    if stream.active_us[s] > 0.0 and t_us >= stream.phase_us[s] + stream.active_us[s]:
+        t_us += stream.idle_us[s]
+        stream.phase_us[s] = t_us
+        return t_us
+    c = stream.client[s]
+    w.client.cached_max[c] = stream.cache_pages[s]
+    direction = READ
+    if stream.read_ratio[s] < 1.0 and (stream.read_ratio[s] <= 0.0 or uniform(w, stream.rng[s]) >= stream.read_ratio[s]):
+        direction = WRITE
+    stream.direction[s] = direction
+    pages = stream.request[s]
+    begin = _next_offset(w, s, direction, pages)
+    stream.begin[s] = begin
+    stream.cursor[s] = begin
+    stream.end[s] = begin + pages
+    stream.busy[s] = 1
+    if direction == WRITE:
+        return t_us + w.client.write_call_us[c]
+    note_read(w, s, begin, pages)
+    t_us += w.client.read_call_us[c]
+    if wants_refill(w, s):
+        t_us = read_ahead(w, s, t_us)
+    return t_us
+
+
+@kernel
+def _end_call(w: World, s: int, t_us: float) -> float:
+    stream = w.stream
+    if stream.direction[s] == WRITE and not end_write(w, s, t_us):
+        return t_us
+    tally_call(w, stream.client[s], stream.direction[s], stream.request[s] * PAGE)
+    stream.busy[s] = 0
+    stream.wait_page[s] = NONE
+    return t_us + stream.think_us[s]
+
+
+@kernel
+def _read_on(w: World, s: int, t_us: float) -> float:
+    stream = w.stream
+    f = stream.file[s]
+    cursor = stream.cursor[s]
+    run = cached_run(w, f, cursor, min(stream.end[s], cursor + COPY_PAGES))
+    if run > 0:
+        stream.cursor[s] = cursor + run
+        return t_us + run * w.client.read_copy_us_page[stream.client[s]]
+    if w.page_state[w.file.state_base[f] + cursor] == ABSENT:
+        t_us = read_ahead(w, s, t_us)
+    stream.wait_page[s] = cursor
+    stream.mode[s] = WAITS_FOR_READ
+    # The reader may still be busy asking when its page arrives.
+    stream.call_us[s] = t_us
+    return t_us
+
+
+@kernel
+def run_stream(w: World, s: int, now_us: float) -> None:
+    """Let a thread go on until it blocks, sleeps, or catches up with the calendar."""
+    stream = w.stream
+    t_us = now_us
+    stream.mode[s] = RUNNING
+    while True:
+        if stream.busy[s] == 0:
+            t_us = _begin_call(w, s, t_us)
+            if stream.mode[s] == STOPPED:
+                return
+        elif stream.cursor[s] < stream.end[s]:
+            t_us = _read_on(w, s, t_us) if stream.direction[s] == READ else write_on(w, s, t_us)
+        else:
+            t_us = _end_call(w, s, t_us)
+        if stream.mode[s] != RUNNING:
+            return
+        if t_us >= next_time(w) or t_us >= w.sim.until_us[0]:
+            schedule(w, t_us, STREAM_RUNS, s)
+            return
+
+
+@kernel
+def wake(w: World, s: int, now_us: float) -> None:
+    """What a thread waited for has come: it runs again after the time a wake-up takes."""
+    w.stream.mode[s] = RUNNING
+    ready_us = max(now_us, w.stream.call_us[s])
+    schedule(w, ready_us + w.client.wake_us[w.stream.client[s]], STREAM_RUNS, s)

@@ -1,0 +1,150 @@
+"""Cluster descriptions: what the hardware is, in physical units, with the source of every figure in the file.
+
+Two clusters are built in; any other is a TOML file of the same form. Rates and times are those of single parts
+(a pipe, a device, a CPU doing one thing); throughput is never an input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any, Literal
+
+from pydantic import Field
+
+from penstock.config import Section, parse, validate
+from penstock.errors import UsageError, did_you_mean
+
+CLUSTER_NAMES = ("c220g5", "c6525-25g")
+
+
+class LayoutSection(Section):
+    """`[layout]`: how many servers, targets and devices."""
+
+    ost_count: int = Field(ge=1, le=4096)
+    osts_per_oss: int = Field(ge=1, le=64)
+    osts_per_device: int = Field(ge=1, le=64)
+
+
+class NetworkSection(Section):
+    """`[network]`: one full-duplex pipe per node."""
+
+    client_mb_per_s: float = Field(gt=0)
+    server_mb_per_s: float = Field(gt=0)
+    round_trip_us: float = Field(ge=0)
+    peer_credits: int = Field(ge=1, le=1024)
+
+
+class ClientSection(Section):
+    """`[client]`: memory, CPU costs and caches of a client node."""
+
+    ram_gb: float = Field(gt=0)
+    read_call_us: float = Field(ge=0)
+    read_copy_us_per_page: float = Field(ge=0)
+    read_submit_us_per_page: float = Field(ge=0)
+    write_call_us: float = Field(ge=0)
+    write_new_us_per_page: float = Field(ge=0)
+    write_over_us_per_page: float = Field(ge=0)
+    wake_us: float = Field(ge=0)
+    build_read_us: float = Field(ge=0)
+    build_write_us: float = Field(ge=0)
+    build_write_us_per_page: float = Field(ge=0)
+    reply_read_us: float = Field(ge=0)
+    reply_write_us: float = Field(ge=0)
+    reply_us_per_page: float = Field(ge=0)
+    drop_us_per_page: float = Field(ge=0)
+    read_ahead_mib: float = Field(gt=0)
+    read_ahead_refill_mib: float = Field(gt=0)
+    read_ahead_whole_mib: float = Field(ge=0)
+    flush_every_s: float = Field(gt=0)
+    flush_age_s: float = Field(ge=0)
+
+
+class ServerSection(Section):
+    """`[server]`: threads and CPU costs of an OSS."""
+
+    threads: int = Field(ge=1)
+    request_us: float = Field(ge=0)
+    request_exponential_ratio: float = Field(ge=0, le=1)
+    reply_us: float = Field(ge=0)
+    checksum_us_per_page: float = Field(ge=0)
+    journal_every_s: float = Field(gt=0)
+    journal_ms: float = Field(ge=0)
+
+
+class DeviceSection(Section):
+    """`[device]`: one SSD. A read or write occupies it for a cost per RPC, page and extra fragment."""
+
+    read_rpc_us: float = Field(ge=0)
+    read_us_per_page: float = Field(ge=0)
+    read_ramp: float = Field(ge=0)
+    read_ramp_max_us: float = Field(ge=0)
+    read_spread: float = Field(ge=0, le=1)
+    random_read_us: float = Field(ge=0)
+    near_kib: float = Field(ge=0)
+    write_rpc_us: float = Field(ge=0)
+    write_us_per_page: float = Field(ge=0)
+    write_latency_us: float = Field(ge=0)
+    fragment_us: float = Field(ge=0)
+    mixed_ratio: float = Field(gt=0, le=1)
+
+
+class LustreSection(Section):
+    """`[lustre]`: the version's rules and the grant this file system gives."""
+
+    version: Literal["2.15", "2.16", "2.17"]
+    extent_tax_kib: float = Field(ge=0)
+    grant_initial_bytes: int = Field(ge=0)
+    grant_max_bytes: int = Field(ge=0)
+    grant_step_bytes: int = Field(ge=0)
+    brw_pages: int = Field(ge=1, le=4096)
+
+
+class Cluster(Section):
+    """A whole description."""
+
+    name: str
+    layout: LayoutSection
+    network: NetworkSection
+    client: ClientSection
+    server: ServerSection
+    device: DeviceSection
+    lustre: LustreSection
+
+    def override(self, changes: Mapping[str, str]) -> Cluster:
+        """This cluster with some parameters replaced, named `section.key` or, where only one has it, `key`."""
+        document = self.model_dump()
+        for name, text in changes.items():
+            section, key = self._locate(name)
+            document[section][key] = _value(document[section][key], text, name)
+        return validate(document, Cluster, "--set")
+
+    def _locate(self, name: str) -> tuple[str, str]:
+        known = [(s, k) for s, part in self.model_dump().items() if isinstance(part, dict) for k in part]
+        matches = [(s, k) for s, k in known if name in (k, f"{s}.{k}")]
+        if len(matches) == 1:
+            return matches[0]
+        hint = did_you_mean(name, [f"{s}.{k}" for s, k in known] + [k for _, k in known])
+        raise UsageError(f"--set {name}: the cluster has no such parameter{hint}")
+
+
+def _value(current: Any, text: str, name: str) -> Any:
+    if isinstance(current, str):
+        return text
+    try:
+        return int(text) if isinstance(current, int) else float(text)
+    except ValueError:
+        raise UsageError(f"--set {name}={text}: not a number") from None
+
+
+def parse_cluster(text: str, source: str) -> Cluster:
+    """A description from TOML text; `source` names it in errors."""
+    return parse(text, Cluster, source)
+
+
+def builtin_cluster(name: str) -> Cluster:
+    """One of the descriptions that ship with the package."""
+    if name not in CLUSTER_NAMES:
+        raise UsageError(f"unknown cluster {name!r}{did_you_mean(name, CLUSTER_NAMES)}")
+    text = resources.files("penstock.simulate").joinpath(f"clusters/{name}.toml").read_text("utf-8")
+    return parse_cluster(text, f"{name}.toml")

@@ -1,0 +1,34 @@
+"""The kernel's writeback: every 5 s it sends what belongs to a file that has been dirty for 30 s (W7)."""
+
+from __future__ import annotations
+
+from penstock.simulate._compile import kernel
+from penstock.simulate.layout import NONE, World
+from penstock.simulate.offsets import next_cached
+from penstock.simulate.queues import enlist
+from penstock.simulate.rpcs import send_rpcs
+from penstock.simulate.states import UNLISTED, URGENT
+
+
+@kernel
+def make_urgent(w: World, f: int, now_us: float) -> None:
+    """Send all of a file's cached pages as soon as slots allow, as fsync and writeback do."""
+    e = next_cached(w, f, 0)
+    while e != NONE:
+        if w.extent.kind[e] == UNLISTED:
+            enlist(w, e, URGENT)
+        e = next_cached(w, f, w.extent.start[e] + w.extent.pages[e])
+    send_rpcs(w, w.file.osc[f], now_us)
+
+
+@kernel
+def flush_old(w: World, c: int, now_us: float) -> None:
+    """One pass of the flusher over a client's files."""
+    f = w.client.first_file[c]
+    while f != NONE:
+        since_us = w.file.dirtied_us[f]
+        if since_us >= 0.0 and now_us - since_us >= w.client.flush_age_us[c]:
+            make_urgent(w, f, now_us)
+            # Pages dirtied from now on make the file dirty anew.
+            w.file.dirtied_us[f] = -1.0
+        f = w.file.next_in_client[f]

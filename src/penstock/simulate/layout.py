@@ -1,0 +1,157 @@
+"""The state of a simulated cluster: arrays of records, one array per kind of thing, indexed by integers.
+
+Every entity carries its own hardware parameters, so that two OSTs or two clients may differ. Times are
+microseconds, sizes pages of 4 KiB unless a name says otherwise, -1 means "none". Directions are 0 (read)
+and 1 (write).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+READ, WRITE = 0, 1
+NONE = -1
+PAGE = 4096
+
+Records = np.recarray[Any, Any]
+Fields = tuple[tuple[str, str], ...]
+
+
+def fields(floats: str = "", integers: str = "") -> np.dtype[Any]:
+    """A record type from two lists of names."""
+    named = [(name, "f8") for name in floats.split()] + [(name, "i8") for name in integers.split()]
+    return np.dtype(named, align=True)
+
+
+SIM = fields("now_us until_us", "heap_size scheduled events rpc_free ext_free")
+HEAP = fields("t_us", "order kind subject")
+
+CLIENT = fields(
+    "read_call_us read_copy_us_page read_submit_us_page write_call_us write_new_us_page write_over_us_page "
+    "wake_us build_read_us build_write_us build_write_us_page reply_read_us reply_write_us reply_us_page "
+    "reply_exponential lru_free_us_page flush_every_us flush_age_us extent_tax_bytes grant_step_bytes",
+    "nic cached_max cached ra_max ra_refill ra_whole osts dirty dirty_max first_file rng grows_grant "
+    "read_calls read_bytes read_min read_max write_calls write_bytes write_min write_max",
+)
+OSC = fields(
+    "grant_bytes grant_total_bytes grant_max_bytes grant_server_bytes build_free_us touched_us flight_integral "
+    "dirty_integral busy_integral",
+    "client ost mppr flight dirty_max dirty reads writes waiters first_file cursor lru_base lru_size lru_head "
+    "lru_count lru_pages high_priority generation",
+)
+FILE = fields(
+    "dirtied_us",
+    "osc pages state_base ext_base index1_base index2_base index3_base next_in_osc next_in_client "
+    "hp_head hp_tail urgent_head urgent_tail full_head full_tail cached_extents reading_head reading_tail "
+    "locked_head locked_tail locks_waiting locks_scattered first_stream",
+)
+STREAM = fields(
+    "read_ratio think_us start_us stop_us active_us idle_us phase_us call_us",
+    "client file sequential request rng mode busy cursor end begin direction position_read position_write "
+    "wait_page active_ext ra_start ra_next ra_window ra_end_of_last reads_done cache_pages sync blocked next_in_file",
+)
+EXTENT = fields("ready_us", "grant_bytes file start pages mppr state kind prev next max_end")
+RPC = fields(
+    "sent_us handed_us work_us",
+    "direction osc file pages bytes fragments low high ext_head ext_tail next lock_prev lock_next locked short",
+)
+OSS = fields(
+    "request_us request_exponential reply_us page_us",
+    "nic threads busy queue_head queue_tail rng",
+)
+OST = fields("journal_every_us journal_us", "oss ssd written range_lock")
+SSD = fields(
+    "free_us read_rpc_us read_us_page write_rpc_us write_us_page fragment_us ramp ramp_max_us spread "
+    "random_read_us write_latency_us mixed read_work_us write_work_us busy_us",
+    "near_pages last_page last_file",
+)
+NIC = fields("us_per_byte send_free_us receive_free_us")
+LINK = fields("latency_us", "turn")
+LRU = fields("", "file start pages")
+
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Integers = np.ndarray[Any, np.dtype[np.int64]]
+Small = np.ndarray[Any, np.dtype[np.int32]]
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+
+# Every array by name: its element type and number of dimensions.
+ARRAYS: dict[str, tuple[np.dtype[Any], int]] = {
+    "sim": (SIM, 1),
+    "heap": (HEAP, 1),
+    "client": (CLIENT, 1),
+    "osc": (OSC, 1),
+    "file": (FILE, 1),
+    "stream": (STREAM, 1),
+    "extent": (EXTENT, 1),
+    "rpc": (RPC, 1),
+    "oss": (OSS, 1),
+    "ost": (OST, 1),
+    "ssd": (SSD, 1),
+    "nic": (NIC, 1),
+    "link": (LINK, 1),
+    "lru": (LRU, 1),
+    "credit": (np.dtype("f8"), 2),
+    "rng": (np.dtype("i8"), 2),
+    "page_state": (np.dtype("u1"), 1),
+    "page_extent": (np.dtype("i4"), 1),
+    "index1": (np.dtype("i4"), 1),
+    "index2": (np.dtype("i4"), 1),
+    "index3": (np.dtype("i4"), 1),
+    "sums": (np.dtype("f8"), 2),
+    "pages_histogram": (np.dtype("i8"), 2),
+    "flight_histogram": (np.dtype("i8"), 2),
+    "trace": (np.dtype("i8"), 1),
+}
+TABLE_COLUMNS = 3  # address, first and second length
+
+
+class World:
+    """Everything a kernel may touch. Made by `penstock.simulate.assembly`; its arrays never move."""
+
+    sim: Records
+    heap: Records
+    client: Records
+    osc: Records
+    file: Records
+    stream: Records
+    extent: Records
+    rpc: Records
+    oss: Records
+    ost: Records
+    ssd: Records
+    nic: Records
+    link: Records
+    lru: Records
+    credit: Floats
+    rng: Integers
+    page_state: Bytes
+    page_extent: Small
+    index1: Small
+    index2: Small
+    index3: Small
+    sums: Floats
+    pages_histogram: Integers
+    flight_histogram: Integers
+    trace: Integers
+
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        self.table = np.zeros((len(ARRAYS), TABLE_COLUMNS), np.int64)
+        for row, (name, (dtype, dimensions)) in enumerate(ARRAYS.items()):
+            shape = shapes[name]
+            if len(shape) != dimensions:
+                raise ValueError(f"{name} has {dimensions} dimensions")
+            array = np.zeros(shape, dtype)
+            setattr(self, name, array if dtype.names is None else array.view(np.recarray))
+            self.table[row, 0] = array.ctypes.data
+            self.table[row, 1 : 1 + dimensions] = shape
+        self.address = int(self.table.ctypes.data)
+
+
+def blank_arrays() -> dict[str, np.ndarray[Any, Any]]:
+    """One empty array of each kind, as the compiler needs them to learn their types."""
+    made = {name: np.zeros((1,) * dimensions, dtype) for name, (dtype, dimensions) in ARRAYS.items()}
+    return {name: array if array.dtype.names is None else array.view(np.recarray) for name, array in made.items()}

@@ -1,0 +1,187 @@
+"""When an RPC is made, what goes into it, and who gets a slot (W7-W10, R4)."""
+
+from __future__ import annotations
+
+from penstock.simulate._compile import kernel
+from penstock.simulate.counters import account, tally_send
+from penstock.simulate.events import REQUEST_ARRIVES, schedule
+from penstock.simulate.extents import depart
+from penstock.simulate.layout import NONE, PAGE, READ, WRITE, World
+from penstock.simulate.network import link_between, send_small
+from penstock.simulate.offsets import next_cached
+from penstock.simulate.queues import delist, head_of
+from penstock.simulate.server import server_of, way_in_us
+from penstock.simulate.states import FULL, HIGH_PRIORITY, TO_READ, URGENT
+
+EXTENTS_PER_RPC = 256
+SHORT_BYTES = 16 << 10
+# Whom a pass over the objects is for.
+ANYONE, LISTED, URGENT_ONLY = 0, 1, 2
+
+
+@kernel
+def _new_rpc(w: World, f: int, direction: int) -> int:
+    r = w.sim.rpc_free[0]
+    rpc = w.rpc
+    w.sim.rpc_free[0] = rpc.next[r]
+    rpc.direction[r] = direction
+    rpc.file[r] = f
+    rpc.osc[r] = w.file.osc[f]
+    rpc.pages[r] = 0
+    rpc.fragments[r] = 0
+    rpc.low[r] = 1 << 60
+    rpc.high[r] = -1
+    rpc.ext_head[r] = NONE
+    rpc.ext_tail[r] = NONE
+    rpc.handed_us[r] = 0.0
+    return r
+
+
+@kernel
+def _dispatch(w: World, r: int, now_us: float) -> None:
+    """Build the RPC (serially for its OSC: page locks, sorting, checksum) and hand it to the network."""
+    rpc = w.rpc
+    o = rpc.osc[r]
+    c = w.osc.client[o]
+    pages = rpc.pages[r]
+    rpc.bytes[r] = pages * PAGE
+    account(w, o, now_us)
+    start_us = max(max(now_us, w.osc.build_free_us[o]), rpc.handed_us[r])
+    if rpc.direction[r] == READ:
+        w.osc.reads[o] += 1
+        built_us = start_us + w.client.build_read_us[c]
+    else:
+        w.osc.writes[o] += 1
+        built_us = start_us + w.client.build_write_us[c] + pages * w.client.build_write_us_page[c]
+    rpc.short[r] = 1 if rpc.fragments[r] == 1 and rpc.bytes[r] <= SHORT_BYTES else 0
+    w.osc.build_free_us[o] = built_us
+    rpc.sent_us[r] = now_us
+    rpc.handed_us[r] = built_us
+    tally_send(w, o, rpc.direction[r], pages)
+    s = server_of(w, r)
+    arrival_us = send_small(w, link_between(w, c, s, 1), w.client.nic[c], built_us)
+    schedule(w, arrival_us + way_in_us(w, s), REQUEST_ARRIVES, r)
+
+
+@kernel
+def _append(w: World, r: int, e: int) -> None:
+    rpc = w.rpc
+    start, pages = w.extent.start[e], w.extent.pages[e]
+    last = rpc.ext_tail[r]
+    w.extent.next[e] = NONE
+    if last == NONE:
+        rpc.ext_head[r] = e
+    else:
+        w.extent.next[last] = e
+    if last == NONE or w.extent.start[last] + w.extent.pages[last] != start:
+        rpc.fragments[r] += 1
+    rpc.ext_tail[r] = e
+    rpc.pages[r] += pages
+    rpc.low[r] = min(rpc.low[r], start)
+    rpc.high[r] = max(rpc.high[r], start + pages - 1)
+    # The RPC's build may not begin before its last extent was queued.
+    rpc.handed_us[r] = max(rpc.handed_us[r], w.extent.ready_us[e])
+
+
+@kernel
+def _send_write(w: World, f: int, now_us: float) -> None:
+    r = _new_rpc(w, f, WRITE)
+    limit = w.osc.mppr[w.file.osc[f]]
+    count = 0
+    for kind in (HIGH_PRIORITY, URGENT, FULL):
+        e = head_of(w, f, kind)
+        while e != NONE and count < EXTENTS_PER_RPC:
+            # An extent keeps the size it was created under, whatever the setting is now.
+            limit = max(limit, w.extent.mppr[e])
+            if w.rpc.pages[r] > 0 and w.rpc.pages[r] + w.extent.pages[e] > limit:
+                break
+            depart(w, e)
+            _append(w, r, e)
+            count += 1
+            e = head_of(w, f, kind)
+        if e != NONE and kind != FULL:
+            _dispatch(w, r, now_us)
+            return
+    e = next_cached(w, f, 0) if count < EXTENTS_PER_RPC and w.rpc.pages[r] < limit else NONE
+    while e != NONE and count < EXTENTS_PER_RPC:
+        limit = max(limit, w.extent.mppr[e])
+        if w.rpc.pages[r] > 0 and w.rpc.pages[r] + w.extent.pages[e] > limit:
+            break
+        after = w.extent.start[e] + w.extent.pages[e]
+        depart(w, e)
+        _append(w, r, e)
+        count += 1
+        e = next_cached(w, f, after)
+    _dispatch(w, r, now_us)
+
+
+@kernel
+def _listed(w: World, f: int) -> bool:
+    return w.file.hp_head[f] != NONE or w.file.urgent_head[f] != NONE or w.file.full_head[f] != NONE
+
+
+@kernel
+def write_ready(w: World, f: int) -> bool:
+    """Whether an object's dirty pages may leave (osc_makes_rpc): there is no timer and no threshold."""
+    if w.file.cached_extents[f] == 0:
+        return False
+    return _listed(w, f) or w.osc.waiters[w.file.osc[f]] > 0
+
+
+@kernel
+def _next_object(w: World, o: int, whom: int) -> int:
+    f = w.osc.cursor[o]
+    if f == NONE:
+        return NONE
+    first = f
+    while True:
+        following = w.file.next_in_osc[f]
+        if whom == URGENT_ONLY:
+            ready = w.file.hp_head[f] != NONE
+        else:
+            ready = w.file.reading_head[f] != NONE or _listed(w, f) or (whom == ANYONE and write_ready(w, f))
+        if ready:
+            w.osc.cursor[o] = following
+            return f
+        f = following
+        if f == first:
+            return NONE
+
+
+@kernel
+def _send_read(w: World, f: int, now_us: float) -> None:
+    r = _new_rpc(w, f, READ)
+    limit = w.osc.mppr[w.file.osc[f]]
+    e = head_of(w, f, TO_READ)
+    while e != NONE:
+        limit = max(limit, w.extent.mppr[e])
+        if w.rpc.pages[r] > 0 and w.rpc.pages[r] + w.extent.pages[e] > limit:
+            break
+        delist(w, e)
+        _append(w, r, e)
+        e = head_of(w, f, TO_READ)
+    _dispatch(w, r, now_us)
+
+
+@kernel
+def send_rpcs(w: World, o: int, now_us: float) -> None:
+    """Fill the OSC's free slots (osc_check_rpcs): `flight` + 1 in all, reads and writes together.
+
+    Objects take turns; each turn sends one write, then one read, without looking at the cap in between.
+    High-priority writes ignore the cap. Pages that leave only because a writer waits for room go one RPC per
+    pass: the traces show 5-10 in flight at a cap of 256 with 500 MB cached, unless extents are full or urgent.
+    """
+    while w.osc.high_priority[o] > 0 and w.sim.rpc_free[0] != NONE:
+        _send_write(w, _next_object(w, o, URGENT_ONLY), now_us)
+    whom = ANYONE
+    while w.osc.reads[o] + w.osc.writes[o] <= w.osc.flight[o] and w.sim.rpc_free[0] != NONE:
+        f = _next_object(w, o, whom)
+        if f == NONE:
+            return
+        if _listed(w, f):
+            _send_write(w, f, now_us)
+        elif whom == ANYONE and write_ready(w, f):
+            _send_write(w, f, now_us)
+            whom = LISTED
+        if w.file.reading_head[f] != NONE and w.sim.rpc_free[0] != NONE:
+            _send_read(w, f, now_us)

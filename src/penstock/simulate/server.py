@@ -1,0 +1,128 @@
+"""The object storage server: a pool of threads, each held by one RPC from arrival to reply (S1-S3).
+
+A read is store-and-forward: all data from the device, checksum, bulk to the client. A write pulls its bulk,
+then waits for the device. RPCs beyond the pool queue in order of arrival.
+"""
+
+from __future__ import annotations
+
+from penstock.simulate._compile import kernel
+from penstock.simulate.events import BULK_ARRIVES, DEVICE_DONE, REPLY_ARRIVES, schedule
+from penstock.simulate.layout import NONE, READ, World
+from penstock.simulate.network import link_between, send_bulk, send_small
+from penstock.simulate.rangelock import lock_range, next_unlocked, unlock_range
+from penstock.simulate.rng import exponential
+from penstock.simulate.ssd import end_work, start_work
+
+
+@kernel
+def server_of(w: World, r: int) -> int:
+    """The OSS that serves an RPC."""
+    return w.ost.oss[w.osc.ost[w.rpc.osc[r]]]
+
+
+@kernel
+def _to_device(w: World, r: int, now_us: float) -> None:
+    d = w.ost.ssd[w.osc.ost[w.rpc.osc[r]]]
+    schedule(w, start_work(w, d, r, now_us), DEVICE_DONE, r)
+
+
+@kernel
+def _pull(w: World, r: int, now_us: float) -> None:
+    if w.rpc.short[r] == 1:
+        _to_device(w, r, now_us)
+        return
+    s = server_of(w, r)
+    c = w.osc.client[w.rpc.osc[r]]
+    asked_us = send_small(w, link_between(w, c, s, 0), w.oss.nic[s], now_us)
+    link = link_between(w, c, s, 1)
+    arrival_us = send_bulk(w, link, w.client.nic[c], w.oss.nic[s], w.rpc.bytes[r], asked_us)
+    schedule(w, arrival_us + w.rpc.pages[r] * w.oss.page_us[s], BULK_ARRIVES, r)
+
+
+@kernel
+def _begin(w: World, r: int, now_us: float) -> None:
+    if w.rpc.direction[r] == READ:
+        _to_device(w, r, now_us)
+    elif w.ost.range_lock[w.osc.ost[w.rpc.osc[r]]] == 0 or lock_range(w, r):
+        _pull(w, r, now_us)
+
+
+@kernel
+def request_arrives(w: World, r: int, now_us: float) -> None:
+    """A request is in: give it a thread or let it queue."""
+    s = server_of(w, r)
+    if w.oss.busy[s] < w.oss.threads[s]:
+        w.oss.busy[s] += 1
+        _begin(w, r, now_us)
+        return
+    w.rpc.next[r] = NONE
+    if w.oss.queue_tail[s] == NONE:
+        w.oss.queue_head[s] = r
+    else:
+        w.rpc.next[w.oss.queue_tail[s]] = r
+    w.oss.queue_tail[s] = r
+
+
+@kernel
+def _free_thread(w: World, s: int, now_us: float) -> None:
+    r = w.oss.queue_head[s]
+    if r == NONE:
+        w.oss.busy[s] -= 1
+        return
+    w.oss.queue_head[s] = w.rpc.next[r]
+    if w.oss.queue_head[s] == NONE:
+        w.oss.queue_tail[s] = NONE
+    _begin(w, r, now_us)
+
+
+@kernel
+def bulk_arrives(w: World, r: int, now_us: float) -> None:
+    """A write's data is in the server's memory and checked."""
+    _to_device(w, r, now_us)
+
+
+@kernel
+def device_done(w: World, r: int, now_us: float) -> None:
+    """The device has read or written everything: answer, and let others go on."""
+    o = w.rpc.osc[r]
+    t = w.osc.ost[o]
+    s = w.ost.oss[t]
+    c = w.osc.client[o]
+    end_work(w, w.ost.ssd[t], r)
+    link = link_between(w, c, s, 0)
+    pages = w.rpc.pages[r]
+    if w.rpc.direction[r] == READ:
+        checked_us = now_us + pages * w.oss.page_us[s]
+        arrival_us = send_bulk(w, link, w.oss.nic[s], w.client.nic[c], w.rpc.bytes[r], checked_us)
+        arrival_us += w.client.reply_read_us[c] + pages * w.client.reply_us_page[c]
+    else:
+        w.ost.written[t] += pages
+        arrival_us = send_small(w, link, w.oss.nic[s], now_us) + w.client.reply_write_us[c]
+    schedule(w, arrival_us + w.oss.reply_us[s], REPLY_ARRIVES, r)
+    if w.ost.range_lock[t] == 1 and w.rpc.direction[r] != READ:
+        unlock_range(w, r)
+        waiter = next_unlocked(w, w.rpc.file[r])
+        while waiter != NONE:
+            _pull(w, waiter, now_us)
+            waiter = next_unlocked(w, w.rpc.file[r])
+    _free_thread(w, s, now_us)
+
+
+@kernel
+def way_in_us(w: World, s: int) -> float:
+    """The server's latency before it touches the device: part fixed, part exponential."""
+    random_us = w.oss.request_us[s] * w.oss.request_exponential[s]
+    if random_us <= 0.0:
+        return w.oss.request_us[s]
+    return w.oss.request_us[s] - random_us + exponential(w, w.oss.rng[s], random_us)
+
+
+@kernel
+def commit_journal(w: World, t: int, now_us: float) -> None:
+    """The journal's own writes keep the device busy for a moment, if anything was written since the last time."""
+    if w.ost.written[t] > 0:
+        d = w.ost.ssd[t]
+        w.ssd.free_us[d] = max(now_us, w.ssd.free_us[d]) + w.ost.journal_us[t]
+        w.ssd.busy_us[d] += w.ost.journal_us[t]
+        w.ost.written[t] = 0

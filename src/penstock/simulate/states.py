@@ -1,0 +1,15 @@
+"""The states of pages and extents, and the queues an extent can stand in."""
+
+from __future__ import annotations
+
+# A page of the client's page cache.
+ABSENT, READING, UPTODATE = 0, 1, 2
+
+# An extent of dirty pages (osc_extent): being filled, cached, on its way, gone.
+FREE, ACTIVE, CACHE, FLYING = 0, 1, 2, 3
+
+# Where a cached extent waits to be sent.
+UNLISTED, HIGH_PRIORITY, URGENT, FULL, TO_READ = 0, 1, 2, 3, 4
+
+# Why a stream does not run.
+RUNNING, WAITS_FOR_READ, WAITS_FOR_CACHE, WAITS_FOR_WRITEBACK, WAITS_FOR_SYNC, STOPPED = 0, 1, 2, 3, 4, 5

@@ -1,0 +1,100 @@
+"""An agent in a process of its own on a served client, for tests with real signals and real system calls."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.agent.control import request
+from penstock.agent.log import read_log
+from penstock.agent.startup import LOG_FILE, SOCKET_FILE
+from penstock.errors import UnreachableError
+from penstock.testing.served import Served, wait_for
+
+# A guard that lets nearly everything through, so that short tests see many changes.
+EAGER = """
+interval_s = 0.1
+watchdog_s = 3
+[guard]
+jitter_s = 0
+dwell_s = 0
+hysteresis_s = 0
+worse_ratio = 0.01
+changes_per_hour = 1000000
+breaker_reverts = 1000000
+"""
+_FILES = {"pages": "max_pages_per_rpc", "flight": "max_rpcs_in_flight", "dirty": "max_dirty_mb"}
+_STOP_S = 5.0
+
+
+def knobs(client: Served, ost: str = "OST0000") -> dict[str, int]:
+    """What a target's three files say."""
+    directory = client.root / "sys/fs/lustre/osc" / client.osc(ost)
+    return {knob_id: int((directory / file).read_text()) for knob_id, file in _FILES.items()}
+
+
+def set_knob(client: Served, ost: str, knob_id: str, value: int) -> None:
+    """Do what an administrator does."""
+    directory = client.root / "sys/fs/lustre/osc" / client.osc(ost)
+    (directory / _FILES[knob_id]).write_text(f"{value}\n")
+
+
+@dataclass(slots=True)
+class AgentProcess:
+    """A running `penstock agent run` and its state directory."""
+
+    process: subprocess.Popen[str]
+    state_dir: Path
+
+    def ask(self, verb: str, **arguments: Any) -> dict[str, Any]:
+        """One request over its socket."""
+        return request(self.state_dir / SOCKET_FILE, verb, **arguments)
+
+    def answers(self) -> bool:
+        """Whether it is there yet."""
+        with contextlib.suppress(UnreachableError):
+            return bool(self.ask("status"))
+        return False
+
+    def events(self, kind: str) -> list[dict[str, Any]]:
+        """What its log holds of one kind."""
+        return [event for event in read_log(self.state_dir / LOG_FILE) if event["event"] == kind]
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal and return the exit code; raises when it does not end within five seconds."""
+        self.process.send_signal(number)
+        return self.process.wait(_STOP_S)
+
+
+@contextlib.contextmanager
+def agent(client: Served, state_dir: Path, *options: str, wait: bool = True) -> Iterator[AgentProcess]:
+    """An eager agent on a client; killed at the end of the `with` block if it still runs."""
+    config = state_dir.parent / f"{state_dir.name}.toml"
+    if not config.exists():
+        config.write_text(EAGER)
+    command = [sys.executable, "-m", "penstock", "agent", "run", "--root", str(client.root)]
+    command += ["--state-dir", str(state_dir), "--config", str(config), *options]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    running = AgentProcess(process, state_dir)
+    try:
+        if wait:
+            wait_for(running.answers)
+        yield running
+    finally:
+        process.kill()
+        process.wait()
+        if process.stderr is not None:
+            process.stderr.close()
+
+
+def recover(client: Served, state_dir: Path, verb: str = "restore") -> subprocess.CompletedProcess[str]:
+    """`penstock agent restore` or `verify`, with no agent's help."""
+    command = [sys.executable, "-m", "penstock", "agent", verb, "--root", str(client.root)]
+    command += ["--state-dir", str(state_dir), "--json"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)

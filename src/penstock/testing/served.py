@@ -1,0 +1,151 @@
+"""A served client in a process of its own, for tests that want real system calls and real errno.
+
+The client behind the tree does steady work whatever its knobs say, so that tests need no simulator.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.emulate.client import Direction, MountFigures, OscFigures, Sums
+from penstock.emulate.faults import CONTROL_FILE
+from penstock.emulate.layout import LAYOUTS, load_layout
+from penstock.emulate.mount import unmount
+from penstock.emulate.node import Plan, ServedNode
+from penstock.emulate.service import serve_mounted, serve_plain
+from penstock.knobs import Setting
+
+_RPCS_PER_S, _RPC_BYTES, _RPC_USEC = 200, 1 << 20, 5000
+_PATIENCE_S = 30.0
+
+
+class SteadyClient:
+    """So many RPCs of one size a second on every target, half of them reads."""
+
+    def __init__(self) -> None:
+        self._t_s = 0.0
+        self.applied: dict[int, Setting] = {}
+
+    def run_until(self, t_s: float) -> None:
+        """Let time pass."""
+        self._t_s = t_s
+
+    def osc(self, index: int) -> OscFigures:
+        """The same for every target."""
+        count = int(self._t_s * _RPCS_PER_S / 2)
+        side = Direction(
+            size=_repeated(count, _RPC_BYTES),
+            usec=_repeated(count, _RPC_USEC),
+            in_flight=1,
+            pages_bins=[0] * 8 + [count],
+            flight_bins=[0, count],
+        )
+        return OscFigures(side, side, dirty_bytes=4 << 20, grant_bytes=64 << 20)
+
+    def mount(self) -> MountFigures:
+        """As many calls as RPCs."""
+        calls = _repeated(int(self._t_s * _RPCS_PER_S / 2), _RPC_BYTES)
+        return MountFigures(calls, calls)
+
+    def apply(self, index: int, setting: Setting) -> None:
+        """Remember what was put in force."""
+        self.applied[index] = setting
+
+
+def _repeated(count: int, value: int) -> Sums:
+    return Sums(count, value, value, count * value, count * value * value) if count else Sums()
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A running tree."""
+
+    root: Path
+    process: subprocess.Popen[str]
+
+    def control(self, command: str) -> None:
+        """Make something happen to the client."""
+        with (self.root / CONTROL_FILE).open("w", encoding="ascii") as file:
+            file.write(command)
+
+    def fresh(self) -> Served:
+        """The same tree without faults and with a mount that nobody touched."""
+        self.control("clear\nremount\n")
+        return self
+
+    def osc(self, ost: str = "OST0000") -> str:
+        """The directory name of a data path."""
+        names = (path.name for path in (self.root / "sys/fs/lustre/osc").iterdir())
+        return next(name for name in names if f"-{ost}-" in name)
+
+
+def why_not() -> str | None:
+    """Why this machine cannot mount a tree; None where it can."""
+    if not Path("/dev/fuse").exists() or shutil.which("fusermount3") is None:
+        return "needs FUSE: /dev/fuse and the Debian package fuse3"
+    return None
+
+
+@contextlib.contextmanager
+def served(
+    directory: Path, *, layout: str = "2.17", osts: int = 2, ram_gib: float = 4.0, plain: bool = False
+) -> Iterator[Served]:
+    """Serve a steady client below a directory for the length of a `with` block."""
+    directory.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "penstock.testing.served", str(directory), "--layout", layout]
+    command += ["--osts", str(osts), "--ram-gib", str(ram_gib), *(["--plain"] if plain else [])]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        if process.stdout is None or process.stdout.readline() != "ready\n":
+            raise RuntimeError(f"{directory}: the served client did not start")
+        yield Served(directory, process)
+    finally:
+        process.terminate()
+        try:
+            process.wait(_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            unmount(directory)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def main() -> None:
+    """The process behind `served`."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--layout", choices=LAYOUTS, default="2.17")
+    parser.add_argument("--osts", type=int, default=2)
+    parser.add_argument("--ram-gib", type=float, default=4.0)
+    parser.add_argument("--plain", action="store_true")
+    asked = parser.parse_args()
+    node = ServedNode(Plan(load_layout(asked.layout), asked.osts, asked.ram_gib), SteadyClient())
+    serve = serve_plain if asked.plain else serve_mounted
+    serve(node, asked.directory, _say_ready)
+
+
+def _say_ready() -> None:
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = _PATIENCE_S) -> None:
+    """Return as soon as a callable says true; raise TimeoutError when it never does."""
+    end_s = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end_s:
+            raise TimeoutError("what was waited for did not happen")
+        time.sleep(0.02)
+
+
+if __name__ == "__main__":
+    main()

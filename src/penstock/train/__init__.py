@@ -1,0 +1,1 @@
+"""From measurements to a model: collecting, samples and labels, fitting, comparing."""

@@ -1,0 +1,136 @@
+"""Fitting: samples of whole runs in, a calibrated model out, judged only on runs it did not see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+
+import numpy as np
+
+from penstock.errors import DataError
+from penstock.predict import features
+from penstock.predict.model import DirectionModel
+from penstock.predict.trees.forest import Floats
+from penstock.train.boost import Boosting, boost, to_forest
+from penstock.train.calibrate import calibrate
+from penstock.train.judge import Judgement, Labels, judge
+from penstock.train.samples import GAIN, Samples, samples
+from penstock.train.table import Ints, Table
+from penstock.window import DIRECTIONS
+
+# The best of the study in docs/learning.md: reads forget at once, the backlog of writes remembers.
+HISTORY = {"read": 1, "write": 8}
+# A gain measured as 1.16 may well have been 1.14: labels near the line count as partly true. In log2 units.
+BLUR = {"read": 0.03, "write": 0.05}
+FOLDS = 4
+_UNBOUNDED = 1e12
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Everything that decides the outcome of a fit, beside the data."""
+
+    history: dict[str, int] = field(default_factory=lambda: dict(HISTORY))
+    boosting: dict[str, Boosting] = field(default_factory=lambda: {name: Boosting() for name in DIRECTIONS})
+    folds: int = FOLDS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """A fitted direction with what it said about runs it had not seen."""
+
+    part: DirectionModel
+    label: Labels
+    held_out: Floats
+    judgement: Judgement
+
+
+def fit_direction(found: Samples, history: int, how: Boosting, folds: int, say: Progress) -> Fit:
+    """Grow trees on folds of whole runs, calibrate on what each fold did not see, then grow on everything."""
+    check_samples(found)
+    vectors, target = found.vectors, soft_labels(found)
+    raw = np.empty(len(found))
+    for number, held_out in enumerate(split_runs(found.run, folds, how.seed), start=1):
+        say(f"{found.direction}: fold {number} of {folds}, {int((~held_out).sum())} samples")
+        raw[held_out] = grow(vectors[~held_out], target[~held_out], how, vectors[held_out])
+    slope, intercept = calibrate(raw, found.label)
+    say(f"{found.direction}: all {len(found)} samples")
+    forest = to_forest(boost(vectors, target, how), slope, intercept)
+    p = cross_calibrated(raw, found.label, found.run)
+    verdict = judge(found.label, p)
+    low, high = bounds(vectors)
+    metrics = {f"held_out_{name}": value for name, value in asdict(verdict).items() if value is not None}
+    names = features.names(found.direction, history)
+    part = DirectionModel(found.direction, history, names, forest, low, high, metrics)
+    return Fit(part, found.label, p, verdict)
+
+
+def fit_all(table: Table, recipe: Recipe, say: Progress) -> Iterator[Fit]:
+    """Fit every direction of which the table holds samples; at least one must."""
+    done = 0
+    for direction in DIRECTIONS:
+        found = samples(table, direction, recipe.history[direction])
+        if len(found):
+            how = recipe.boosting[direction]
+            yield fit_direction(found, recipe.history[direction], how, recipe.folds, say)
+            done += 1
+        else:
+            say(f"{direction}: no samples, so the model will not know this direction")
+    if not done:
+        raise DataError("no sample: no three consecutive rows with traffic in the middle and the last")
+
+
+def soft_labels(found: Samples) -> Floats:
+    """Labels as beliefs: near the line a measured gain only suggests on which side the true one lay."""
+    distance = np.log2(np.clip(found.gain, 1e-9, 1e9) / GAIN) / BLUR[found.direction]
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(1.702 * distance, -40.0, 40.0))))
+
+
+def grow(vectors: Floats, target: Floats, how: Boosting, unseen: Floats) -> Floats:
+    """Scores of samples by trees grown on others."""
+    return np.asarray(boost(vectors, target, how).predict(unseen, raw_score=True, num_threads=how.threads))
+
+
+def split_runs(run: Ints, folds: int, seed: int) -> Iterator[np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+    """Masks of held-out samples: every run is held out once, and always as a whole."""
+    runs = np.unique(run)
+    if len(runs) < 2:
+        raise DataError("all samples come from one run: nothing can be held out to judge and calibrate by")
+    folds = min(folds, len(runs))
+    fold_of = dict(zip(np.random.default_rng(seed).permutation(runs), np.arange(len(runs)) % folds, strict=True))
+    at = np.array([fold_of[value] for value in run])
+    for fold in range(folds):
+        yield at == fold
+
+
+def cross_calibrated(raw: Floats, label: Labels, run: Ints) -> Floats:
+    """Probabilities for judging: each half of the runs calibrated by the other, so nothing judges itself."""
+    p = np.empty(len(raw))
+    for half in split_runs(run, 2, seed=1):
+        slope, intercept = calibrate(raw[~half], label[~half])
+        p[half] = 1.0 / (1.0 + np.exp(-(slope * raw[half] + intercept)))
+    return p
+
+
+def check_samples(found: Samples) -> None:
+    """Raise unless there is something to learn."""
+    positives = int(found.label.sum())
+    if positives in (0, len(found)):
+        kind = "positive" if positives else "negative"
+        raise DataError(f"{found.direction}: all {len(found)} samples are {kind}; one class teaches nothing")
+
+
+def bounds(vectors: Floats) -> tuple[Floats, Floats]:
+    """The range of each feature; one that was never known is unbounded."""
+    known = ~np.isnan(vectors)
+    low = np.where(known, vectors, np.inf).min(axis=0)
+    high = np.where(known, vectors, -np.inf).max(axis=0)
+    never = ~known.any(axis=0)
+    return np.where(never, -_UNBOUNDED, low), np.where(never, _UNBOUNDED, high)
+
+
+def with_seed(recipe: Recipe, seed: int) -> Recipe:
+    """The same recipe with another seed everywhere."""
+    return replace(recipe, boosting={name: replace(how, seed=seed) for name, how in recipe.boosting.items()})

@@ -1,0 +1,66 @@
+"""How good probabilities are, in the figures a tuner cares about, and whether they mean what they say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.predict.trees.forest import Floats
+from penstock.train.samples import TAU
+
+Labels = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Error at p = .5 beside that of always guessing the commoner label; precision and recall at tau.
+
+    Precision is None where nothing reaches tau, recall where nothing is positive, auc where a class lacks.
+    """
+
+    samples: int
+    positives: int
+    error: float
+    trivial_error: float
+    precision_at_tau: float | None
+    recall_at_tau: float | None
+    auc: float | None
+
+
+def judge(label: Labels, p: Floats, tau: float = TAU) -> Judgement:
+    """Compare probabilities with what happened. At least one sample is needed."""
+    chosen, positives = p >= tau, int(label.sum())
+    hits = int((chosen & label).sum())
+    share = positives / len(label)
+    return Judgement(
+        samples=len(label),
+        positives=positives,
+        error=float(((p >= 0.5) != label).mean()),
+        trivial_error=min(share, 1 - share),
+        precision_at_tau=hits / int(chosen.sum()) if chosen.any() else None,
+        recall_at_tau=hits / positives if positives else None,
+        auc=_auc(label, p),
+    )
+
+
+def reliability(label: Labels, p: Floats, bins: int = 10) -> list[tuple[float, float, int]]:
+    """Per bin of probability that holds samples: the mean probability, the share that came true, how many."""
+    at = np.minimum((p * bins).astype(np.int64), bins - 1)
+    return [
+        (float(p[at == index].mean()), float(label[at == index].mean()), int((at == index).sum()))
+        for index in range(bins)
+        if (at == index).any()
+    ]
+
+
+def _auc(label: Labels, p: Floats) -> float | None:
+    """The chance that a positive sample scores above a negative one; ties count half."""
+    positives = int(label.sum())
+    negatives = len(label) - positives
+    if not positives or not negatives:
+        return None
+    _, at, counts = np.unique(p, return_inverse=True, return_counts=True)
+    mean_rank = (np.cumsum(counts) - (counts - 1) / 2)[at]
+    return float((mean_rank[label].sum() - positives * (positives + 1) / 2) / (positives * negatives))

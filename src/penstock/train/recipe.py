@@ -1,0 +1,84 @@
+"""Choosing how to fit: the study's outcome by default, a bounded search where asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import require_extra
+from penstock.train.boost import Boosting
+from penstock.train.calibrate import calibrate
+from penstock.train.fit import Progress, Recipe, check_samples, grow, soft_labels, split_runs, with_seed
+from penstock.train.samples import Samples, samples
+from penstock.train.table import Table
+from penstock.window import DIRECTIONS
+
+SEARCH_FOLDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Where a search ends, whichever comes first; both are per direction."""
+
+    trials: int
+    seconds: float
+
+
+def recipe_for(table: Table, history: int | None, seed: int, search: Bound | None, say: Progress) -> Recipe:
+    """The default recipe with the given history and seed; with a bound, searched around."""
+    recipe = with_seed(Recipe(), seed)
+    if history is not None:
+        recipe = replace(recipe, history=dict.fromkeys(DIRECTIONS, history))
+    if search is None:
+        return recipe
+    boosting = dict(recipe.boosting)
+    for direction in DIRECTIONS:
+        found = samples(table, direction, recipe.history[direction])
+        if len(found):
+            check_samples(found)
+            boosting[direction] = search_boosting(found, boosting[direction], search, say)
+    return replace(recipe, boosting=boosting)
+
+
+def search_boosting(found: Samples, start: Boosting, bound: Bound, say: Progress) -> Boosting:
+    """The best parameters found by held-out log loss; the start is the first trial, so never a worse one."""
+    try:
+        import optuna
+    except ImportError as error:
+        raise require_extra("train", error) from None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+    def objective(trial: Any) -> float:
+        how = replace(start, **_suggest(trial))
+        loss = held_out_loss(found, how)
+        say(f"{found.direction}: trial {trial.number + 1} of {bound.trials}: log loss {loss:.4f}")
+        return loss
+
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=start.seed))
+    names = ("learning_rate", "num_leaves", "min_data_in_leaf", "feature_fraction", "lambda_l2")
+    study.enqueue_trial({name: getattr(start, name) for name in names})
+    study.optimize(objective, n_trials=bound.trials, timeout=bound.seconds)
+    return replace(start, **study.best_params)
+
+
+def held_out_loss(found: Samples, how: Boosting) -> float:
+    """The mean log loss over runs that were held out, after calibration."""
+    vectors, target = found.vectors, soft_labels(found)
+    raw = np.empty(len(found))
+    for held_out in split_runs(found.run, SEARCH_FOLDS, how.seed):
+        raw[held_out] = grow(vectors[~held_out], target[~held_out], how, vectors[held_out])
+    slope, intercept = calibrate(raw, found.label)
+    margin = np.where(found.label, 1.0, -1.0) * (slope * raw + intercept)
+    return float(np.logaddexp(0.0, -margin).mean())
+
+
+def _suggest(trial: Any) -> dict[str, Any]:
+    return {
+        "learning_rate": trial.suggest_float("learning_rate", 0.02, 0.15, log=True),
+        "num_leaves": trial.suggest_int("num_leaves", 15, 63, log=True),
+        "min_data_in_leaf": trial.suggest_int("min_data_in_leaf", 10, 200, log=True),
+        "feature_fraction": trial.suggest_float("feature_fraction", 0.2, 1.0),
+        "lambda_l2": trial.suggest_float("lambda_l2", 0.01, 30.0, log=True),
+    }

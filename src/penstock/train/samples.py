@@ -1,0 +1,110 @@
+"""Samples and labels, exactly as the command line documents them.
+
+A sample is three consecutive rows of one series with the direction's RPC bytes above zero in the middle and
+the last. Its features come from the middle row and those before it, and from the last row's setting: never
+from what was measured in the last row. The label says whether the last row moved more than 1.15 times the
+middle's bytes per second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.errors import DataError
+from penstock.predict.features import candidate_features, past_features
+from penstock.predict.trees.forest import Floats
+from penstock.train.table import Ints, Table
+
+GAIN = 1.15
+TAU = 0.8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Samples:
+    """The samples of one direction. `middle` are row numbers of the table, `run` numbers the runs.
+
+    `gain` is the ratio of the last row's bytes per second to the middle's; the label is gain > 1.15.
+    """
+
+    direction: str
+    middle: Ints
+    run: Ints
+    label: NDArray[np.bool_]
+    gain: Floats
+    past: Floats
+    candidate: Floats
+
+    def __len__(self) -> int:
+        return len(self.middle)
+
+    @property
+    def vectors(self) -> Floats:
+        """Complete feature vectors, one a row, in the order of `features.names`."""
+        return np.hstack([self.past, self.candidate])
+
+
+def direction_of(workload: str) -> str:
+    """The direction a workload's name tells: `seq_r_1_io_8k`, `s_wr_rn_1m`.
+
+    >>> direction_of("rnd_w_1_io_8k"), direction_of("f_rd_sq_1m")
+    ('write', 'read')
+    """
+    parts = workload.split("_")
+    if "r" in parts or "rd" in parts:
+        return "read"
+    if "w" in parts or "wr" in parts:
+        return "write"
+    raise DataError(f"workload {workload!r} names no direction; expected a part r, rd, w or wr")
+
+
+def samples(table: Table, direction: str, history: int) -> Samples:
+    """All samples of a direction, with the features of so many intervals before the middle one."""
+    workloads, at = np.unique(table.workload, return_inverse=True)
+    mine = np.array([direction_of(str(name)) == direction for name in workloads])[at]
+    series, number = table.series(), table.observation_no
+    moved = table.column(f"{direction}_bytes")
+    follows = np.zeros(len(table), dtype=np.bool_)
+    follows[1:] = (series[1:] == series[:-1]) & (np.diff(number) == 1)
+    is_middle = mine & follows & (moved > 0)
+    is_middle[:-1] &= follows[1:] & (moved[1:] > 0)
+    is_middle[-1:] = False
+    middle = np.flatnonzero(is_middle)
+    gain = _gain(moved, table.column("seconds"), middle)
+    stack = _stack(table.measures(direction), _unbroken(follows), middle, history)
+    return Samples(
+        direction=direction,
+        middle=middle,
+        run=_runs(table)[middle],
+        label=gain > GAIN,
+        gain=gain,
+        past=past_features(stack, direction),
+        candidate=candidate_features(table.column("pages")[middle + 1], table.column("flight")[middle + 1]),
+    )
+
+
+def _gain(moved: Floats, seconds: Floats, middle: Ints) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = moved / seconds
+        return np.nan_to_num(rate[middle + 1] / rate[middle], nan=0.0, posinf=np.finfo(np.float64).max)
+
+
+def _unbroken(follows: NDArray[np.bool_]) -> Ints:
+    """How many rows directly before each row belong to its series without a gap."""
+    index = np.arange(len(follows))
+    return index - np.maximum.accumulate(np.where(follows, 0, index))
+
+
+def _stack(measures: Floats, unbroken: Ints, middle: Ints, history: int) -> Floats:
+    stack = np.full((len(middle), history + 1, measures.shape[1]), np.nan)
+    for lag in range(history + 1):
+        known = unbroken[middle] >= lag
+        stack[known, lag] = measures[middle[known] - lag]
+    return stack
+
+
+def _runs(table: Table) -> Ints:
+    """A number per iteration. Iterations of different workloads share it: whole iterations are held out."""
+    return np.asarray(np.unique(table.iteration, return_inverse=True)[1], dtype=np.int64)

@@ -1,0 +1,134 @@
+"""A table of measurements: one row a target and interval, whatever they were read from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.errors import DataError
+from penstock.predict.features import MEASURES
+from penstock.predict.trees.forest import Floats
+
+Ints = NDArray[np.int64]
+Words = NDArray[np.str_]
+
+# Columns that a file of either kind must hold, beside those that name the row.
+SHARED = ("seconds", "pages", "flight", "dirty_bytes", "grant_bytes")
+PER_DIRECTION = ("bytes", "rpcs", "usec", "app_bytes", "app_calls")
+NUMBERS = (*SHARED, *(f"{direction}_{name}" for direction in ("read", "write") for name in PER_DIRECTION))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Rows sorted by workload, iteration, target and observation; `values` has one column per `NUMBERS`."""
+
+    workload: Words
+    iteration: Ints
+    ost: Ints
+    observation_no: Ints
+    values: Floats
+
+    def __len__(self) -> int:
+        return len(self.workload)
+
+    def column(self, name: str) -> Floats:
+        """One of `NUMBERS`."""
+        return self.values[:, NUMBERS.index(name)]
+
+    def measures(self, direction: str) -> Floats:
+        """What the feature vector is made from, for one direction."""
+        return np.stack(
+            [self.column(name if name in SHARED else f"{direction}_{name}") for name in MEASURES], axis=-1
+        )
+
+    def series(self) -> Ints:
+        """A number per row that is equal within, and only within, one (workload, iteration, target)."""
+        first = np.ones(len(self), dtype=np.bool_)
+        same = (
+            (self.workload[1:] == self.workload[:-1])
+            & (self.iteration[1:] == self.iteration[:-1])
+            & (self.ost[1:] == self.ost[:-1])
+        )
+        first[1:] = ~same
+        return np.cumsum(first) - 1
+
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Table:
+        """Some of the rows."""
+        return replace(self, **{field.name: getattr(self, field.name)[rows] for field in fields(self)})
+
+
+def read_table(directory: Path) -> Table:
+    """All measurements in a directory: `*.csv.gz` as in the CARAT authors' traces, or Parquet of `collect`."""
+    from penstock.train import parquet, traces
+
+    if not directory.is_dir():
+        raise DataError(f"{directory}: not a directory with *.csv.gz or *.parquet files")
+    trace_files, parquet_files = sorted(directory.glob("*.csv.gz")), sorted(directory.glob("*.parquet"))
+    if not trace_files and not parquet_files:
+        raise DataError(f"{directory}: holds neither *.csv.gz nor *.parquet files")
+    tables = [traces.read(path) for path in trace_files] + [parquet.read(path) for path in parquet_files]
+    table = join(tables)
+    if not len(table):
+        raise DataError(f"{directory}: its files hold no rows")
+    _refuse_duplicates(table, directory)
+    return _share_application(table)
+
+
+def join(tables: list[Table]) -> Table:
+    """Several tables as one, sorted."""
+    columns = {
+        field.name: np.concatenate([getattr(table, field.name) for table in tables]) for field in fields(Table)
+    }
+    table = Table(**columns)
+    return table.take(np.lexsort((table.observation_no, table.ost, table.iteration, table.workload)))
+
+
+def _refuse_duplicates(table: Table, directory: Path) -> None:
+    same = (np.diff(table.series()) == 0) & (np.diff(table.observation_no) == 0)
+    if same.any():
+        row = int(np.argmax(same))
+        raise DataError(
+            f"{directory}: workload {table.workload[row]} iteration {table.iteration[row]} ost {table.ost[row]} "
+            f"has observation_no {table.observation_no[row]} twice"
+        )
+
+
+def _share_application(table: Table) -> Table:
+    """Split what applications did among the targets of a node: those counters are node-wide.
+
+    A target's part is that of the bytes its RPCs moved meanwhile; where nothing moved, that of the growth of
+    its dirty bytes; where nothing grew either, an equal one: the rule of `penstock.window`.
+    """
+    moment = _moments(table)
+    growth = np.zeros(len(table))
+    inside = np.diff(table.series()) == 0
+    growth[1:][inside] = np.maximum(np.diff(table.column("dirty_bytes"))[inside], 0.0)
+    values = table.values.copy()
+    for direction in ("read", "write"):
+        part = _parts(moment, [table.column(f"{direction}_bytes"), growth, np.ones(len(table))])
+        for name in ("app_bytes", "app_calls"):
+            values[:, NUMBERS.index(f"{direction}_{name}")] *= part
+    return replace(table, values=values)
+
+
+def _moments(table: Table) -> NDArray[np.intp]:
+    """A number per row that is equal for the targets of one node at one probe."""
+    order = np.lexsort((table.observation_no, table.iteration, table.workload))
+    new = np.zeros(len(table), dtype=np.bool_)
+    for key in (table.workload, table.iteration, table.observation_no):
+        new[1:] |= key[order][1:] != key[order][:-1]
+    moment = np.empty(len(table), dtype=np.intp)
+    moment[order] = np.cumsum(new)
+    return moment
+
+
+def _parts(moment: NDArray[np.intp], weights: list[Floats]) -> Floats:
+    part = np.full(len(moment), np.nan)
+    for weight in weights:
+        total = np.bincount(moment, weight)[moment]
+        open_rows = np.isnan(part) & (total > 0)
+        part[open_rows] = weight[open_rows] / total[open_rows]
+    return part

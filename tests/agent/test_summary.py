@@ -1,0 +1,38 @@
+"""The report adds up what the log says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock.agent.summary import summarise
+
+DECISION = {"event": "decision", "target": "a", "changes": ["flight 8 -> 16"], "reason": "try", "error": None}
+
+
+def test_summary_counts_by_target_and_kind() -> None:
+    events: list[dict[str, Any]] = [
+        {"event": "start", "time_s": 10.0},
+        {**DECISION, "time_s": 11.0, "actual": {"flight": 16}},
+        {**DECISION, "time_s": 12.0, "actual": {"flight": 8}, "reason": "guard.revert"},
+        {**DECISION, "time_s": 13.0, "actual": None},
+        {**DECISION, "time_s": 14.0, "actual": None, "error": "refused", "target": "b"},
+        {**DECISION, "time_s": 99.0, "actual": None},
+        {"event": "later invention", "time_s": 15.0},
+    ]
+    summary = summarise(events, 10.0, 50.0)
+    a, b = summary.targets
+    assert (a.made, a.advised, a.reverted, a.failed) == (2, 1, 1, 0)
+    assert (b.made, b.failed) == (0, 1)
+    assert summary.starts == 1
+    assert a.mean_gain is None
+
+
+def test_summary_takes_the_geometric_mean_of_effects_less_the_control() -> None:
+    effect = {"event": "effect", "target": "a", "time_s": 1.0, "before_bytes_per_s": 100.0}
+    events = [
+        {**effect, "after_bytes_per_s": 400.0, "control_ratio": 1.0},
+        {**effect, "after_bytes_per_s": 50.0, "control_ratio": 0.5},
+    ]
+    assert summarise(events, 0.0, 2.0).targets[0].mean_gain == pytest.approx(2.0)
