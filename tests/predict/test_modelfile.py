@@ -176,7 +176,9 @@ def test_any_altered_byte_is_noticed_or_harmless(at: int, junk: bytes) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(
-    column=st.sampled_from(["roots", "feature", "left", "right", "missing_left", "cover", "threshold", "value"]),
+    column=st.sampled_from(
+        ["roots", "feature", "left", "right", "missing_left", "cover", "threshold", "value"]
+    ),
     at=st.integers(0, 20),
     value=st.one_of(st.integers(-(2**33), 2**33), st.floats(), st.none(), st.text(max_size=3)),
 )

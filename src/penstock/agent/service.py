@@ -74,11 +74,7 @@ class Agent:
         self._why_not_tune = self._find_obstacle(policy, predictor)
         if self.mode is Mode.TUNE and self._why_not_tune:
             self.mode = Mode.OBSERVE
-<<<<<<< HEAD
-            self._say_once(f"observing only: {self._why_not_tune}")
-=======
-            self.voice.condition(f"observing only: {self._journal.note}", lasting=True)
->>>>>>> service
+            self.voice.condition(f"observing only: {self._why_not_tune}", lasting=True)
         self.log = DecisionLog(places.log, config.log_max_bytes, config.log_keep)
         self._observer = LustreObserver(places.root)
         self._actuator = self._make_actuator(self._journal)
@@ -218,7 +214,7 @@ class Agent:
         try:
             return load_predictor(self.config.model, self.places)
         except ModelFileError as error:
-            self._say_once(str(error))
+            self.voice.condition(str(error), lasting=True)
             return None
 
     def _find_obstacle(self, policy: type[Policy], predictor: Predictor | None) -> str | None:

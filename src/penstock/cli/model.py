@@ -45,7 +45,9 @@ def show(file: Path, count: int, plot: Path | None, as_json: bool) -> None:
     if plot is not None:
         from penstock.report.learning import draw_bars
 
-        bars = [(f"{name} ({direction})", share) for direction, rows in weights.items() for name, share in rows]
+        bars = [
+            (f"{name} ({direction})", share) for direction, rows in weights.items() for name, share in rows
+        ]
         draw_bars(plot, "What separates", bars, "share of the variance that splits take away")
     if as_json:
         emit_json(_summary(found) | {"importance": {name: dict(rows) for name, rows in weights.items()}})
@@ -107,13 +109,17 @@ def evaluate(file: Path, data: Path, plot: Path | None, as_json: bool) -> None:
     found, table = open_model(file), read_table(data)
     items = list(predictions(found, table))
     if seen := seen_runs(found, table):
-        message = f"the model was trained on {len(seen)} of these runs ({seen[0]}, ...): its figures are flattered"
+        message = (
+            f"the model was trained on {len(seen)} of these runs ({seen[0]}, ...): its figures are flattered"
+        )
         console(stderr=True).print(message, soft_wrap=True)
     judgements = {item.found.direction: judge(item.found.label, item.p) for item in items}
     if plot is not None:
         from penstock.report.learning import draw_reliability
 
-        draw_reliability(plot, {item.found.direction: reliability(item.found.label, item.p) for item in items})
+        draw_reliability(
+            plot, {item.found.direction: reliability(item.found.label, item.p) for item in items}
+        )
     if as_json:
         emit_json({name: dataclasses.asdict(verdict) for name, verdict in judgements.items()})
     else:
@@ -123,13 +129,15 @@ def evaluate(file: Path, data: Path, plot: Path | None, as_json: bool) -> None:
 @model.command(epilog="Example: penstock model explain default --data traces/ --sample seq_w_1_io_1m/10/7/25")
 @click.argument("file", type=PATH)
 @DATA
-@click.option("--sample", "name", required=True, help="WORKLOAD/ITERATION/OST/OBSERVATION_NO of the middle row.")
+@click.option(
+    "--sample", "name", required=True, help="WORKLOAD/ITERATION/OST/OBSERVATION_NO of the middle row."
+)
 @click.option("--pages", type=click.IntRange(1), help="Ask about another candidate than the recorded one.")
 @click.option("--flight", type=click.IntRange(1), help="Ask about another candidate than the recorded one.")
 @click.option("--top", type=click.IntRange(1, 100), default=10, show_default=True)
 @click.option("--plot", type=PATH, help="Also draw the contributions (PNG).")
 @json_option
-def explain(  # noqa: PLR0913 - one parameter an option
+def explain(
     file: Path,
     data: Path,
     name: str,
@@ -152,7 +160,9 @@ def explain(  # noqa: PLR0913 - one parameter an option
         draw_bars(plot, title, [(f"{n} = {v:.2f}", c) for n, v, c in largest], "contribution to the logit")
     if as_json:
         document = dataclasses.asdict(found)
-        document["contributions"] = {n: {"value": _json_number(v), "logit": c} for n, v, c in found.contributions}
+        document["contributions"] = {
+            n: {"value": _json_number(v), "logit": c} for n, v, c in found.contributions
+        }
         emit_json(document)
         return
     _print_explanation(found, top)
@@ -220,10 +230,10 @@ def _print_explanation(found: Inspected, top: int) -> None:
     rest = sum(amount for _, _, amount in found.contributions[top:])
     screen.print(f"{rest:+8.3f}  all other features")
     if found.outside:
-        screen.print(f"outside the training range: {', '.join(found.outside)}; do not act on this", soft_wrap=True)
+        screen.print(
+            f"outside the training range: {', '.join(found.outside)}; do not act on this", soft_wrap=True
+        )
 
 
 def _json_number(value: float) -> float | None:
     return None if value != value else value  # noqa: PLR0124 - NaN alone differs from itself
-
-

@@ -84,7 +84,7 @@ def allocate(set_file: Path, allocation: str, as_printed: bool, seed: int, as_js
 @AS_PRINTED
 @seed_option
 @json_option
-def simulate(  # noqa: PLR0913, PLR0917 - one parameter per option
+def simulate(
     set_file: Path,
     allocation: str,
     placement: str,

@@ -41,7 +41,7 @@ EXPERIMENT_NAMES = ("all", "load", "spread", "osts", "applications", "optimum")
 @click.option("--jobs", type=click.IntRange(1), help="Processes  [default: all cores]")
 @seed_option
 @json_option
-def study(  # noqa: PLR0913, PLR0917 - one parameter per option
+def study(
     chosen: str, data: Path | None, out: Path, sets: int, jobs: int | None, seed: int, as_json: bool
 ) -> None:
     """Repeat the evaluation over the I/O-load and check the paper's claims.

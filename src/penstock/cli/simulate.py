@@ -16,7 +16,6 @@ from penstock.errors import UsageError
 
 if TYPE_CHECKING:
     from penstock.evaluate.simulated import Run
-    from penstock.knobs import Setting
     from penstock.simulate.cluster import Cluster
     from penstock.simulate.protocol import Cell
 
@@ -30,7 +29,9 @@ def simulate() -> None:
 
 def _cluster_options(function: click.decorators.FC) -> click.decorators.FC:
     options = (
-        click.option("--cluster", "cluster_name", default="c220g5", show_default=True, metavar="NAME|FILE.toml"),
+        click.option(
+            "--cluster", "cluster_name", default="c220g5", show_default=True, metavar="NAME|FILE.toml"
+        ),
         click.option("--workload", required=True, metavar="NAME", help="As in s_wr_rn_1m: see the manual."),
         click.option("--seconds", type=DURATION, default=20.0, show_default=True, help="Measured time."),
         click.option("--warmup", type=DURATION, default=5.0, show_default=True, help="Time before that."),
@@ -43,14 +44,16 @@ def _cluster_options(function: click.decorators.FC) -> click.decorators.FC:
     return function
 
 
-@simulate.command(epilog="Example: penstock simulate run --workload s_wr_rn_1m --pages 256 --flight 16 --seconds 20")
+@simulate.command(
+    epilog="Example: penstock simulate run --workload s_wr_rn_1m --pages 256 --flight 16 --seconds 20"
+)
 @_cluster_options
 @click.option("--pages", type=int, help="max_pages_per_rpc.")
 @click.option("--flight", type=int, help="max_rpcs_in_flight.")
 @click.option("--dirty", type=int, help="max_dirty_mb.")
 @click.option("--policy", type=NearestChoice(POLICY_NAMES), help="Let a policy turn the knobs.")
 @click.option("--clients", type=click.IntRange(1, 1000), default=1, show_default=True)
-def run(  # noqa: PLR0913
+def run(
     cluster_name: str,
     workload: str,
     seconds: float,
@@ -122,12 +125,22 @@ def _show_run(document: dict[str, object]) -> None:
     epilog="Example: penstock simulate surface --workload s_rd_rn_1m --protocol random-walk --seconds 10 --png map.png"
 )
 @_cluster_options
-@click.option("--protocol", type=NearestChoice(("static", "random-walk")), default="static", show_default=True)
-@click.option("--interval", type=DURATION, help="Random walk: time per visit [as recorded: 0.516 s reads, 0.63 s writes].")
-@click.option("--png", type=click.Path(path_type=Path), help="Draw the map, beside the measured one where known.")
-@click.option("--real", type=click.Path(path_type=Path), default=REAL_SURFACE, help="The measured surfaces (CSV).")
+@click.option(
+    "--protocol", type=NearestChoice(("static", "random-walk")), default="static", show_default=True
+)
+@click.option(
+    "--interval",
+    type=DURATION,
+    help="Random walk: time per visit [as recorded: 0.516 s reads, 0.63 s writes].",
+)
+@click.option(
+    "--png", type=click.Path(path_type=Path), help="Draw the map, beside the measured one where known."
+)
+@click.option(
+    "--real", type=click.Path(path_type=Path), default=REAL_SURFACE, help="The measured surfaces (CSV)."
+)
 @click.option("--workers", type=click.IntRange(1, 256), help="Processes for the static protocol [all cores].")
-def surface(  # noqa: PLR0913
+def surface(
     cluster_name: str,
     workload: str,
     seconds: float,

@@ -27,7 +27,9 @@ def train() -> None:
 @train.command(epilog="Example: penstock train fit --data traces/ --out model.json")
 @click.option("--data", type=PATH, required=True, help=DATA_HELP)
 @click.option("--out", type=PATH, required=True, help="Where the model file goes.")
-@click.option("--history", type=click.IntRange(0, 16), help="Intervals before the current; else the best known.")
+@click.option(
+    "--history", type=click.IntRange(0, 16), help="Intervals before the current; else the best known."
+)
 @click.option("--search", is_flag=True, help="Search for better tree parameters first (bounded; slow).")
 @click.option("--trials", type=click.IntRange(1, 1000), default=20, show_default=True, help="Ends --search.")
 @click.option(
@@ -37,7 +39,7 @@ def train() -> None:
 @click.option("--origin", default="", help="What the data is, for the model's provenance.")
 @seed_option
 @json_option
-def fit(  # noqa: PLR0913 - one parameter an option
+def fit(
     data: Path,
     out: Path,
     history: int | None,

@@ -105,7 +105,9 @@ def _tune(simulation: Simulation, policy: str, end_s: float) -> int:
     changes = 0
     while simulation.now_s + INTERVAL_S <= end_s + 1e-9:
         for loop in loops:
-            changes += sum(len(s.decision.changes) for s in next(loop) if s.decision is not None and s.receipt)
+            changes += sum(
+                len(s.decision.changes) for s in next(loop) if s.decision is not None and s.receipt
+            )
     return changes
 
 
@@ -114,9 +116,7 @@ def grid() -> tuple[Setting, ...]:
     return LUSTRE.grid("pages", "flight")
 
 
-def static_surface(
-    plan: Plan, seconds: float, warmup_s: float, workers: int = 1
-) -> Iterator[Cell]:
+def static_surface(plan: Plan, seconds: float, warmup_s: float, workers: int = 1) -> Iterator[Cell]:
     """Every setting held on its own; the cells do not depend on the number of worker processes."""
     one = partial(_hold, plan, seconds, warmup_s)
     if workers <= 1:
@@ -138,4 +138,14 @@ def walk_surface(
     return random_walk(plan, grid(), seconds, length_s, progress)
 
 
-__all__ = ["Course", "Outcome", "Run", "cluster_plan", "grid", "run", "single", "static_surface", "walk_surface"]
+__all__ = [
+    "Course",
+    "Outcome",
+    "Run",
+    "cluster_plan",
+    "grid",
+    "run",
+    "single",
+    "static_surface",
+    "walk_surface",
+]

@@ -59,7 +59,9 @@ def importance(forest: Forest) -> Floats:
     cover, expected = _expectations(forest)
     gains = np.zeros(forest.features)
     for node in range(len(forest.feature)):
-        sides = [_look(forest, cover, expected, int(child)) for child in (forest.left[node], forest.right[node])]
+        sides = [
+            _look(forest, cover, expected, int(child)) for child in (forest.left[node], forest.right[node])
+        ]
         gains[forest.feature[node]] += sum(n * (value - expected[node]) ** 2 for n, value in sides)
     total = gains.sum()
     return np.asarray(gains / total if total else gains)

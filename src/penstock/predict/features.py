@@ -156,7 +156,9 @@ def _row_features(stack: Floats, direction: str) -> Floats:
         if direction == "write":
             in_flight_bytes = in_flight * pages_per_rpc * PAGE_BYTES
             unsent = np.maximum(row["dirty_bytes"] - np.nan_to_num(in_flight_bytes), 0.0)
-            columns += [_log2(v + _NEGLIGIBLE_BYTES) for v in (row["dirty_bytes"], row["grant_bytes"], unsent)]
+            columns += [
+                _log2(v + _NEGLIGIBLE_BYTES) for v in (row["dirty_bytes"], row["grant_bytes"], unsent)
+            ]
     return np.stack(columns, axis=-1)
 
 

@@ -137,7 +137,9 @@ def _no_constant(word: str) -> object:
 def _build(document: Mapping[str, Any]) -> Model:
     fail_unless(document.get("format") == FORMAT, f"format is not {FORMAT!r}")
     schema = document.get("schema")
-    fail_unless(schema == SCHEMA, f"schema {schema!r} is not {SCHEMA}; this version of penstock reads no other")
+    fail_unless(
+        schema == SCHEMA, f"schema {schema!r} is not {SCHEMA}; this version of penstock reads no other"
+    )
     claimed = text(document, "sha256")
     fail_unless(claimed == digest(document), "the sha256 does not fit the content: damaged or altered")
     space = mapping(document.get("space"), "space")
@@ -155,10 +157,14 @@ def _build(document: Mapping[str, Any]) -> Model:
 
 def _build_direction(direction: str, part: Mapping[str, Any]) -> DirectionModel:
     history = part.get("history")
-    fail_unless(type(history) is int and 0 <= history <= features.MAX_HISTORY, f"{direction}.history {history!r}")
+    fail_unless(
+        type(history) is int and 0 <= history <= features.MAX_HISTORY, f"{direction}.history {history!r}"
+    )
     assert isinstance(history, int)
     names = features.names(direction, history)
-    fail_unless(part.get("features") == list(names), f"{direction}.features are not those this version computes")
+    fail_unless(
+        part.get("features") == list(names), f"{direction}.features are not those this version computes"
+    )
     low = numbers(part.get("low"), f"{direction}.low")
     high = numbers(part.get("high"), f"{direction}.high")
     fail_unless(len(low) == len(high) == len(names), f"{direction}.low and .high need {len(names)} values")
@@ -178,7 +184,10 @@ def _build_forest(part: Mapping[str, Any], direction: str, feature_count: int) -
     fail_unless(_finite(slope) and _finite(intercept), f"{direction}.calibration needs slope and intercept")
     fail_unless(slope > 0, f"{direction}.calibration.slope {slope} is not positive")  # type: ignore[operator]
     found = ForestText(
-        **{key: whole(trees.get(key), f"{where}.{key}") for key in ("roots", "feature", "left", "right", "missing_left", "cover")},
+        **{
+            key: whole(trees.get(key), f"{where}.{key}")
+            for key in ("roots", "feature", "left", "right", "missing_left", "cover")
+        },
         **{key: numbers(trees.get(key), f"{where}.{key}") for key in ("threshold", "value")},
     )
     check_forest(found, feature_count, where)

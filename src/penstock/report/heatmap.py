@@ -48,7 +48,8 @@ def read_measured(path: Path, workload: str) -> Surface | None:
     with path.open(newline="", encoding="utf-8") as lines:
         rows = [row for row in csv.DictReader(lines) if row["workload"] == trace_name(workload)]
     return {
-        (int(row["max_pages_per_rpc"]), int(row["max_rpcs_in_flight"])): float(row["app_mbps_mean"]) for row in rows
+        (int(row["max_pages_per_rpc"]), int(row["max_rpcs_in_flight"])): float(row["app_mbps_mean"])
+        for row in rows
     } or None
 
 
@@ -69,7 +70,9 @@ def draw_maps(path: Path, title: str, maps: Mapping[str, Surface], measured: Sur
     figure = Figure(figsize=(7.2 * len(panels), 5.4), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(f"{title}: MB/s the application sees")
-    for axes, (name, surface) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
+    for axes, (name, surface) in zip(
+        figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True
+    ):
         _draw(axes, name, surface)
     _save(figure, path)
 
@@ -89,8 +92,14 @@ def _draw(axes: Axes, name: str, surface: Surface) -> None:
     marks = ((DEFAULT, "s", "default"), (best, "o", f"optimum {best[0]} x {best[1]}"))
     for (page, flight), shape, label in marks:
         axes.scatter(
-            pages.index(page), flights.index(flight), s=330, marker=shape, facecolors="none",
-            edgecolors="red" if shape == "o" else "orange", linewidths=2, label=label,
+            pages.index(page),
+            flights.index(flight),
+            s=330,
+            marker=shape,
+            facecolors="none",
+            edgecolors="red" if shape == "o" else "orange",
+            linewidths=2,
+            label=label,
         )
     axes.set_xticks(range(len(pages)), [str(p) for p in pages])
     axes.set_yticks(range(len(flights)), [str(f) for f in flights])

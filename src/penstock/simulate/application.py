@@ -48,7 +48,9 @@ def _begin_call(w: World, s: int, t_us: float) -> float:
     c = stream.client[s]
     w.client.cached_max[c] = stream.cache_pages[s]
     direction = READ
-    if stream.read_ratio[s] < 1.0 and (stream.read_ratio[s] <= 0.0 or uniform(w, stream.rng[s]) >= stream.read_ratio[s]):
+    if stream.read_ratio[s] < 1.0 and (
+        stream.read_ratio[s] <= 0.0 or uniform(w, stream.rng[s]) >= stream.read_ratio[s]
+    ):
         direction = WRITE
     stream.direction[s] = direction
     pages = stream.request[s]

@@ -164,9 +164,7 @@ def _fill_servers(w: World, cluster: Cluster, clients: int) -> None:
     w.ost.journal_every_us[:] = server.journal_every_s * SECOND_US
     w.ost.journal_us[:] = server.journal_ms * 1e3
     w.ost.range_lock[:] = 1 if cluster.lustre.version == "2.15" else 0
-    for name in (
-        "read_rpc_us write_rpc_us random_read_us write_latency_us fragment_us"
-    ).split():
+    for name in ["read_rpc_us", "write_rpc_us", "random_read_us", "write_latency_us", "fragment_us"]:
         w.ssd[name][:] = getattr(device, name)
     w.ssd.read_us_page[:] = device.read_us_per_page
     w.ssd.write_us_page[:] = device.write_us_per_page
@@ -213,10 +211,7 @@ def _fill_clients(w: World, cluster: Cluster, clients: int) -> None:
 
 
 def _fill_files(w: World, files: Sequence[_File]) -> None:
-    for name in (
-        "hp_head hp_tail urgent_head urgent_tail full_head full_tail reading_head reading_tail locked_head "
-        "locked_tail first_stream next_in_client ext_base"
-    ).split():
+    for name in ["hp_head", "hp_tail", "urgent_head", "urgent_tail", "full_head", "full_tail", "reading_head", "reading_tail", "locked_head", "locked_tail", "first_stream", "next_in_client", "ext_base"]:
         w.file[name][:] = NONE
     w.file.dirtied_us[:] = -1.0
     state = extent = one = two = three = 0

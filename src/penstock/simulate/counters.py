@@ -10,7 +10,19 @@ from penstock.simulate._compile import kernel
 from penstock.simulate.layout import PAGE, READ, World
 
 # Columns of `World.sums`, whose row is 2 * osc + direction.
-COUNT, BYTES, BYTES_MIN, BYTES_MAX, BYTES_SQUARES, USEC, USEC_MIN, USEC_MAX, USEC_SQUARES, SENT, SENT_PAGES = range(11)
+(
+    COUNT,
+    BYTES,
+    BYTES_MIN,
+    BYTES_MAX,
+    BYTES_SQUARES,
+    USEC,
+    USEC_MIN,
+    USEC_MAX,
+    USEC_SQUARES,
+    SENT,
+    SENT_PAGES,
+) = range(11)
 SUM_COLUMNS = 11
 PAGES_BINS = 11
 FLIGHT_BINS = 32

@@ -67,7 +67,9 @@ def blocked_stream(w: World, o: int) -> int:
     while f != NONE:
         s = w.file.first_stream[f]
         while s != NONE:
-            if w.stream.mode[s] == WAITS_FOR_CACHE and (found == NONE or w.stream.blocked[s] < w.stream.blocked[found]):
+            if w.stream.mode[s] == WAITS_FOR_CACHE and (
+                found == NONE or w.stream.blocked[s] < w.stream.blocked[found]
+            ):
                 found = s
             s = w.stream.next_in_file[s]
         f = w.file.next_in_osc[f]

@@ -154,4 +154,6 @@ class World:
 def blank_arrays() -> dict[str, np.ndarray[Any, Any]]:
     """One empty array of each kind, as the compiler needs them to learn their types."""
     made = {name: np.zeros((1,) * dimensions, dtype) for name, (dtype, dimensions) in ARRAYS.items()}
-    return {name: array if array.dtype.names is None else array.view(np.recarray) for name, array in made.items()}
+    return {
+        name: array if array.dtype.names is None else array.view(np.recarray) for name, array in made.items()
+    }

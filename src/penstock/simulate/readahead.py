@@ -42,7 +42,9 @@ def wants_refill(w: World, s: int) -> bool:
     """Whether enough of the window is not yet asked for to be worth a batch, though the page itself is there."""
     room = w.stream.ra_start[s] + w.stream.ra_window[s] - w.stream.ra_next[s]
     mppr = w.osc.mppr[w.file.osc[w.stream.file[s]]]
-    return room >= max(w.client.ra_refill[w.stream.client[s]], mppr) and w.stream.ra_next[s] < _file_pages(w, s)
+    return room >= max(w.client.ra_refill[w.stream.client[s]], mppr) and w.stream.ra_next[s] < _file_pages(
+        w, s
+    )
 
 
 @kernel

@@ -70,7 +70,11 @@ def random_model(seed: int = 0, history: int = 1) -> Model:
 
 def busy_window(t_s: float, setting: Setting, scale: float = 1.0) -> Window:
     """A window with plausible traffic in both directions."""
-    metrics: dict[str, float | None] = {"dirty.utilisation": 0.3, "grant.bytes": 5e8, "cache_update_bytes": 0.0}
+    metrics: dict[str, float | None] = {
+        "dirty.utilisation": 0.3,
+        "grant.bytes": 5e8,
+        "cache_update_bytes": 0.0,
+    }
     for direction in DIRECTIONS:
         metrics |= {
             f"{direction}.bytes": 1e8 * scale,

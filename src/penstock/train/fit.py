@@ -99,7 +99,9 @@ def split_runs(run: Ints, folds: int, seed: int) -> Iterator[np.ndarray[tuple[in
     if len(runs) < 2:
         raise DataError("all samples come from one run: nothing can be held out to judge and calibrate by")
     folds = min(folds, len(runs))
-    fold_of = dict(zip(np.random.default_rng(seed).permutation(runs), np.arange(len(runs)) % folds, strict=True))
+    fold_of = dict(
+        zip(np.random.default_rng(seed).permutation(runs), np.arange(len(runs)) % folds, strict=True)
+    )
     at = np.array([fold_of[value] for value in run])
     for fold in range(folds):
         yield at == fold

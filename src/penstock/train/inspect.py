@@ -59,7 +59,9 @@ def inspect(model: Model, table: Table, name: str, pages: int | None, flight: in
 def _find(table: Table, name: str) -> int:
     parts = name.split("/")
     if len(parts) != 4 or not all(part.lstrip("-").isdigit() for part in parts[1:]):
-        raise UsageError(f"sample {name!r} is not WORKLOAD/ITERATION/OST/OBSERVATION_NO, as in seq_w_1_io_1m/10/7/25")
+        raise UsageError(
+            f"sample {name!r} is not WORKLOAD/ITERATION/OST/OBSERVATION_NO, as in seq_w_1_io_1m/10/7/25"
+        )
     iteration, ost, number = (int(part) for part in parts[1:])
     hits = np.flatnonzero(
         (table.workload == parts[0])

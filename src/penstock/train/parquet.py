@@ -27,7 +27,9 @@ def read(path: Path) -> Table:
     try:
         values = np.stack([columns[name].astype(np.float64) for name in NUMBERS], axis=-1)
         return Table(
-            columns["workload"].astype(np.str_), *(columns[name].astype(np.int64) for name in _KEYS[1:]), values
+            columns["workload"].astype(np.str_),
+            *(columns[name].astype(np.int64) for name in _KEYS[1:]),
+            values,
         )
     except (TypeError, ValueError) as error:
         raise DataError(f"{path}: a column does not hold numbers: {error}") from None

@@ -80,7 +80,8 @@ def read_table(directory: Path) -> Table:
 def join(tables: list[Table]) -> Table:
     """Several tables as one, sorted."""
     columns = {
-        field.name: np.concatenate([getattr(table, field.name) for table in tables]) for field in fields(Table)
+        field.name: np.concatenate([getattr(table, field.name) for table in tables])
+        for field in fields(Table)
     }
     table = Table(**columns)
     return table.take(np.lexsort((table.observation_no, table.ost, table.iteration, table.workload)))

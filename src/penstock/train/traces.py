@@ -78,4 +78,3 @@ def _refuse_odd(numbers: Floats, path: Path) -> None:
         row, column = (int(index) for index in np.argwhere(odd)[0])
         value, name = numbers[row, column], _THEIRS[NUMBERS[column]]
         raise DataError(f"{path}: line {row + 2}: {name} is {value:g}, which is not a count")
-

@@ -68,7 +68,14 @@ def scores_numba(compiled: CompiledForest, past: Floats) -> Floats:
     levels = (1,) * (3 - len(compiled.levels)) + compiled.levels
     walk(
         past,
-        (compiled.roots, compiled.feature, forest.threshold, compiled.left, compiled.right, forest.missing_left),
+        (
+            compiled.roots,
+            compiled.feature,
+            forest.threshold,
+            compiled.left,
+            compiled.right,
+            forest.missing_left,
+        ),
         (forest.value, compiled.starts, compiled.corners),
         (levels[0], levels[1], levels[2], compiled.cell),
         totals,

@@ -73,7 +73,10 @@ class _Compiler:
         """The child to start from; visits nodes depth first without recursion."""
         everyone = np.ones(len(self.candidates), dtype=np.bool_)
         start = self._skip(int(root), everyone)
-        box = (np.zeros(len(self.levels), np.int64), np.array([len(level) for level in self.levels], np.int64))
+        box = (
+            np.zeros(len(self.levels), np.int64),
+            np.array([len(level) for level in self.levels], np.int64),
+        )
         waiting = [(start, everyone, box)]
         while waiting:
             child, members, (low, high) = waiting.pop()
