@@ -71,7 +71,8 @@ def report(surrogates: Surrogates, found: list[Instance]) -> None:
         print(f"| {choice.operation} | {choice.algorithm} | {choice.r2:.2f} | {choice.rmse_s:.2e} |")
     scores = score_all(surrogates, found)
     print("\nSpeedup over no hints, and the candidate chosen (aggregators x buffer):\n")
-    print("| instance | " + " | ".join(METHODS) + " |\n|---" * (1 + len(METHODS)) + "|")
+    print("| instance | " + " | ".join(METHODS) + " |")
+    print("|---" * (1 + len(METHODS)) + "|")
     for instance, row in zip(found, scores, strict=True):
         access = instance.access
         name = f"{access.ranks} x {format_size(access.bytes_per_rank)} in {format_size(access.block_bytes)}"
@@ -79,7 +80,8 @@ def report(surrogates: Surrogates, found: list[Instance]) -> None:
         print(f"| {name} | " + " | ".join(cells) + " |")
     means = {method: geomean([row[method].speedup for row in scores]) for method in METHODS}
     print("| geomean | " + " | ".join(f"{means[method]:.3f}" for method in METHODS) + " |")
-    print(f"\nadvice / rule {means['advice'] / means['rule']:.3f}, hybrid / rule {means['hybrid'] / means['rule']:.3f}")
+    for method in ("advice", "hybrid"):
+        print(f"\n{method} / rule {means[method] / means['rule']:.3f}")
 
 
 def _raw(surrogates: Surrogates, found: list[Instance]) -> dict[str, object]:
@@ -99,7 +101,9 @@ def from_raw(document: dict[str, list[dict[str, object]]]) -> list[Instance]:
     """Instances from a saved file."""
     found = []
     for row in document["instances"]:
-        access = Access(int(str(row["ranks"])), 1, int(str(row["bytes_per_rank"])), int(str(row["block_bytes"])))
+        access = Access(
+            int(str(row["ranks"])), 1, int(str(row["bytes_per_rank"])), int(str(row["block_bytes"]))
+        )
         options = {option.name: option for option in candidates(access)}
         seconds = row["seconds"]
         assert isinstance(seconds, dict)

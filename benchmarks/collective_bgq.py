@@ -1,4 +1,4 @@
-"""The paper's Blue Gene/Q studies on a made-up machine: self-consistency, not measurement. Prints Markdown."""
+"""The paper's Blue Gene/Q studies on a made-up machine: self-consistency, no measurement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from penstock.plan.collective.compare import geomean
 
 
 def show(title: str, rows: list[StudyRow]) -> None:
-    print(f"\n{title}\n\n| method | setting | geomean over default | worse than default, of 33 | rank correlation |")
+    print(f"\n{title}\n")
+    print("| method | setting | geomean over default | worse than default, of 33 | rank correlation |")
     print("|---|---|---|---|---|")
     for row in rows:
         print(
@@ -27,9 +28,13 @@ def switches() -> None:
     for locking in (True, False):
         for aware in (True, False):
             with_switch = BgqSwitches(locking, aware)
-            now = [run_time(instance, hints, with_switch) for instance in grid() for hints in configurations()]
+            now = [
+                run_time(instance, hints, with_switch) for instance in grid() for hints in configurations()
+            ]
             ratio = geomean([b / a for a, b in zip(base, now, strict=True)])
-            print(f"| {'on' if locking else 'off'} | {'topology-aware' if aware else 'uniform'} | {ratio:.3f} |")
+            print(
+                f"| {'on' if locking else 'off'} | {'topology-aware' if aware else 'uniform'} | {ratio:.3f} |"
+            )
 
 
 def plot(rows: list[StudyRow], path: Path) -> None:
@@ -41,9 +46,18 @@ def plot(rows: list[StudyRow], path: Path) -> None:
     figure, axes = plt.subplots(figsize=(7, 4))
     for method in ("hybrid", "ml"):
         chosen = [row for row in rows if row.method == method]
-        axes.plot([row.setting.split()[1] for row in chosen], [row.geomean_speedup for row in chosen], "o-", label=method)
+        axes.plot(
+            [row.setting.split()[1] for row in chosen],
+            [row.geomean_speedup for row in chosen],
+            "o-",
+            label=method,
+        )
     axes.axhline(1.0, color="grey", linewidth=0.8)
-    axes.set(xlabel="noise sigma in the training data", ylabel="geomean speedup over default", title="Made-up BG/Q grid")
+    axes.set(
+        xlabel="noise sigma in the training data",
+        ylabel="geomean speedup over default",
+        title="Made-up BG/Q grid",
+    )
     axes.legend()
     figure.tight_layout()
     figure.savefig(path, dpi=110)
@@ -55,7 +69,9 @@ def main() -> None:
     parser.add_argument("--plot", type=Path)
     arguments = parser.parse_args()
     truth = true_times()
-    print(f"Self-consistency on a made-up machine: {truth.shape[0]} instances x {truth.shape[1]} configurations")
+    print(
+        f"Self-consistency on a made-up machine: {truth.shape[0]} instances x {truth.shape[1]} configurations"
+    )
     rows = noise_study(arguments.repetitions)
     show("Noise", rows)
     show("Training runs", training_study(arguments.repetitions))

@@ -99,7 +99,8 @@ def _show(advice: JobAdvice) -> None:
         how = "collective" if written.collective else "independent"
         where = "one shared file" if facts.shared else "files of their own"
         screen.print(
-            f"largest file: {how} {written.pattern} writes of {format_size(written.bytes_per_call)} a rank to {where}"
+            f"largest file: {how} {written.pattern} writes of "
+            f"{format_size(written.bytes_per_call)} a rank to {where}"
         )
     for finding in advice.findings:
         screen.print(

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 def run(**options: Any) -> None:
     """Run an MPI command with collective-buffering hints and verify that they took effect.
 
-    The hints reach the command through ROMIO_HINTS and MPICH_MPIIO_HINTS. Whether they worked is read from the
-    kernel's account of the ranks on this host. Leaves with the command's exit code, or 6 when it succeeded
-    but the hints did not take effect. With --json the command's output goes to stderr.
+    The hints reach the command through ROMIO_HINTS and MPICH_MPIIO_HINTS. Whether they worked is read from
+    the kernel's account of the ranks on this host. Leaves with the command's exit code, or with 6 when it
+    succeeded but the hints did not take effect. With --json the command's output goes to stderr.
     """
     from penstock.plan.collective.outputs import environment
     from penstock.plan.collective.wrap import run as run_wrapped

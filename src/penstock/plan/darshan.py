@@ -104,7 +104,7 @@ def read_log(path: Path) -> RawLog:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """pydarshan warns and prints, its C library writes to the error stream itself: our own error says it all."""
+    """Silence: pydarshan warns and prints, its C library writes to stderr itself; our error says it all."""
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:
@@ -179,8 +179,8 @@ def facts(raw: RawLog) -> JobFacts:
         files_written=sum(size > 0 for size in written.values()),
         writers=len({row["rank"] for row in main}),
         shared=raw.ranks > 1 and (any(int(row["rank"]) < 0 for row in main) or len(main) > 1),
-        posix=_layer(by_module.get("POSIX", {}).get(largest, []), "POSIX_"),
-        mpiio=_layer(by_module.get("MPI-IO", {}).get(largest, []), "MPIIO_"),
+        posix=None if largest is None else _layer(by_module.get("POSIX", {}).get(largest, []), "POSIX_"),
+        mpiio=None if largest is None else _layer(by_module.get("MPI-IO", {}).get(largest, []), "MPIIO_"),
         stripe_count=stripes[0],
         stripe_bytes=stripes[1],
     )

@@ -123,7 +123,7 @@ def _hints(
     for name, value in given.items():
         check_hint(name, value)
     reasons = [
-        f"cb_nodes={aggregators}: at least one for each of {stripes} targets and two for each of {nodes} nodes",
+        f"cb_nodes={aggregators}: at least one for each of {stripes} targets and two a node, {nodes} nodes",
         f"cb_config_list={given['cb_config_list']}: lets a node hold them; the default allows one a node",
         f"cb_buffer_size={buffer_bytes}: whole stripes, few rounds",
     ]

@@ -12,7 +12,8 @@ from penstock.plan.collective.predictor import Forecast, forecast
 from penstock.plan.collective.surrogates import Surrogates
 
 # What a forecast must promise over a simpler choice before it is preferred; less is the model's own error.
-MARGIN = 1.05
+NONE_MARGIN = 1.05
+RULE_MARGIN = 1.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +52,15 @@ def advise(surrogates: Surrogates, access: Access, options: Sequence[Candidate] 
 
 def _simplest_good(best: Ranked, none: Ranked, rule: Ranked) -> tuple[Ranked, str]:
     fastest_s = best.forecast.seconds
-    if none.forecast.seconds <= MARGIN * fastest_s:
-        return none, f"no hints are predicted within {MARGIN - 1:.0%} of the best candidate, so none are set"
+    if none.forecast.seconds <= NONE_MARGIN * fastest_s:
+        return none, f"no hints are predicted within {NONE_MARGIN - 1:.0%} of the best, so none are set"
     gain = none.forecast.seconds / fastest_s
-    if rule.forecast.seconds <= MARGIN * fastest_s:
-        return rule, f"the fixed rule is predicted within {MARGIN - 1:.0%} of the best, {gain:.2f}x no hints"
+    if rule.forecast.seconds <= RULE_MARGIN * fastest_s:
+        gain = none.forecast.seconds / rule.forecast.seconds
+        return (
+            rule,
+            f"the fixed rule is predicted near the best ({RULE_MARGIN - 1:.0%}), {gain:.2f}x no hints",
+        )
     return best, f"predicted {gain:.2f}x no hints and {rule.forecast.seconds / fastest_s:.2f}x the fixed rule"
 
 
@@ -64,7 +69,8 @@ def _range_notes(surrogates: Surrogates, access: Access) -> list[str]:
     if not min(profiled) <= access.ranks <= max(profiled):
         shown = ", ".join(map(str, profiled))
         return [
-            f"outside the profile: {access.ranks} ranks, measured at {shown}; profile with --ranks {access.ranks}"
+            f"outside the profile: {access.ranks} ranks, measured at {shown}; "
+            f"profile with --ranks {access.ranks}"
         ]
     if access.nodes != surrogates.profile.nodes:
         return [f"outside the profile: {access.nodes} nodes, measured on {surrogates.profile.nodes}"]
@@ -81,9 +87,7 @@ def contenders(advice: Advice, top: int) -> list[Ranked]:
     """The best by forecast, the forecast's choice, and the two that always take part."""
     chosen = advice.chosen.candidate.name if advice.chosen else "none"
     always = {"none", "rule", chosen}
-    return [
-        one for place, one in enumerate(advice.ranking) if place < top or one.candidate.name in always
-    ]
+    return [one for place, one in enumerate(advice.ranking) if place < top or one.candidate.name in always]
 
 
 def settle(advice: Advice, trials: Sequence[Trial]) -> Advice:

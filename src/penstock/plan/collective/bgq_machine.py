@@ -49,11 +49,11 @@ def _write_s(term: BgqTerm, topology_aware: bool) -> float:
     io_nodes = max(1.0, term.nodes / NODES_PER_IO_NODE)
     volume = max(1.0, term.senders) * term.bytes
     crowd = term.senders / (io_nodes * 64)
-    bandwidth = min(io_nodes * LINK_BYTES_PER_S, TARGET_BYTES_PER_S) / (1 + 0.1 * crowd**1.5)
+    bandwidth = min(io_nodes * LINK_BYTES_PER_S, TARGET_BYTES_PER_S) / (1 + 0.1 * math.pow(crowd, 1.5))
     taken = max(volume / bandwidth, term.bytes / STREAM_BYTES_PER_S)
     cached = volume < 0.5 * io_nodes * CACHE_BYTES
     if term.operation == "lock":
-        taken = 0.7 * taken + 0.006 * max(1.0, term.senders) ** 0.75
+        taken = 0.7 * taken + 0.006 * math.pow(max(1.0, term.senders), 0.75)
     elif not cached:
         taken *= 1.35
     far = 0.0 if topology_aware else 0.69 * math.exp(-term.senders / term.nodes / 1.5)
@@ -75,7 +75,9 @@ def _design() -> Iterator[BgqTerm]:
         shares = (1 / 64, 1 / 16, 1 / 4, 1.0)
         for size_power, senders, receivers in itertools.product(range(0, 27, 2), shares, shares[:3]):
             sending = max(1.0, senders * ranks)
-            yield BgqTerm("alltoallv", 1, nodes, sending, max(1.0, min(sending, receivers * ranks)), 1 << size_power)
+            yield BgqTerm(
+                "alltoallv", 1, nodes, sending, max(1.0, min(sending, receivers * ranks)), 1 << size_power
+            )
         for size in BUFFER_BYTES:
             for part in range(1, 31):
                 writers = nodes * 4.2 * (part / 30) ** 2 + 1

@@ -68,7 +68,9 @@ class BgqHybrid:
         counted = [terms(instance, hints) for instance in instances for hints in configurations()]
         answers = np.zeros(len(counted))
         for name, model in self._models.items():
-            asked = [(place, term) for place, one in enumerate(counted) for term in one if term.operation == name]
+            asked = [
+                (place, term) for place, one in enumerate(counted) for term in one if term.operation == name
+            ]
             if not asked:
                 continue
             each = np.exp(model.predict(_rows([term for _, term in asked])))
@@ -125,7 +127,10 @@ def _thirds(row: int) -> list[int]:
 
 def _features(row: int, column: int) -> list[float]:
     instance, hints = grid()[row], configurations()[column]
-    return [float(np.log2(v)) for v in (instance.nodes, instance.bytes_per_rank, hints.per_pset, hints.buffer_bytes)]
+    return [
+        float(np.log2(v))
+        for v in (instance.nodes, instance.bytes_per_rank, hints.per_pset, hints.buffer_bytes)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +161,13 @@ def judge(method: str, setting: str, truth: Floats, predictions: Sequence[Floats
 
 def rank_correlation(one: Floats, other: Floats) -> float:
     """Spearman's correlation of two rankings."""
-    from scipy.stats import rankdata
+    return float(np.corrcoef(_ranks(one), _ranks(other))[0, 1])
 
-    return float(np.corrcoef(rankdata(one), rankdata(other))[0, 1])
+
+def _ranks(values: Floats) -> Floats:
+    """Places in the order, ties sharing the mean of theirs."""
+    order = np.sort(values)
+    return (np.searchsorted(order, values, "left") + np.searchsorted(order, values, "right")) / 2.0
 
 
 def true_times() -> Floats:

@@ -1,7 +1,7 @@
 """The pure machine-learning baseline: run times of whole writes, nothing known about how they come about.
 
-As in the paper: support vector regression with a radial kernel on three points an instance, which a fractional
-factorial design picks, tuned by cross-validation.
+As in the paper: support vector regression with a radial kernel on three points an instance, which a
+fractional factorial design picks, tuned by cross-validation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from penstock.plan.collective.surrogates import Floats, make
 
 POINTS_PER_INSTANCE = 3
 FOLDS = 10
-GRID = [(c, gamma, epsilon) for c in (1.0, 10.0, 100.0) for gamma in (0.03, 0.1, 0.3) for epsilon in (0.02, 0.1)]
+GRID = [
+    (c, gamma, epsilon) for c in (1.0, 10.0, 100.0) for gamma in (0.03, 0.1, 0.3) for epsilon in (0.02, 0.1)
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Run:
 def fractional_design(options: Sequence[Candidate], instance: int) -> list[Candidate]:
     """A third of the 3 x 3 design over aggregators and buffers, rotated from instance to instance.
 
-    Every level of both factors occurs exactly once, so three runs see three aggregator counts and three buffers.
+    Every level of both factors occurs once, so three runs see three aggregator counts and three buffers.
     """
     given = [option for option in options if option.hints.cb_nodes is not None]
     aggregators = _levels([option.hints.cb_nodes or 0 for option in given])
@@ -59,7 +61,9 @@ class BlackBox:
 
     def __init__(self, runs: Sequence[Run]) -> None:
         if len(runs) < POINTS_PER_INSTANCE:
-            raise DataError(f"{len(runs)} runs are too few to learn from; {POINTS_PER_INSTANCE} are the least")
+            raise DataError(
+                f"{len(runs)} runs are too few to learn from; {POINTS_PER_INSTANCE} are the least"
+            )
         inputs = np.array([_row(run.access, run.candidate) for run in runs])
         target = np.log([run.seconds for run in runs])
         self.parameters = min(GRID, key=lambda setting: _error(setting, inputs, target))

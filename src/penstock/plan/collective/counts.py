@@ -60,7 +60,7 @@ class Aggregator:
 class Counts:
     """Everything one collective write does, summed over its ranks unless said otherwise.
 
-    Collectives are calls a rank takes part in. `sends` counts data and request messages, those to oneself too.
+    Collectives are calls a rank takes part in. `sends` counts data and request messages, own ones too.
     """
 
     collective: bool

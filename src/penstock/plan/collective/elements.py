@@ -1,7 +1,8 @@
 """The elemental operations of a collective write, each done for real and timed on every rank.
 
 Each function takes the communicator, the target directory and the point, and returns, by operation, the
-seconds that this rank was busy; the caller takes the slowest rank. They run right after a barrier, inside `worker` only.
+seconds that this rank was busy; the caller takes the slowest rank. They run right after a barrier, inside
+`worker` only.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def alltoall(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
 
 
 def alltoallv(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
-    """One MPI_Alltoallv in which every rank sends that many bytes to each aggregator and nothing elsewhere."""
+    """One MPI_Alltoallv in which every rank sends that many bytes to each aggregator."""
     size, aggregators = point["bytes"], point["aggregators"]
     sends = [size if rank < aggregators else 0 for rank in range(comm.size)]
     receives = [size if comm.rank < aggregators else 0] * comm.size
@@ -121,7 +122,7 @@ def storage(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
         for _ in range(len(lengths) + 1):
             comm.Barrier()
         return dict.fromkeys(STORAGE_PARTS, 0.0)
-    data = memoryview(np.ones(full, np.uint8))
+    data = memoryview(bytearray(b"\1" * full))
     start = comm.rank * sum(lengths)
     handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     try:

@@ -11,7 +11,7 @@ from penstock.plan.hints import check_hint, hints_file
 
 
 def environment(hints: Mapping[str, str], path: Path, pattern: str = "*") -> dict[str, str]:
-    """The variables that make a job use the hints: ROMIO reads a file, Cray's MPI a list for file patterns."""
+    """The variables that make a job use the hints: ROMIO reads a file, Cray's MPI a list by file pattern."""
     for name, value in hints.items():
         check_hint(name, value)
     # Cray's list separates hints by colons, which its own cb_config_list therefore cannot hold.

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from penstock.config import Section, validate
-from penstock.errors import DataError, MissingError, UsageError
+from penstock.errors import DataError, MissingError, UsageError, did_you_mean
 from penstock.plan.collective.launch import Launcher, run_tasks
 from penstock.units import KIB, MIB
 
@@ -38,22 +38,16 @@ Whole = Annotated[int, Field(ge=1, le=1 << 60)]
 Positive = Annotated[float, Field(gt=0)]
 
 
+def _known(operation: str) -> str:
+    if operation not in OPERATIONS:
+        raise ValueError(f"not one of {', '.join(OPERATIONS)}{did_you_mean(operation, OPERATIONS)}")
+    return operation
+
+
 class Sample(Section):
     """One operation at one size: the median of its repetitions, and their interquartile range over it."""
 
-    operation: Literal[
-        "allreduce",
-        "bcast",
-        "allgather",
-        "alltoall",
-        "alltoallv",
-        "shuffle",
-        "touch",
-        "write_first",
-        "write_full",
-        "write_partial",
-        "read",
-    ]
+    operation: Annotated[str, AfterValidator(_known)]
     ranks: Whole
     aggregators: Whole
     bytes: Whole

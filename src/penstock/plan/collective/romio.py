@@ -18,8 +18,8 @@ DEFAULT_SIEVE_BYTES = 512 * KIB
 class Hints:
     """The hints that shape a collective write; None leaves one to ROMIO.
 
-    The defaults are ROMIO's own on a local, NFS or GPFS path (`UFS` and its kin). A `cb_config_list` of `*:N` allows N
-    aggregators a host, `*:*` all ranks; ROMIO's default is one a host, whatever `cb_nodes` says.
+    The defaults are those of ROMIO's general driver. A `cb_config_list` of `*:N` allows N aggregators a host,
+    `*:*` all ranks; ROMIO's default is one a host, whatever `cb_nodes` says.
     """
 
     cb_nodes: int | None = None

@@ -17,7 +17,7 @@ class RankWork:
 
 
 def rank_writes(access: Access, rank: int, sieve_bytes: int) -> RankWork:
-    """A rank's calls: one for one block; else buffers read, patched and written; without a buffer, each block.
+    """A rank's calls: one for one block; else buffers read, patched and written; without buffer, each block.
 
     A sieving buffer starts at a block that the last one did not hold, or goes on where the last one ended
     inside one. Where the file ends inside a buffer ROMIO asks once more, which is not counted: it depends on

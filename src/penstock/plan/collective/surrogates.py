@@ -96,11 +96,11 @@ def robust_line(inputs: Floats, target: Floats) -> Floats:
     for _ in range(ROBUST_ROUNDS):
         weighted = design * weights[:, None]
         ridge = RIDGE * len(target) * np.eye(design.shape[1])
-        line: Floats = np.linalg.solve(weighted.T @ design + ridge, weighted.T @ target)
+        line = np.linalg.solve(weighted.T @ design + ridge, weighted.T @ target)
         far = np.abs(target - design @ line)
         scale = max(1e-9, 1.4826 * float(np.median(far)))
         weights = np.minimum(1.0, 1.345 * scale / np.maximum(far, 1e-12))
-    return line
+    return np.asarray(line, dtype=np.float64)
 
 
 def _with_one(inputs: Floats) -> Floats:

@@ -109,7 +109,7 @@ def _watch(parent: int, seen: dict[int, _Account], proc: Path = Path("/proc")) -
 def writes_a_file(home: Path) -> bool:
     """Whether a process holds an ordinary file open for writing, its standard streams aside."""
     for entry in (home / "fd").iterdir():
-        target = os.readlink(entry)
+        target = str(entry.readlink())
         if int(entry.name) <= 2 or not target.startswith("/") or target.startswith("/dev/"):
             continue
         info = (home / "fdinfo" / entry.name).read_text(encoding="ascii")
@@ -167,15 +167,20 @@ def judge(ranks: Sequence[RankWrites], hints: Mapping[str, str]) -> tuple[bool |
     if hints.get("romio_cb_write") == "disable" or "cb_nodes" not in hints:
         return None, f"{found}; these hints leave no mark that a host can see"
     wanted = min(int(hints["cb_nodes"]), len(ranks))
-    if len(writers) > wanted:
-        return (
-            False,
-            f"{found}, but cb_nodes={wanted}: the program does not write collectively, or ignores hints",
-        )
     largest = max(rank.written_bytes / max(1, rank.calls) for rank in writers)
-    buffer_bytes = int(hints.get("cb_buffer_size", 0))
-    if buffer_bytes and largest > SLACK * buffer_bytes:
-        return False, f"{found} in calls of {format_size(largest)}, more than cb_buffer_size={buffer_bytes}"
-    if len(writers) < wanted and wanted * max(buffer_bytes, 1) <= total:
-        return False, f"{found}, fewer than cb_nodes={wanted}: check cb_config_list"
+    objection = _objection(len(writers), wanted, (largest, total), int(hints.get("cb_buffer_size", 0)))
+    if objection:
+        return False, found + objection
     return True, f"{found} in calls of up to {format_size(largest)} on average, as cb_nodes={wanted} asks"
+
+
+def _objection(writers: int, wanted: int, sizes: tuple[float, int], buffer_bytes: int) -> str:
+    """What speaks against the hints being in effect, or nothing."""
+    largest, total = sizes
+    if writers > wanted:
+        return f", but cb_nodes={wanted}: the program does not write collectively, or ignores hints"
+    if buffer_bytes and largest > SLACK * buffer_bytes:
+        return f" in calls of {format_size(largest)}, more than cb_buffer_size={buffer_bytes}"
+    if writers < wanted and wanted * max(buffer_bytes, 1) <= total:
+        return f", fewer than cb_nodes={wanted}: check cb_config_list"
+    return ""
