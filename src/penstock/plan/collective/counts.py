@@ -7,6 +7,7 @@ by round, all ranks taking part in every round; a round whose bytes are not all 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -29,7 +30,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Aggregator:
-    """One aggregator's storage work in the order it happens; batches without senders write nothing."""
+    """One aggregator's storage work, its first round first; batches without senders write nothing."""
 
     start: int
     length_bytes: int
@@ -148,21 +149,38 @@ def _aggregator(access: Access, plan: Plan, start: int, end: int) -> Aggregator:
 
 
 def _batches(access: Access, first: int, last: int, buffer_bytes: int) -> Iterator[Batch]:
-    """The rounds of one file domain, equal neighbours joined."""
+    """The rounds of one file domain, like ones joined.
+
+    Where blocks have their full length a buffer's senders and holes depend only on where in a slot it starts,
+    which repeats: one period of buffers stands for all, however long the file.
+    """
+    short_row = access.range_bytes if access.last_block_bytes == access.block_bytes else _last_row(access)
     position = first
     while position < last:
-        alike = _alike(access, position, last, buffer_bytes)
-        end = min(position + buffer_bytes, last)
-        yield Batch(alike, end - position, *_window(access, position, end))
-        position = position + alike * buffer_bytes if alike > 1 else end
+        border = min(short_row, last) if position < short_row else last
+        full = (border - position) // buffer_bytes
+        if full < 2:
+            end = min(position + buffer_bytes, last)
+            yield Batch(1, end - position, *_window(access, position, end))
+            position = end
+            continue
+        period = _period(access, buffer_bytes)
+        for phase in range(min(period, full)):
+            start = position + phase * buffer_bytes
+            times = full // period + (phase < full % period)
+            yield Batch(times, buffer_bytes, *_window(access, start, start + buffer_bytes))
+        position += full * buffer_bytes
 
 
-def _alike(access: Access, position: int, last: int, buffer_bytes: int) -> int:
-    """How many full buffers from here on surely have the same senders and the same need to read."""
-    if buffer_bytes < access.ranks * access.slot_bytes:
+def _last_row(access: Access) -> int:
+    return (access.rows - 1) * access.ranks * access.slot_bytes
+
+
+def _period(access: Access, buffer_bytes: int) -> int:
+    """After how many buffers the same place in a slot comes again; those that hold whole rows are all alike."""
+    if buffer_bytes >= access.ranks * access.slot_bytes:
         return 1
-    border = min(access.solid_bytes, last) if position < access.solid_bytes else last
-    return max(1, (border - position) // buffer_bytes)
+    return access.slot_bytes // math.gcd(access.slot_bytes, buffer_bytes)
 
 
 def _window(access: Access, start: int, end: int) -> tuple[bool, int]:
