@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import os
-import warnings
-from collections.abc import Iterable, Iterator, Mapping
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from penstock.errors import AccessError, DataError, MissingError, require_extra
 
+READER = "penstock.plan.darshan_reader"
+TIMEOUT_S = 600.0
 MAGIC = 6567223
 ENDIANS: tuple[Literal["little", "big"], ...] = ("little", "big")
 MODULES = {"POSIX": "POSIX_", "MPI-IO": "MPIIO_", "STDIO": "STDIO_"}
@@ -79,7 +83,10 @@ class RawLog:
 
 
 def read_log(path: Path) -> RawLog:
-    """Read a log with pydarshan. Whatever it stumbles over becomes one located error."""
+    """Read a log with pydarshan, in a process of its own and from a copy.
+
+    Its C library ends the process on some damaged logs, and may unlink what it had open.
+    """
     if not path.exists():
         raise MissingError(f"{path}: no such file")
     try:
@@ -91,66 +98,30 @@ def read_log(path: Path) -> RawLog:
         raise DataError(f"{path}: {error.strerror}") from None
     if MAGIC not in {int.from_bytes(header[8:], order) for order in ENDIANS}:
         raise DataError(f"{path}: not a Darshan log")
-    try:
-        import darshan
-    except ImportError as error:
-        raise require_extra("darshan", error) from error
-    with _quiet():
+    if importlib.util.find_spec("darshan") is None:
+        raise require_extra("darshan", ImportError(name="darshan"))
+    return _parse(path, _read_apart(path))
+
+
+def _read_apart(path: Path) -> str:
+    with tempfile.TemporaryDirectory(prefix="penstock-darshan-") as home:
+        copy = Path(home, "copy.darshan")
+        shutil.copyfile(path, copy)
+        command = [sys.executable, "-m", READER, str(copy)]
         try:
-            return _raw(path, darshan.DarshanReport(str(path), read_all=False))
-        except Exception as error:  # noqa: BLE001 - it raises exceptions of many kinds
-            raise DataError(f"{path}: damaged Darshan log ({type(error).__name__})") from None
+            result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        except subprocess.TimeoutExpired:
+            raise DataError(f"{path}: reading it took more than {TIMEOUT_S:.0f} s") from None
+    if result.returncode:
+        raise DataError(f"{path}: damaged Darshan log (its reader ended with {result.returncode})")
+    return result.stdout
 
 
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence: pydarshan warns and prints, its C library writes to stderr itself; our error says it all."""
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
+def _parse(path: Path, text: str) -> RawLog:
     try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
-
-
-def _raw(path: Path, report: Any) -> RawLog:
-    modules: dict[str, Rows] = {}
-    for module in MODULES:
-        if module in report.modules:
-            report.mod_read_all_records(module)
-            modules[module] = _rows(report.records[module].to_df())
-    striping: Rows = []
-    if "LUSTRE" in report.modules:
-        report.mod_read_all_lustre_records()
-        striping = _striping(report.records["LUSTRE"].to_df())
-    job = report.metadata["job"]
-    span_s = (report.end_time - report.start_time).total_seconds()
-    return RawLog(
-        name=path.name,
-        program=str(report.metadata.get("exe", "")),
-        ranks=int(job["nprocs"]),
-        run_s=float(job.get("run_time", span_s)),
-        modules=modules,
-        striping=striping,
-    )
-
-
-def _rows(frames: Any) -> Rows:
-    counters = frames["counters"].to_dict("records")
-    times = frames["fcounters"].to_dict("records")
-    return [{**time, **counter} for counter, time in zip(counters, times, strict=True)]
-
-
-def _striping(frames: Any) -> Rows:
-    frame = frames["components"] if isinstance(frames, dict) and "components" in frames else None
-    if frame is None:
-        frame = frames["counters"] if isinstance(frames, dict) else frames
-    rows: Rows = frame.to_dict("records")
-    return rows
+        return RawLog(name=path.name, **json.loads(text))
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{path}: damaged Darshan log ({error})") from None
 
 
 def facts(raw: RawLog) -> JobFacts:

@@ -17,7 +17,9 @@ HINTS = two_phase(4, MIB, Access(8, 1, MIB, 4096)).given
 def test_files_hold_the_hints_in_each_form(tmp_path: Path) -> None:
     hints_file, shell, prolog = write_all(tmp_path / "job", HINTS)
     assert "cb_config_list *:*\n" in hints_file.read_text()
-    said = subprocess.check_output(["sh", "-c", f'. {shell}; echo "$ROMIO_HINTS|$MPICH_MPIIO_HINTS"'], text=True)
+    said = subprocess.check_output(
+        ["sh", "-c", f'. {shell}; echo "$ROMIO_HINTS|$MPICH_MPIIO_HINTS"'], text=True
+    )
     assert said.strip() == f"{hints_file}|*:cb_nodes=4:cb_buffer_size=1048576:romio_cb_write=enable"
     lines = subprocess.check_output([str(prolog)], text=True).splitlines()
     assert f"export ROMIO_HINTS={hints_file}" in lines

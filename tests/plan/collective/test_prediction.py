@@ -44,7 +44,9 @@ def test_profile_round_trips_and_holds_medians_of_seven(profile: Profile, tmp_pa
         (lambda d: d.update(extra=1), "unknown key 'extra'"),
     ],
 )
-def test_damaged_profile_names_file_and_key(profile_path: Path, tmp_path: Path, change: object, said: str) -> None:
+def test_damaged_profile_names_file_and_key(
+    profile_path: Path, tmp_path: Path, change: object, said: str
+) -> None:
     document = json.loads(profile_path.read_text())
     assert callable(change)
     change(document)

@@ -47,7 +47,7 @@ def test_account_is_read_from_the_kernels_text() -> None:
 def test_processes_below_one_are_found_and_their_files_seen(tmp_path: Path) -> None:
     code = "import sys; f = open(sys.argv[1], 'w'); print('up', flush=True); sys.stdin.read()"
     child = subprocess.Popen(
-        ["sh", "-c", f"{sys.executable} -c \"{code}\" {tmp_path / 'out'}; true"],
+        ["sh", "-c", f'{sys.executable} -c "{code}" {tmp_path / "out"}; true'],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )

@@ -130,7 +130,6 @@ def design(ranks: int) -> Iterator[dict[str, Any]]:
         yield {"operation": "allreduce", "bytes": size}
         yield {"operation": "allgather", "bytes": size}
         yield {"operation": "alltoall", "bytes": size}
-    for size in (4, KIB):
         yield {"operation": "bcast", "bytes": size}
     for aggregators in _counts(ranks):
         for buffer_bytes in (32 * KIB, 256 * KIB, MIB, 4 * MIB, 16 * MIB):
