@@ -15,8 +15,8 @@ from penstock.plan.collective.bgq import (
     rounds,
     terms,
 )
-from penstock.plan.collective.bgq_study import BgqHybrid, BgqLearned, judge, run_time, true_times
 from penstock.plan.collective.bgq_machine import benchmark
+from penstock.plan.collective.bgq_study import BgqHybrid, BgqLearned, judge, run_time, true_times
 
 
 def storage(instance: BgqInstance, hints: BgqHints, switches: BgqSwitches | None = None) -> dict[str, int]:

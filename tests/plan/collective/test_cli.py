@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import MissingError, PenstockError, UsageError
-from penstock.plan.collective import launch
 from penstock.plan.collective.launch import Launcher, find_launcher, run_tasks
 
 PENSTOCK = [sys.executable, "-m", "penstock"]
@@ -112,11 +111,11 @@ def test_bad_input_gets_one_line_and_its_exit_code(
 
 
 def test_absent_mpi_is_a_clear_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(launch.sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr("penstock.plan.collective.launch.sys.executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingError, match=r"MPI is absent: .*penstock\[mpi\]"):
         find_launcher()
-    with pytest.raises(UsageError, match="has no {ranks}"):
+    with pytest.raises(UsageError, match="has no"):
         find_launcher("srun -n 4")
     with pytest.raises(MissingError, match="nothing-here"):
         find_launcher("nothing-here -n {ranks}")

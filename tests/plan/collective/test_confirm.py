@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.plan.collective.access import Access
 from penstock.plan.collective.candidates import Candidate
 from penstock.plan.collective.compare import Instance, geomean, ratio
-from penstock.plan.collective.access import Access
 from penstock.plan.collective.confirm import Trial, beats, clear_winner
 from penstock.plan.collective.romio import NO_HINTS
 

@@ -177,7 +177,7 @@ def _last_row(access: Access) -> int:
 
 
 def _period(access: Access, buffer_bytes: int) -> int:
-    """After how many buffers the same place in a slot comes again; those that hold whole rows are all alike."""
+    """After how many buffers the same place in a slot comes again; buffers of whole rows are all alike."""
     if buffer_bytes >= access.ranks * access.slot_bytes:
         return 1
     return access.slot_bytes // math.gcd(access.slot_bytes, buffer_bytes)

@@ -28,8 +28,8 @@ Floats = npt.NDArray[np.float64]
 GRIDS: dict[str, dict[str, tuple[float | int | str, ...]]] = {
     "knn": {"n_neighbors": (2, 3, 5), "weights": ("distance",)},
     "svr-rbf": {"C": (0.3, 3.0, 30.0), "gamma": (0.1, 0.3), "epsilon": (0.05,)},
-    "forest": {"n_estimators": (40,), "min_samples_leaf": (1, 2)},
-    "boosting": {"n_estimators": (60, 150), "max_depth": (2,), "learning_rate": (0.1,)},
+    "forest": {"n_estimators": (30,), "min_samples_leaf": (1, 2)},
+    "boosting": {"n_estimators": (80,), "max_depth": (2,), "learning_rate": (0.1,)},
 }
 
 
