@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from penstock.cli.options import DURATION, NearestChoice, console, emit_json, json_option, seed_option
+from penstock.cli.serve import serve
 from penstock.decide.policies import POLICY_NAMES
 from penstock.errors import UsageError
 
@@ -25,6 +26,9 @@ REAL_SURFACE = Path("../shared/data/lustre-traces/response_surface.csv")
 @click.group()
 def simulate() -> None:
     """The simulated cluster: real mechanisms, virtual time."""
+
+
+simulate.add_command(serve)
 
 
 def _cluster_options(function: click.decorators.FC) -> click.decorators.FC:
