@@ -369,3 +369,24 @@ def test_observer_close_returns_every_descriptor(pair: Client) -> None:
     watcher.observe()
     watcher.close()
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_observer_only_peeks_at_idle_targets(pair: Client) -> None:
+    watching = LustreObserver(pair.root, deadline_s=5.0, rescan_s=1e9, peek=True)
+    for step in range(2, 10):
+        pair.stats(ONE).write_text(stats_text(step))
+        watching.observe()
+    pair.write(f"sys/fs/lustre/osc/{TWO}/max_rpcs_in_flight", "77\n")
+    flights = []
+    for step in range(10, 26):
+        pair.stats(ONE).write_text(stats_text(step))
+        seen = watching.observe()
+        assert names(seen)[0] == ONE, "busy targets come first"
+        assert seen.targets[0].counters["read.rpcs"] == step
+        flights.append(seen.targets[1].setting["flight"])
+    assert flights[0] == 8, "an idle target's knobs are not read at every pass"
+    assert flights[-1] == 77, "but now and then"
+    pair.stats(TWO).write_text(stats_text(99))
+    awake = {item.target.name: item for item in watching.observe().targets}[TWO]
+    assert awake.counters["read.rpcs"] == 99
+    watching.close()

@@ -54,6 +54,14 @@ class Instance:
             return self.read_carefully()
         return texts + self._missing
 
+    def read_first(self) -> bytes | None:
+        """The text of the first file alone, the cheapest look; None where only `read` will do."""
+        try:
+            text = pread(self._kept[0], CHUNK_BYTES, 0) if self._kept else b""
+        except OSError:
+            return None
+        return text if 0 < len(text) < WHOLE_BELOW_BYTES else None
+
     def read_carefully(self) -> list[bytes | None]:
         """As `read`, but file by file: long texts to their end, torn ones twice, lost ones looked for."""
         if not self._open:
