@@ -62,7 +62,9 @@ def compare(table: Table, kinds: tuple[str, ...], seed: int, say: Progress) -> I
         held_out = next(split_runs(found.run, 5, seed))
         for kind in kinds:
             try:
-                yield _row(kind, found, held_out, seed)
+                with _one_core():
+                    row = _row(kind, found, held_out, seed)
+                yield row
             except PenstockError as error:
                 say(f"{kind}: left out: {error}")
                 continue
@@ -138,6 +140,15 @@ def _fit_tcn(found: Samples, train: np.ndarray[Any, Any], seed: int) -> tuple[Sc
     from penstock.train.nets import fit_sequence
 
     return fit_sequence("tcn", found, train, HISTORY, seed)
+
+
+def _one_core() -> Any:
+    """Every kind gets one core, so that times compare and a busy machine is not made worse."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError as error:
+        raise require_extra("train", error) from None
+    return threadpool_limits(1)
 
 
 def _pipeline(last: Any) -> Any:
