@@ -17,7 +17,7 @@ flight. The protocol is theirs: a random walk in which the setting changes after
 workload reads, 0.63 s where it writes) while dirty pages, queued extents and RPCs in flight carry over.
 
 Hardware parameters were set on eight workloads. Four, marked *v*, are validation: structure and parameters were fixed
-before they were first simulated. No throughput is an input anywhere; the parameters, with the source of each, are in
+before they were first compared. No throughput is an input anywhere; the parameters, with the source of each, are in
 `src/penstock/simulate/clusters/c220g5.toml`.
 """
 
