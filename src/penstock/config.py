@@ -6,6 +6,7 @@ Unknown keys are errors that name the nearest legal key. Nothing is executed and
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import stat
 import tomllib
@@ -60,11 +61,13 @@ def load_layered(path: Path, schema: type[SectionT]) -> SectionT:
     """Like `load`, with the drop-ins `PATH.d/*.toml` over it, in the order of their names.
 
     A drop-in may override the main file. Two drop-ins that give one key different values are an error: which
-    of them somebody meant cannot be known.
+    of them somebody meant cannot be known. All files must be trustworthy (`require_own`).
     """
+    require_own(path)
     document = _parsed(read(path), str(path))
     origin: dict[str, Path] = {}
     for extra in sorted(Path(f"{path}.d").glob("*.toml")):
+        require_own(extra)
         for key, value in _flat(_parsed(read(extra), str(extra))):
             known = _get(document, key)
             if key in origin and known != value:
@@ -72,6 +75,24 @@ def load_layered(path: Path, schema: type[SectionT]) -> SectionT:
             origin[key] = extra
             _put(document, key, value)
     return validate(document, schema, str(path))
+
+
+def require_own(path: Path) -> None:
+    """Refuse a file whose author could be anybody but root or the user this process runs as.
+
+    Such a file could make a process with more rights than its author write, or run, what they want.
+    """
+    try:
+        status = path.stat()
+    except OSError:
+        # Reading it gives the better message.
+        return
+    if status.st_uid not in (0, os.geteuid()):
+        raise AccessError(f"{path}: belongs to uid {status.st_uid}, so it is not trusted (chown root)")
+    # Root may run with the group of those who may only watch.
+    own_gid = os.getegid() if os.geteuid() else 0
+    if status.st_mode & stat.S_IWGRP and status.st_gid != own_gid:
+        raise AccessError(f"{path}: its group may write it, so it is not trusted (chmod g-w)")
 
 
 def read(path: Path) -> str:

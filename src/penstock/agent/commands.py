@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.agent.control import READ_VERBS
+from penstock.agent.exports import node_status
 from penstock.agent.log import read_log
 from penstock.agent.loop import Step
 from penstock.agent.settings import Mode
@@ -18,6 +20,9 @@ from penstock.window import Void
 
 if TYPE_CHECKING:
     from penstock.agent.service import Agent
+
+# So long after a change, at most, it counts as being on trial.
+TRIAL_INTERVALS = 20
 
 Arguments = Mapping[str, Any]
 Answer = Mapping[str, Any]
@@ -61,8 +66,27 @@ class Commands:
             "ticks": agent.ticks,
             "paused": sorted(agent.paused),
             "lost_log_lines": agent.log.lost,
-            "problems": sorted(agent.said),
-            "targets": [_row(target, step) for target, step in sorted(agent.latest.items(), key=_by_name)],
+            "problems": agent.voice.standing(),
+            "jobs": list(agent.jobs.running),
+            "node": dataclasses.asdict(node_status(agent)),
+            "targets": [
+                {**_row(target, step), **self._standing(target)}
+                for target, step in sorted(agent.latest.items(), key=_by_name)
+            ],
+        }
+
+    def _standing(self, target: Target) -> dict[str, Any]:
+        """Where a target stands: what holds it back, and its last change."""
+        agent = self._agent
+        held = agent.paused & {"*", target.name, target.fs}
+        last = agent.ledger.last.get(target.name)
+        return {
+            "resource": target.resource,
+            "paused": bool(held),
+            "in_scope": agent.config.scope.covers(target),
+            "manual": sorted(agent.manual_knobs(target)),
+            "guard": agent.ledger.state(target, time.time(), TRIAL_INTERVALS * agent.config.interval_s),
+            "last_change": dataclasses.asdict(last) if last is not None else None,
         }
 
     def _mode(self, arguments: Arguments) -> Answer:

@@ -20,25 +20,29 @@ from penstock.actuate.lustre import LustreActuator
 from penstock.agent.clock import MonotonicClock
 from penstock.agent.commands import Commands
 from penstock.agent.control import ControlServer
+from penstock.agent.exports import Exports, Stopwatch
+from penstock.agent.jobs import DIRECTORY as JOBS_DIRECTORY
+from penstock.agent.jobs import JobBook, boot_time_s
+from penstock.agent.ledger import Ledger
 from penstock.agent.log import DecisionLog, decision_event
 from penstock.agent.loop import Loop, Ports, Step, next_due_s
+from penstock.agent.models import load_predictor
 from penstock.agent.node import node_view
 from penstock.agent.settings import AgentConfig, Mode, Rollback
 from penstock.agent.startup import Places, open_journal, prepare, recover
+from penstock.agent.voice import Voice
 from penstock.agent.watchdog import Watchdog, notify
 from penstock.decide.cache import CacheBudget
 from penstock.decide.guard import Guard
 from penstock.decide.policies._base import Policy
 from penstock.decide.tuner import Tuner
-from penstock.errors import InvalidError
+from penstock.errors import InvalidError, ModelFileError
 from penstock.observe.collector import LustreObserver
 from penstock.ports import Predictor
 from penstock.snapshot import Target
 from penstock.window import Window
 
 log = logging.getLogger(__name__)
-
-MOST_SENTENCES = 1000
 
 
 class Agent:
@@ -49,11 +53,14 @@ class Agent:
         config: AgentConfig,
         places: Places,
         policy: type[Policy],
-        predictor: Predictor | None = None,
     ) -> None:
         self.config, self.places, self.policy_name = config, places, policy.name
+        self.mode = config.mode
         self.paused: set[str] = set()
-        self.said: set[str] = set()
+        self.voice = Voice(log)
+        self.ledger = Ledger()
+        self.stopwatch = Stopwatch(config.interval_s)
+        self.jobs = JobBook(places.state_dir / JOBS_DIRECTORY)
         self.latest: dict[Target, Step] = {}
         self.ticks = 0
         self.mutex = threading.Lock()
@@ -63,12 +70,13 @@ class Agent:
         recover(places)
         self._lock = StateLock(places.state_dir)
         self._journal = open_journal(places)
-        self.mode = config.mode
-        if self.mode is Mode.TUNE and not self._journal.trusted:
+        predictor = self._find_predictor(policy)
+        self._why_not_tune = self._find_obstacle(policy, predictor)
+        if self.mode is Mode.TUNE and self._why_not_tune:
             self.mode = Mode.OBSERVE
-            self._say_once(f"observing only: {self._journal.note}")
+            self.voice.condition(f"observing only: {self._why_not_tune}", lasting=True)
         self.log = DecisionLog(places.log, config.log_max_bytes, config.log_keep)
-        self._observer = LustreObserver(places.root)
+        self._observer = LustreObserver(places.root, peek=True)
         self._actuator = self._make_actuator(self._journal)
         self.loop = self._make_loop(policy, predictor)
 
@@ -76,6 +84,8 @@ class Agent:
         """Work until SIGTERM or SIGINT, then give back what the rollback policy says."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.clock.stopping.set())
+        exports = Exports(self)
+        self.jobs.open(boot_time_s())
         control = ControlServer(self.places.socket, Commands(self).handle)
         watchdog = Watchdog(max(self.config.watchdog_s, 2 * self.config.interval_s))
         self.event("start", mode=self.mode, policy=self.policy_name, interval_s=self.config.interval_s)
@@ -85,6 +95,7 @@ class Agent:
         finally:
             notify("STOPPING=1")
             control.close()
+            exports.close()
             if self.config.rollback is not Rollback.NOT_ON_EXIT:
                 self.give_back()
             self.event("stop")
@@ -94,8 +105,8 @@ class Agent:
 
     def set_mode(self, wanted: Mode) -> None:
         """Switch; leaving tune gives back what the rollback policy allows."""
-        if wanted is Mode.TUNE and not self._journal.trusted:
-            raise InvalidError(f"only observing and advising are possible: {self._journal.note}")
+        if wanted is Mode.TUNE and self._why_not_tune:
+            raise InvalidError(f"only observing is possible: {self._why_not_tune}")
         if self.mode is Mode.TUNE and wanted is not Mode.TUNE:
             self.give_back()
         self.mode = wanted
@@ -112,6 +123,7 @@ class Agent:
         self.loop.tuner.forget(target)
         outcome = {"target": target.name, "actual": dict(receipt.actual), "error": receipt.error}
         self.event("restore", **outcome)
+        self.ledger.restores += 1
         if receipt.error:
             log.warning("restore %s: %s", target.name, receipt.error)
         return outcome
@@ -121,6 +133,11 @@ class Agent:
         names = set(self._journal.entries)
         return [target for target in self._actuator.targets() if target.name in names] if names else []
 
+    def manual_knobs(self, target: Target) -> frozenset[str]:
+        """The knobs of a target that belong to its administrator."""
+        entry = self._journal.get(target.name)
+        return entry.manual if entry is not None else frozenset()
+
     def event(self, kind: str, **fields: Any) -> None:
         """Put something other than a decision into the log."""
         self.log.append({"event": kind, "time_s": time.time(), **fields})
@@ -128,8 +145,10 @@ class Agent:
     def _work(self, watchdog: Watchdog) -> None:
         due_s = self.clock.now()
         while not self.clock.stopping.is_set():
+            began_s = self.clock.now()
             with self.mutex:
                 self._tick()
+            self.stopwatch.tick(self.clock.now() - began_s)
             watchdog.beat()
             due_s = next_due_s(due_s, self.config.interval_s, self.clock.now())
             self.clock.sleep_until(due_s)
@@ -137,7 +156,10 @@ class Agent:
     def _tick(self) -> None:
         self.loop.acting = self.mode is Mode.TUNE
         self.ticks += 1
+        for mark in self.jobs.take_when_due(self.clock.now()):
+            self.log.append(mark.event())
         steps = self.loop.tick()
+        self.ledger.take(steps)
         if steps:
             self.latest = {step.window.target: step for step in steps}
         for step in steps:
@@ -145,7 +167,8 @@ class Agent:
                 self._log_change(step)
         self._log_effects()
         for problem in self.loop.before.problems if self.loop.before else ():
-            self._say_once(f"{problem.source}: {problem.message}")
+            self.voice.condition(f"{problem.source}: {problem.message}")
+        self.voice.settle()
         if self.config.rollback is Rollback.ON_IDLE:
             self._give_back_idle()
 
@@ -164,15 +187,18 @@ class Agent:
             if self._advised.get(decision.target) == wish:
                 return
             self._advised[decision.target] = wish
-        self.log.append({**decision_event(decision, receipt, time.time()), "mode": self.mode.value})
+        event = decision_event(decision, receipt, time.time())
+        self.log.append({**event, "mode": self.mode.value, "jobs": list(self.jobs.running)})
+        self.ledger.changed(decision, receipt, time.time())
         verb = "advise" if receipt is None else "set"
-        what = ", ".join(wish)
-        log.info("%s %s %s: %s [%s]", verb, decision.target.name, what, decision.sentence, decision.id)
+        what = f"{verb} {decision.target.name} {', '.join(wish)}"
+        self.voice.change(f"{what}: {decision.sentence} [{decision.id}]")
         if receipt is not None and receipt.error:
-            self._say_once(receipt.error)
+            self.voice.condition(receipt.error)
 
     def _log_effects(self) -> None:
         for effect in self.loop.guard.effects() if self.loop.guard else ():
+            self.ledger.judged(effect)
             self.event(
                 "effect",
                 decision=effect.decision_id,
@@ -181,6 +207,22 @@ class Agent:
                 after_bytes_per_s=effect.after_bytes_per_s,
                 control_ratio=effect.control_ratio,
             )
+
+    def _find_predictor(self, policy: type[Policy]) -> Predictor | None:
+        if not policy.uses_model:
+            return None
+        try:
+            return load_predictor(self.config.model, self.places)
+        except ModelFileError as error:
+            self.voice.condition(str(error), lasting=True)
+            return None
+
+    def _find_obstacle(self, policy: type[Policy], predictor: Predictor | None) -> str | None:
+        if not self._journal.trusted:
+            return self._journal.note
+        if policy.uses_model and predictor is None:
+            return f"policy {policy.name} has no usable model"
+        return None
 
     def _is_busy(self, target: Target) -> bool:
         step = self.latest.get(target)
@@ -208,8 +250,3 @@ class Agent:
             self._in_scope,
             acting=False,
         )
-
-    def _say_once(self, sentence: str) -> None:
-        if sentence not in self.said and len(self.said) < MOST_SENTENCES:
-            self.said.add(sentence)
-            log.warning("%s", sentence)

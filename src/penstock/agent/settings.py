@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import fnmatch
+import ipaddress
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from penstock.config import Duration, Section, load_layered, validate
 from penstock.decide.guard import GuardLimits
@@ -82,11 +83,49 @@ class GuardSection(Section):
         return GuardLimits(**self.model_dump())
 
 
+def _loopback(listen: str) -> str:
+    host, _, port = listen.rpartition(":")
+    if not listen:
+        return listen
+    if not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise ValueError("must be ADDRESS:PORT, such as 127.0.0.1:9477")
+    try:
+        local = ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        local = False
+    if not local:
+        raise ValueError("must be a loopback address: 127.0.0.1 or [::1]")
+    return listen
+
+
+def _prom_file(textfile: str) -> str:
+    path = Path(textfile)
+    if textfile and not (path.is_absolute() and path.suffix == ".prom" and ".." not in path.parts):
+        raise ValueError("must be an absolute path that ends in .prom")
+    return textfile
+
+
+class MetricsSection(Section):
+    """`[metrics]`: ways out for Prometheus; none is open unless named here."""
+
+    listen: Annotated[str, AfterValidator(_loopback)] = ""
+    textfile: Annotated[str, AfterValidator(_prom_file)] = ""
+    textfile_period_s: Duration = Field(15.0, ge=1, le=3600)
+    per_target: bool = True
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port of the page."""
+        host, _, port = self.listen.rpartition(":")
+        return host.strip("[]"), int(port)
+
+
 class AgentConfig(Section):
     """The whole of `agent.toml`; every option has a safe default."""
 
     mode: Annotated[Mode, _word(Mode)] = Mode.OBSERVE
     policy: str = "climb"
+    model: str | None = None
     interval_s: Duration = Field(0.5, gt=0, le=60)
     rollback: Annotated[Rollback, _word(Rollback)] = Rollback.ALWAYS
     cache_ratio: float = Field(
@@ -97,6 +136,7 @@ class AgentConfig(Section):
     log_keep: int = Field(5, ge=1, le=100)
     scope: ScopeSection = ScopeSection()
     guard: GuardSection = GuardSection()
+    metrics: MetricsSection = MetricsSection()
 
     def with_options(self, **options: object) -> Self:
         """This configuration with single options exchanged, validated like the file itself."""

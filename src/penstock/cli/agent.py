@@ -19,6 +19,7 @@ class AgentGroup(LazyGroup):
         "mode": ("penstock.cli.agent_control:mode", "Switch between observe, advise and tune."),
         "pause": ("penstock.cli.agent_control:pause", "Leave targets alone for now."),
         "resume": ("penstock.cli.agent_control:resume", "Tune paused targets again."),
+        "top": ("penstock.cli.agent_top:top", "Watch it live; pause, change mode, explain by key."),
         "report": ("penstock.cli.agent_report:report", "What was changed in a period, and what that did."),
         "trial": ("penstock.cli.agent_report:trial", "Is tuning worth it here? A switchback experiment."),
         "restore": ("penstock.cli.recover:restore", "Bring back every original; needs no agent."),

@@ -72,11 +72,12 @@ def explain(decision_id: str, state_dir: Path, as_json: bool) -> None:
     if as_json:
         emit_json(found)
         return
-    for line in _explanation(found["decision"], found["effect"]):
+    for line in explanation(found["decision"], found["effect"]):
         click.echo(line)
 
 
-def _explanation(decision: dict[str, Any], effect: dict[str, Any] | None) -> list[str]:
+def explanation(decision: dict[str, Any], effect: dict[str, Any] | None) -> list[str]:
+    """One decision in lines for people."""
     lines = [
         f"{decision['id']}  {decision['target']}  ({decision['mode']})",
         f"what:     {', '.join(decision['changes'])}",

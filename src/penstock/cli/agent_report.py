@@ -19,7 +19,7 @@ from penstock.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from penstock.agent.summary import Summary
+    from penstock.agent.summary import JobSummary, Summary, TargetSummary
     from penstock.agent.switchback import Block, Verdict
 
 
@@ -59,7 +59,22 @@ def _document(summary: Summary) -> dict[str, object]:
         }
         for row in summary.targets
     ]
-    return {"since_s": summary.since_s, "until_s": summary.until_s, "starts": summary.starts, "targets": rows}
+    jobs = [
+        {
+            "job": job.job,
+            "user": job.user,
+            "began_s": job.began_s,
+            "ended_s": job.ended_s,
+            "made": job.made,
+            "advised": job.advised,
+            "reverted": job.reverted,
+            "judged": len(job.gains),
+            "mean_gain": job.mean_gain,
+        }
+        for job in summary.jobs
+    ]
+    period = {"since_s": summary.since_s, "until_s": summary.until_s, "starts": summary.starts}
+    return {**period, "targets": rows, "jobs": jobs}
 
 
 def _show(summary: Summary) -> None:
@@ -71,12 +86,37 @@ def _show(summary: Summary) -> None:
         table.add_column(heading, justify="right")
     table.add_column("last")
     for row in summary.targets:
-        effect = f"{row.mean_gain:.2f}x of {len(row.gains)}" if row.mean_gain is not None else "not judged"
         counts = (str(count) for count in (row.made, row.advised, row.reverted, row.failed))
-        table.add_row(row.target, *counts, effect, row.last)
+        table.add_row(row.target, *counts, _effect(row), row.last)
     console().print(table)
+    if summary.jobs:
+        _show_jobs(summary)
     if not summary.targets:
         click.echo("Nothing was decided in this period.")
+
+
+def _effect(row: TargetSummary | JobSummary) -> str:
+    return f"{row.mean_gain:.2f}x of {len(row.gains)}" if row.mean_gain is not None else "not judged"
+
+
+def _show_jobs(summary: Summary) -> None:
+    from rich.table import Table
+
+    table = Table(title="jobs on this node")
+    for heading in ("job", "user", "began", "ended"):
+        table.add_column(heading)
+    for heading in ("changes", "advised", "taken back", "mean effect"):
+        table.add_column(heading, justify="right")
+    for job in summary.jobs:
+        began = _clock(job.began_s) if job.began_s is not None else "earlier"
+        ended = _clock(job.ended_s) if job.ended_s is not None else "running"
+        counts = (str(count) for count in (job.made, job.advised, job.reverted))
+        table.add_row(job.job, job.user or "-", began, ended, *counts, _effect(job))
+    console().print(table)
+
+
+def _clock(time_s: float) -> str:
+    return time.strftime("%m-%d %H:%M:%S", time.localtime(time_s))
 
 
 @click.command(epilog="Example: penstock agent trial --on 10m --off 10m --for 8h")

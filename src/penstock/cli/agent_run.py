@@ -18,6 +18,7 @@ MODES = ("observe", "advise", "tune")
 @places
 @click.option("--mode", type=NearestChoice(MODES), help="How far it may go. [default: observe]")
 @click.option("--policy", help="A policy's name, or FILE.py with your own. [default: climb]")
+@click.option("--model", help="A model file for policies that use one. [default: the shipped one]")
 @click.option("--interval", type=DURATION, help="Time between two looks. [default: 500ms]")
 @click.option("--config", type=click.Path(path_type=Path), help="agent.toml; options here win over it.")
 @click.option("--debug", is_flag=True, help="Say everything.")
@@ -26,6 +27,7 @@ def run(
     state_dir: Path,
     mode: str | None,
     policy: str | None,
+    model: str | None,
     interval: float | None,
     config: Path | None,
     debug: bool,
@@ -41,7 +43,7 @@ def run(
     from penstock.agent.startup import Places
 
     _log_to_stderr(debug)
-    chosen = {"mode": mode, "policy": policy, "interval_s": interval}
+    chosen = {"mode": mode, "policy": policy, "model": model, "interval_s": interval}
     settings = read_settings(config).with_options(**{key: v for key, v in chosen.items() if v is not None})
     Agent(settings, Places(root, state_dir), load_policy(settings.policy)).run()
 

@@ -22,10 +22,13 @@ VERBS = {
         "Read a client's knobs and counters: once, live, or recorded.",
     ),
     "replay": ("penstock.cli.replay:replay", "Compute the windows of a recording."),
-    "simulate": ("penstock.cli.simulate:simulate", "The simulated cluster, run or served as files."),
     "agent": ("penstock.cli.agent:agent", "Keep this node tuned; undo it after anything."),
+    "simulate": ("penstock.cli.simulate:simulate", "The simulated cluster: run a workload, map its surface."),
     "train": ("penstock.cli.train:train", "Make a model from measurements: collect, fit, compare, study."),
     "model": ("penstock.cli.model:model", "Look into a model: show, check, predict, evaluate, explain."),
+    "schedule": ("penstock.cli.schedule:schedule", "Share OSTs and I/O nodes between running jobs."),
+    "plan": ("penstock.cli.plan:plan", "Predict a job's writes before the run and advise how to write."),
+    "run": ("penstock.cli.run:run", "Run an MPI command with hints and verify that they took effect."),
 }
 INTERRUPTED = 130
 

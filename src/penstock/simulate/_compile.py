@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 else:
     try:
-        from numba import njit
+        from numba import config, njit, types
     except ImportError:
 
         def kernel(function):
@@ -28,6 +28,20 @@ else:
             return function
 
     else:
-        import penstock.simulate._worldtype  # noqa: F401  (teaches numba what a World is)
+        from penstock.simulate._worldtype import WORLD
 
-        kernel = njit(cache=True)
+        _KINDS = {
+            "World": WORLD,
+            "int": types.int64,
+            "float": types.float64,
+            "bool": types.boolean,
+            "None": types.void,
+        }
+
+        def kernel(function):
+            """Compile for exactly the annotated types, once, and keep the machine code on disk."""
+            if config.DISABLE_JIT:
+                return function
+            kinds = {name: _KINDS[kind] for name, kind in function.__annotations__.items()}
+            returned = kinds.pop("return")
+            return njit(returned(*kinds.values()), cache=True, error_model="numpy")(function)

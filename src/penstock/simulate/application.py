@@ -21,25 +21,18 @@ COPY_PAGES = 256
 
 
 @kernel
-def run_stream(w: World, s: int, now_us: float) -> None:
-    """Let a thread go on until it blocks, sleeps, or catches up with the calendar."""
+def _next_offset(w: World, s: int, direction: int, pages: int) -> int:
     stream = w.stream
-    t_us = now_us
-    stream.mode[s] = RUNNING
-    while True:
-        if stream.busy[s] == 0:
-            t_us = _begin_call(w, s, t_us)
-            if stream.mode[s] == STOPPED:
-                return
-        elif stream.cursor[s] < stream.end[s]:
-            t_us = _read_on(w, s, t_us) if stream.direction[s] == READ else write_on(w, s, t_us)
-        else:
-            t_us = _end_call(w, s, t_us)
-        if stream.mode[s] != RUNNING:
-            return
-        if t_us >= next_time(w) or t_us >= w.sim.until_us[0]:
-            schedule(w, t_us, STREAM_RUNS, s)
-            return
+    blocks = w.file.pages[stream.file[s]] // pages
+    if stream.sequential[s] == 0:
+        return integer(w, stream.rng[s], blocks) * pages
+    position = stream.position_read[s] if direction == READ else stream.position_write[s]
+    following = (position + 1) % blocks
+    if direction == READ:
+        stream.position_read[s] = following
+    else:
+        stream.position_write[s] = following
+    return position * pages
 
 
 @kernel
@@ -76,18 +69,14 @@ def _begin_call(w: World, s: int, t_us: float) -> float:
 
 
 @kernel
-def _next_offset(w: World, s: int, direction: int, pages: int) -> int:
+def _end_call(w: World, s: int, t_us: float) -> float:
     stream = w.stream
-    blocks = w.file.pages[stream.file[s]] // pages
-    if stream.sequential[s] == 0:
-        return integer(w, stream.rng[s], blocks) * pages
-    position = stream.position_read[s] if direction == READ else stream.position_write[s]
-    following = (position + 1) % blocks
-    if direction == READ:
-        stream.position_read[s] = following
-    else:
-        stream.position_write[s] = following
-    return position * pages
+    if stream.direction[s] == WRITE and not end_write(w, s, t_us):
+        return t_us
+    tally_call(w, stream.client[s], stream.direction[s], stream.request[s] * PAGE)
+    stream.busy[s] = 0
+    stream.wait_page[s] = NONE
+    return t_us + stream.think_us[s]
 
 
 @kernel
@@ -109,14 +98,25 @@ def _read_on(w: World, s: int, t_us: float) -> float:
 
 
 @kernel
-def _end_call(w: World, s: int, t_us: float) -> float:
+def run_stream(w: World, s: int, now_us: float) -> None:
+    """Let a thread go on until it blocks, sleeps, or catches up with the calendar."""
     stream = w.stream
-    if stream.direction[s] == WRITE and not end_write(w, s, t_us):
-        return t_us
-    tally_call(w, stream.client[s], stream.direction[s], stream.request[s] * PAGE)
-    stream.busy[s] = 0
-    stream.wait_page[s] = NONE
-    return t_us + stream.think_us[s]
+    t_us = now_us
+    stream.mode[s] = RUNNING
+    while True:
+        if stream.busy[s] == 0:
+            t_us = _begin_call(w, s, t_us)
+            if stream.mode[s] == STOPPED:
+                return
+        elif stream.cursor[s] < stream.end[s]:
+            t_us = _read_on(w, s, t_us) if stream.direction[s] == READ else write_on(w, s, t_us)
+        else:
+            t_us = _end_call(w, s, t_us)
+        if stream.mode[s] != RUNNING:
+            return
+        if t_us >= next_time(w) or t_us >= w.sim.until_us[0]:
+            schedule(w, t_us, STREAM_RUNS, s)
+            return
 
 
 @kernel

@@ -22,62 +22,6 @@ from penstock.simulate.states import (
 
 
 @kernel
-def reply_arrives(w: World, r: int, now_us: float) -> None:
-    """Finish an RPC."""
-    o = w.rpc.osc[r]
-    f = w.rpc.file[r]
-    direction = w.rpc.direction[r]
-    account(w, o, now_us)
-    tally_completion(w, o, direction, w.rpc.pages[r], now_us - w.rpc.handed_us[r])
-    if direction == READ:
-        w.osc.reads[o] -= 1
-        _finish_read(w, r)
-        shrink(w, o, now_us)
-    else:
-        w.osc.writes[o] -= 1
-        _finish_write(w, r, now_us)
-        grow(w, o)
-    _wake_page_waiters(w, f, now_us)
-    _wake_cache_waiters(w, o, now_us)
-    w.rpc.next[r] = w.sim.rpc_free[0]
-    w.sim.rpc_free[0] = r
-    send_rpcs(w, o, now_us)
-
-
-@kernel
-def _finish_read(w: World, r: int) -> None:
-    e = w.rpc.ext_head[r]
-    f = w.rpc.file[r]
-    while e != NONE:
-        following = w.extent.next[e]
-        start, pages = w.extent.start[e], w.extent.pages[e]
-        base = w.file.state_base[f] + start
-        for i in range(base, base + pages):
-            # A page written meanwhile is up to date and remembered already.
-            if w.page_state[i] == READING:
-                w.page_state[i] = UPTODATE
-                remember(w, f, i - w.file.state_base[f], 1)
-        free_extent(w, e)
-        e = following
-
-
-@kernel
-def _finish_write(w: World, r: int, now_us: float) -> None:
-    o = w.rpc.osc[r]
-    e = w.rpc.ext_head[r]
-    pages = 0
-    held = 0
-    while e != NONE:
-        following = w.extent.next[e]
-        clear_labels(w, e)
-        pages += w.extent.pages[e]
-        held += w.extent.grant_bytes[e]
-        free_extent(w, e)
-        e = following
-    refund(w, o, pages, held, now_us)
-
-
-@kernel
 def _wake_page_waiters(w: World, f: int, now_us: float) -> None:
     stream = w.stream
     s = w.file.first_stream[f]
@@ -107,3 +51,67 @@ def _wake_cache_waiters(w: World, o: int, now_us: float) -> None:
     if s != NONE:
         w.osc.waiters[o] -= 1
         wake(w, s, now_us)
+
+
+@kernel
+def _make_usable(w: World, f: int, page: int, end: int) -> None:
+    base = w.file.state_base[f]
+    while page < end:
+        run = 0
+        # A page written meanwhile is up to date and remembered already.
+        while page + run < end and w.page_state[base + page + run] == READING:
+            w.page_state[base + page + run] = UPTODATE
+            run += 1
+        if run > 0:
+            remember(w, f, page, run)
+        page += run + 1
+
+
+@kernel
+def _finish_read(w: World, r: int) -> None:
+    e = w.rpc.ext_head[r]
+    f = w.rpc.file[r]
+    while e != NONE:
+        following = w.extent.next[e]
+        _make_usable(w, f, w.extent.start[e], w.extent.start[e] + w.extent.pages[e])
+        free_extent(w, e)
+        e = following
+
+
+@kernel
+def _finish_write(w: World, r: int, now_us: float) -> None:
+    o = w.rpc.osc[r]
+    e = w.rpc.ext_head[r]
+    pages = 0
+    held = 0
+    while e != NONE:
+        following = w.extent.next[e]
+        clear_labels(w, e)
+        pages += w.extent.pages[e]
+        held += w.extent.grant_bytes[e]
+        free_extent(w, e)
+        e = following
+    refund(w, o, pages, held, now_us)
+
+
+@kernel
+def reply_arrives(w: World, r: int, now_us: float) -> None:
+    """Finish an RPC."""
+    o = w.rpc.osc[r]
+    f = w.rpc.file[r]
+    direction = w.rpc.direction[r]
+    account(w, o, now_us)
+    tally_completion(w, o, direction, w.rpc.pages[r], now_us - w.rpc.handed_us[r])
+    if direction == READ:
+        w.osc.reads[o] -= 1
+        _finish_read(w, r)
+        shrink(w, o, now_us)
+    else:
+        w.osc.writes[o] -= 1
+        _finish_write(w, r, now_us)
+        grow(w, o)
+    _wake_page_waiters(w, f, now_us)
+    _wake_cache_waiters(w, o, now_us)
+    w.rpc.next[r] = w.sim.rpc_free[0]
+    w.sim.rpc_free[0] = r
+    send_rpcs(w, o, now_us)

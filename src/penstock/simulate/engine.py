@@ -6,6 +6,7 @@ from penstock.simulate._compile import kernel
 from penstock.simulate.application import run_stream
 from penstock.simulate.completion import reply_arrives
 from penstock.simulate.events import (
+    BUILDER_IS_FREE,
     BULK_ARRIVES,
     DEVICE_DONE,
     FLUSHER_RUNS,
@@ -18,7 +19,39 @@ from penstock.simulate.events import (
 )
 from penstock.simulate.flusher import flush_old
 from penstock.simulate.layout import World
+from penstock.simulate.rpcs import builder_is_free
 from penstock.simulate.server import bulk_arrives, commit_journal, device_done, request_arrives
+
+
+@kernel
+def _happen(w: World, kind: int, subject: int, now_us: float) -> None:
+    if kind == STREAM_RUNS:
+        run_stream(w, subject, now_us)
+    elif kind == REPLY_ARRIVES:
+        reply_arrives(w, subject, now_us)
+    elif kind == DEVICE_DONE:
+        device_done(w, subject, now_us)
+    elif kind == REQUEST_ARRIVES:
+        request_arrives(w, subject, now_us)
+    elif kind == BULK_ARRIVES:
+        bulk_arrives(w, subject, now_us)
+    elif kind == BUILDER_IS_FREE:
+        builder_is_free(w, subject, now_us)
+    elif kind == FLUSHER_RUNS:
+        flush_old(w, subject, now_us)
+        schedule(w, now_us + w.client.flush_every_us[subject], FLUSHER_RUNS, subject)
+    elif kind == JOURNAL_COMMITS:
+        commit_journal(w, subject, now_us)
+        schedule(w, now_us + w.ost.journal_every_us[subject], JOURNAL_COMMITS, subject)
+
+
+@kernel
+def _note(w: World, now_us: float, kind: int, subject: int) -> None:
+    """Fold the event into a running digest, so that whole runs can be compared event by event."""
+    nanoseconds = int(now_us * 1000.0)
+    w.trace[0] = (w.trace[0] * 1000003 + nanoseconds) % 2147483647
+    w.trace[0] = (w.trace[0] * 1000003 + kind) % 2147483647
+    w.trace[0] = (w.trace[0] * 1000003 + subject) % 2147483647
 
 
 @kernel
@@ -37,32 +70,3 @@ def run_until(w: World, until_us: float) -> None:
         drop_first(w)
         _happen(w, kind, subject, now_us)
     sim.now_us[0] = until_us
-
-
-@kernel
-def _happen(w: World, kind: int, subject: int, now_us: float) -> None:
-    if kind == STREAM_RUNS:
-        run_stream(w, subject, now_us)
-    elif kind == REPLY_ARRIVES:
-        reply_arrives(w, subject, now_us)
-    elif kind == DEVICE_DONE:
-        device_done(w, subject, now_us)
-    elif kind == REQUEST_ARRIVES:
-        request_arrives(w, subject, now_us)
-    elif kind == BULK_ARRIVES:
-        bulk_arrives(w, subject, now_us)
-    elif kind == FLUSHER_RUNS:
-        flush_old(w, subject, now_us)
-        schedule(w, now_us + w.client.flush_every_us[subject], FLUSHER_RUNS, subject)
-    elif kind == JOURNAL_COMMITS:
-        commit_journal(w, subject, now_us)
-        schedule(w, now_us + w.ost.journal_every_us[subject], JOURNAL_COMMITS, subject)
-
-
-@kernel
-def _note(w: World, now_us: float, kind: int, subject: int) -> None:
-    """Fold the event into a running digest, so that whole runs can be compared event by event."""
-    nanoseconds = int(now_us * 1000.0)
-    w.trace[0] = (w.trace[0] * 1000003 + nanoseconds) % 2147483647
-    w.trace[0] = (w.trace[0] * 1000003 + kind) % 2147483647
-    w.trace[0] = (w.trace[0] * 1000003 + subject) % 2147483647

@@ -16,7 +16,17 @@ DEVICE_DONE = 3  # rpc
 REPLY_ARRIVES = 4  # rpc, at its client
 FLUSHER_RUNS = 5  # client
 JOURNAL_COMMITS = 6  # ost
-KIND_COUNT = 7
+BUILDER_IS_FREE = 7  # osc
+KIND_COUNT = 8
+
+
+@kernel
+def _move(w: World, source: int, target: int) -> None:
+    heap = w.heap
+    heap.t_us[target] = heap.t_us[source]
+    heap.order[target] = heap.order[source]
+    heap.kind[target] = heap.kind[source]
+    heap.subject[target] = heap.subject[source]
 
 
 @kernel
@@ -49,6 +59,12 @@ def next_time(w: World) -> float:
 
 
 @kernel
+def _earlier(w: World, i: int, t_us: float, order: int) -> bool:
+    at_us = w.heap.t_us[i]
+    return at_us < t_us or (at_us == t_us and w.heap.order[i] < order)
+
+
+@kernel
 def drop_first(w: World) -> None:
     """Remove the event that is due first."""
     heap = w.heap
@@ -68,18 +84,3 @@ def drop_first(w: World) -> None:
         _move(w, child, i)
         i = child
     _move(w, size, i)
-
-
-@kernel
-def _earlier(w: World, i: int, t_us: float, order: int) -> bool:
-    at_us = w.heap.t_us[i]
-    return at_us < t_us or (at_us == t_us and w.heap.order[i] < order)
-
-
-@kernel
-def _move(w: World, source: int, target: int) -> None:
-    heap = w.heap
-    heap.t_us[target] = heap.t_us[source]
-    heap.order[target] = heap.order[source]
-    heap.kind[target] = heap.kind[source]
-    heap.subject[target] = heap.subject[source]

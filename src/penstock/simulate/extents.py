@@ -31,13 +31,46 @@ def clean_run(w: World, f: int, page: int, end: int) -> int:
 
 @kernel
 def joinable(w: World, f: int, page: int, max_end: int) -> int:
-    """The extent at `page` that new pages with this RPC boundary may join, or none."""
+    """The extent at `page` that new pages with this RPC boundary may join, or none.
+
+    Extents made under another `max_pages_per_rpc` are left alone: they keep the size they were made for.
+    """
     if page < 0 or page >= w.file.pages[f]:
         return NONE
     e = int(w.page_extent[w.file.ext_base[f] + page])
     if e == NONE or w.extent.state[e] == FLYING or w.extent.max_end[e] != max_end:
         return NONE
+    return e if w.extent.mppr[e] == w.osc.mppr[w.file.osc[f]] else NONE
+
+
+@kernel
+def _label(w: World, f: int, page: int, pages: int, e: int) -> None:
+    base = w.file.ext_base[f] + page
+    for i in range(base, base + pages):
+        w.page_extent[i] = e
+    base = w.file.state_base[f] + page
+    for i in range(base, base + pages):
+        w.page_state[i] = UPTODATE
+
+
+@kernel
+def activate(w: World, e: int) -> int:
+    """A CACHE extent is written to again: it leaves its list and is not sent meanwhile."""
+    if w.extent.state[e] == CACHE:
+        note_start(w, w.extent.file[e], w.extent.start[e], -1)
+        delist(w, e)
+        w.extent.state[e] = ACTIVE
     return e
+
+
+@kernel
+def _absorb(w: World, e: int, victim: int, tax_bytes: int) -> None:
+    o = w.file.osc[w.extent.file[e]]
+    _label(w, w.extent.file[e], w.extent.start[victim], w.extent.pages[victim], e)
+    w.extent.pages[e] += w.extent.pages[victim]
+    w.extent.grant_bytes[e] += w.extent.grant_bytes[victim] - tax_bytes
+    w.osc.grant_bytes[o] += tax_bytes
+    free_extent(w, victim)
 
 
 @kernel
@@ -68,36 +101,6 @@ def add_run(w: World, f: int, page: int, pages: int, tax_bytes: int, now_us: flo
     _label(w, f, page, pages, e)
     if left != NONE and right != NONE:
         _absorb(w, e, activate(w, right), tax_bytes)
-    return e
-
-
-@kernel
-def _label(w: World, f: int, page: int, pages: int, e: int) -> None:
-    base = w.file.ext_base[f] + page
-    for i in range(base, base + pages):
-        w.page_extent[i] = e
-    base = w.file.state_base[f] + page
-    for i in range(base, base + pages):
-        w.page_state[i] = UPTODATE
-
-
-@kernel
-def _absorb(w: World, e: int, victim: int, tax_bytes: int) -> None:
-    o = w.file.osc[w.extent.file[e]]
-    _label(w, w.extent.file[e], w.extent.start[victim], w.extent.pages[victim], e)
-    w.extent.pages[e] += w.extent.pages[victim]
-    w.extent.grant_bytes[e] += w.extent.grant_bytes[victim] - tax_bytes
-    w.osc.grant_bytes[o] += tax_bytes
-    free_extent(w, victim)
-
-
-@kernel
-def activate(w: World, e: int) -> int:
-    """A CACHE extent is written to again: it leaves its list and is not sent meanwhile."""
-    if w.extent.state[e] == CACHE:
-        note_start(w, w.extent.file[e], w.extent.start[e], -1)
-        delist(w, e)
-        w.extent.state[e] = ACTIVE
     return e
 
 

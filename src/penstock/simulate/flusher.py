@@ -11,19 +11,6 @@ from penstock.simulate.states import UNLISTED, URGENT
 
 
 @kernel
-def flush_old(w: World, c: int, now_us: float) -> None:
-    """One pass of the flusher over a client's files."""
-    f = w.client.first_file[c]
-    while f != NONE:
-        since_us = w.file.dirtied_us[f]
-        if since_us >= 0.0 and now_us - since_us >= w.client.flush_age_us[c]:
-            make_urgent(w, f, now_us)
-            # Pages dirtied from now on make the file dirty anew.
-            w.file.dirtied_us[f] = -1.0
-        f = w.file.next_in_client[f]
-
-
-@kernel
 def make_urgent(w: World, f: int, now_us: float) -> None:
     """Send all of a file's cached pages as soon as slots allow, as fsync and writeback do."""
     e = next_cached(w, f, 0)
@@ -32,3 +19,16 @@ def make_urgent(w: World, f: int, now_us: float) -> None:
             enlist(w, e, URGENT)
         e = next_cached(w, f, w.extent.start[e] + w.extent.pages[e])
     send_rpcs(w, w.file.osc[f], now_us)
+
+
+@kernel
+def flush_old(w: World, c: int, now_us: float) -> None:
+    """One pass of the flusher over a client's files."""
+    f = w.client.first_file[c]
+    while f != NONE:
+        since_us = w.file.dirtied_us[f]
+        if since_us >= 0.0 and now_us - since_us >= w.client.flush_age_us[c]:
+            make_urgent(w, f, now_us)
+            # What is dirtied while the rest is being written makes the file dirty anew, as of now.
+            w.file.dirtied_us[f] = now_us
+        f = w.file.next_in_client[f]

@@ -33,17 +33,6 @@ def absent_run(w: World, f: int, page: int, end: int) -> int:
 
 
 @kernel
-def remember(w: World, f: int, page: int, pages: int) -> None:
-    """Pages have just become usable and are the youngest."""
-    o = w.file.osc[f]
-    w.client.cached[w.osc.client[o]] += pages
-    w.osc.lru_pages[o] += pages
-    if w.osc.lru_count[o] == w.osc.lru_size[o]:
-        forget(w, o, w.lru.pages[w.osc.lru_base[o] + w.osc.lru_head[o]])
-    _append_run(w, o, f, page, pages)
-
-
-@kernel
 def _append_run(w: World, o: int, f: int, page: int, pages: int) -> None:
     size = w.osc.lru_size[o]
     count = w.osc.lru_count[o]
@@ -57,6 +46,17 @@ def _append_run(w: World, o: int, f: int, page: int, pages: int) -> None:
     w.lru.start[slot] = page
     w.lru.pages[slot] = pages
     w.osc.lru_count[o] = count + 1
+
+
+@kernel
+def _dirty(w: World, f: int, start: int, pages: int) -> bool:
+    base = w.file.ext_base[f]
+    if base == NONE:
+        return False
+    for i in range(base + start, base + start + pages):
+        if w.page_extent[i] != NONE:
+            return True
+    return False
 
 
 @kernel
@@ -86,14 +86,14 @@ def forget(w: World, o: int, pages: int) -> int:
 
 
 @kernel
-def _dirty(w: World, f: int, start: int, pages: int) -> bool:
-    base = w.file.ext_base[f]
-    if base == NONE:
-        return False
-    for i in range(base + start, base + start + pages):
-        if w.page_extent[i] != NONE:
-            return True
-    return False
+def remember(w: World, f: int, page: int, pages: int) -> None:
+    """Pages have just become usable and are the youngest."""
+    o = w.file.osc[f]
+    w.client.cached[w.osc.client[o]] += pages
+    w.osc.lru_pages[o] += pages
+    if w.osc.lru_count[o] == w.osc.lru_size[o]:
+        forget(w, o, w.lru.pages[w.osc.lru_base[o] + w.osc.lru_head[o]])
+    _append_run(w, o, f, page, pages)
 
 
 @kernel

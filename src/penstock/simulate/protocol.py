@@ -42,17 +42,12 @@ class Cell:
 
     def plus(self, other: Cell) -> Cell:
         """This cell with more time at the same setting."""
-        sums = [a + b for a, b in zip(_values(self.totals), _values(other.totals), strict=True)]
         return replace(
             self,
             seconds=self.seconds + other.seconds,
-            totals=Totals(*sums),  # type: ignore[arg-type]
+            totals=self.totals + other.totals,
             dirty_bytes=self.dirty_bytes + other.dirty_bytes,
         )
-
-
-def _values(totals: Totals) -> list[float]:
-    return [getattr(totals, name) for name in Totals.__slots__]
 
 
 def single(cluster: Cluster, workload: Workload, seed: int) -> Plan:

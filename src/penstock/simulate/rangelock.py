@@ -11,6 +11,15 @@ from penstock.simulate.layout import NONE, World
 
 
 @kernel
+def _overlaps(w: World, r: int, earlier: int) -> bool:
+    while earlier != NONE:
+        if w.rpc.low[earlier] <= w.rpc.high[r] and w.rpc.low[r] <= w.rpc.high[earlier]:
+            return True
+        earlier = w.rpc.lock_prev[earlier]
+    return False
+
+
+@kernel
 def lock_range(w: World, r: int) -> bool:
     """Queue for the range; true when it is held at once."""
     f = w.rpc.file[r]
@@ -28,15 +37,6 @@ def lock_range(w: World, r: int) -> bool:
     w.file.locks_scattered[f] += 1 if scattered else 0
     w.file.locks_waiting[f] += 0 if free else 1
     return free
-
-
-@kernel
-def _overlaps(w: World, r: int, earlier: int) -> bool:
-    while earlier != NONE:
-        if w.rpc.low[earlier] <= w.rpc.high[r] and w.rpc.low[r] <= w.rpc.high[earlier]:
-            return True
-        earlier = w.rpc.lock_prev[earlier]
-    return False
 
 
 @kernel

@@ -33,6 +33,11 @@ def note_read(w: World, s: int, page: int, pages: int) -> None:
 
 
 @kernel
+def _file_pages(w: World, s: int) -> int:
+    return w.file.pages[w.stream.file[s]]
+
+
+@kernel
 def wants_refill(w: World, s: int) -> bool:
     """Whether enough of the window is not yet asked for to be worth a batch, though the page itself is there."""
     room = w.stream.ra_start[s] + w.stream.ra_window[s] - w.stream.ra_next[s]
@@ -43,32 +48,8 @@ def wants_refill(w: World, s: int) -> bool:
 
 
 @kernel
-def _file_pages(w: World, s: int) -> int:
-    return w.file.pages[w.stream.file[s]]
-
-
-@kernel
-def read_ahead(w: World, s: int, now_us: float) -> float:
-    """Ask for what the call still lacks and for the window behind it; returns when the reader is done asking."""
-    stream = w.stream
-    f = stream.file[s]
-    mppr = w.osc.mppr[w.file.osc[f]]
-    cursor, end = stream.cursor[s], stream.end[s]
-    missing = w.page_state[w.file.state_base[f] + cursor] == ABSENT
-    if missing and cursor < stream.ra_next[s]:
-        # Thrashing: what readahead once brought has been dropped before it was read.
-        stream.ra_window[s] = 0
-        stream.ra_next[s] = cursor
-    window_end = stream.ra_start[s] + stream.ra_window[s]
-    end = max(end, min(window_end - window_end % mppr, w.file.pages[f]))
-    first = cursor if missing else max(cursor, stream.ra_next[s])
-    stream.ra_next[s] = max(stream.ra_next[s], end)
-    return submit(w, f, first, end, now_us)
-
-
-@kernel
 def submit(w: World, f: int, first: int, end: int, now_us: float) -> float:
-    """Queue reads for every absent page of a range, cut at RPC boundaries; returns when the caller is done queueing."""
+    """Queue reads for every absent page of a range, cut at RPC boundaries; returns when the caller is done."""
     o = w.file.osc[f]
     c = w.osc.client[o]
     mppr = w.osc.mppr[o]
@@ -88,3 +69,22 @@ def submit(w: World, f: int, first: int, end: int, now_us: float) -> float:
         page += run
     send_rpcs(w, o, now_us)
     return t_us
+
+
+@kernel
+def read_ahead(w: World, s: int, now_us: float) -> float:
+    """Ask for what the call still lacks and for the window behind it; returns when the reader is done asking."""
+    stream = w.stream
+    f = stream.file[s]
+    mppr = w.osc.mppr[w.file.osc[f]]
+    cursor, end = stream.cursor[s], stream.end[s]
+    missing = w.page_state[w.file.state_base[f] + cursor] == ABSENT
+    if missing and cursor < stream.ra_next[s]:
+        # Thrashing: what readahead once brought has been dropped before it was read.
+        stream.ra_window[s] = 0
+        stream.ra_next[s] = cursor
+    window_end = stream.ra_start[s] + stream.ra_window[s]
+    end = max(end, min(window_end - window_end % mppr, w.file.pages[f]))
+    first = cursor if missing else max(cursor, stream.ra_next[s])
+    stream.ra_next[s] = max(stream.ra_next[s], end)
+    return submit(w, f, first, end, now_us)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.simulate._compile import kernel
 from penstock.simulate.counters import account, tally_send
-from penstock.simulate.events import REQUEST_ARRIVES, schedule
+from penstock.simulate.events import BUILDER_IS_FREE, REQUEST_ARRIVES, schedule
 from penstock.simulate.extents import depart
 from penstock.simulate.layout import NONE, PAGE, READ, WRITE, World
 from penstock.simulate.network import link_between, send_small
@@ -15,56 +15,8 @@ from penstock.simulate.states import FULL, HIGH_PRIORITY, TO_READ, URGENT
 
 EXTENTS_PER_RPC = 256
 SHORT_BYTES = 16 << 10
-
-
-@kernel
-def send_rpcs(w: World, o: int, now_us: float) -> None:
-    """Fill the OSC's free slots (osc_check_rpcs): `flight` + 1 in all, reads and writes together.
-
-    Objects take turns; each turn sends one write, then one read, without looking at the cap in between.
-    High-priority writes ignore the cap.
-    """
-    while w.osc.high_priority[o] > 0 and w.sim.rpc_free[0] != NONE:
-        f = _next_object(w, o, 1)
-        _send_write(w, f, now_us)
-    while w.osc.reads[o] + w.osc.writes[o] <= w.osc.flight[o] and w.sim.rpc_free[0] != NONE:
-        f = _next_object(w, o, 0)
-        if f == NONE:
-            return
-        if write_ready(w, f):
-            _send_write(w, f, now_us)
-        if w.file.reading_head[f] != NONE and w.sim.rpc_free[0] != NONE:
-            _send_read(w, f, now_us)
-
-
-@kernel
-def write_ready(w: World, f: int) -> bool:
-    """Whether an object's dirty pages may leave (osc_makes_rpc): there is no timer and no threshold."""
-    if w.file.cached_extents[f] == 0:
-        return False
-    if w.file.hp_head[f] != NONE or w.file.urgent_head[f] != NONE or w.file.full_head[f] != NONE:
-        return True
-    return w.osc.waiters[w.file.osc[f]] > 0
-
-
-@kernel
-def _next_object(w: World, o: int, high_priority: int) -> int:
-    f = w.osc.cursor[o]
-    if f == NONE:
-        return NONE
-    first = f
-    while True:
-        following = w.file.next_in_osc[f]
-        if high_priority == 1:
-            ready = w.file.hp_head[f] != NONE
-        else:
-            ready = w.file.reading_head[f] != NONE or write_ready(w, f)
-        if ready:
-            w.osc.cursor[o] = following
-            return f
-        f = following
-        if f == first:
-            return NONE
+# Whom a pass over the objects is for.
+ANYONE, LISTED, URGENT_ONLY = 0, 1, 2
 
 
 @kernel
@@ -77,79 +29,13 @@ def _new_rpc(w: World, f: int, direction: int) -> int:
     rpc.osc[r] = w.file.osc[f]
     rpc.pages[r] = 0
     rpc.fragments[r] = 0
+    rpc.extents[r] = 0
     rpc.low[r] = 1 << 60
     rpc.high[r] = -1
     rpc.ext_head[r] = NONE
     rpc.ext_tail[r] = NONE
     rpc.handed_us[r] = 0.0
     return r
-
-
-@kernel
-def _append(w: World, r: int, e: int) -> None:
-    rpc = w.rpc
-    start, pages = w.extent.start[e], w.extent.pages[e]
-    last = rpc.ext_tail[r]
-    w.extent.next[e] = NONE
-    if last == NONE:
-        rpc.ext_head[r] = e
-    else:
-        w.extent.next[last] = e
-    if last == NONE or w.extent.start[last] + w.extent.pages[last] != start:
-        rpc.fragments[r] += 1
-    rpc.ext_tail[r] = e
-    rpc.pages[r] += pages
-    rpc.low[r] = min(rpc.low[r], start)
-    rpc.high[r] = max(rpc.high[r], start + pages - 1)
-    # The RPC's build may not begin before its last extent was queued.
-    rpc.handed_us[r] = max(rpc.handed_us[r], w.extent.ready_us[e])
-
-
-@kernel
-def _send_write(w: World, f: int, now_us: float) -> None:
-    r = _new_rpc(w, f, WRITE)
-    limit = w.osc.mppr[w.file.osc[f]]
-    count = 0
-    for kind in (HIGH_PRIORITY, URGENT, FULL):
-        e = head_of(w, f, kind)
-        while e != NONE and count < EXTENTS_PER_RPC:
-            # An extent keeps the size it was created under, whatever the setting is now.
-            limit = max(limit, w.extent.mppr[e])
-            if w.rpc.pages[r] + w.extent.pages[e] > limit:
-                break
-            depart(w, e)
-            _append(w, r, e)
-            count += 1
-            e = head_of(w, f, kind)
-        if e != NONE and kind != FULL:
-            _dispatch(w, r, now_us)
-            return
-    e = next_cached(w, f, 0) if count < EXTENTS_PER_RPC and w.rpc.pages[r] < limit else NONE
-    while e != NONE and count < EXTENTS_PER_RPC:
-        limit = max(limit, w.extent.mppr[e])
-        if w.rpc.pages[r] + w.extent.pages[e] > limit:
-            break
-        after = w.extent.start[e] + w.extent.pages[e]
-        depart(w, e)
-        _append(w, r, e)
-        count += 1
-        e = next_cached(w, f, after)
-    _dispatch(w, r, now_us)
-
-
-@kernel
-def _send_read(w: World, f: int, now_us: float) -> None:
-    r = _new_rpc(w, f, READ)
-    limit = w.osc.mppr[w.file.osc[f]]
-    e = head_of(w, f, TO_READ)
-    while e != NONE:
-        limit = max(limit, w.extent.mppr[e])
-        if w.rpc.pages[r] + w.extent.pages[e] > limit:
-            break
-        delist(w, e)
-        _append(w, r, e)
-        e = head_of(w, f, TO_READ)
-    _dispatch(w, r, now_us)
 
 
 @kernel
@@ -168,6 +54,7 @@ def _dispatch(w: World, r: int, now_us: float) -> None:
     else:
         w.osc.writes[o] += 1
         built_us = start_us + w.client.build_write_us[c] + pages * w.client.build_write_us_page[c]
+        built_us += rpc.extents[r] * w.client.build_write_us_extent[c]
     rpc.short[r] = 1 if rpc.fragments[r] == 1 and rpc.bytes[r] <= SHORT_BYTES else 0
     w.osc.build_free_us[o] = built_us
     rpc.sent_us[r] = now_us
@@ -176,3 +63,141 @@ def _dispatch(w: World, r: int, now_us: float) -> None:
     s = server_of(w, r)
     arrival_us = send_small(w, link_between(w, c, s, 1), w.client.nic[c], built_us)
     schedule(w, arrival_us + way_in_us(w, s), REQUEST_ARRIVES, r)
+
+
+@kernel
+def _append(w: World, r: int, e: int) -> None:
+    rpc = w.rpc
+    start, pages = w.extent.start[e], w.extent.pages[e]
+    last = rpc.ext_tail[r]
+    w.extent.next[e] = NONE
+    if last == NONE:
+        rpc.ext_head[r] = e
+    else:
+        w.extent.next[last] = e
+    if last == NONE or w.extent.start[last] + w.extent.pages[last] != start:
+        rpc.fragments[r] += 1
+    rpc.ext_tail[r] = e
+    rpc.extents[r] += 1
+    rpc.pages[r] += pages
+    rpc.low[r] = min(rpc.low[r], start)
+    rpc.high[r] = max(rpc.high[r], start + pages - 1)
+    # The RPC's build may not begin before its last extent was queued.
+    rpc.handed_us[r] = max(rpc.handed_us[r], w.extent.ready_us[e])
+
+
+@kernel
+def _send_write(w: World, f: int, now_us: float) -> None:
+    r = _new_rpc(w, f, WRITE)
+    limit = w.osc.mppr[w.file.osc[f]]
+    count = 0
+    for kind in (HIGH_PRIORITY, URGENT, FULL):
+        e = head_of(w, f, kind)
+        while e != NONE and count < EXTENTS_PER_RPC:
+            # An extent keeps the size it was created under, whatever the setting is now.
+            limit = max(limit, w.extent.mppr[e])
+            if w.rpc.pages[r] > 0 and w.rpc.pages[r] + w.extent.pages[e] > limit:
+                break
+            depart(w, e)
+            _append(w, r, e)
+            count += 1
+            e = head_of(w, f, kind)
+        if e != NONE and kind != FULL:
+            _dispatch(w, r, now_us)
+            return
+    e = next_cached(w, f, 0) if count < EXTENTS_PER_RPC and w.rpc.pages[r] < limit else NONE
+    while e != NONE and count < EXTENTS_PER_RPC:
+        limit = max(limit, w.extent.mppr[e])
+        if w.rpc.pages[r] > 0 and w.rpc.pages[r] + w.extent.pages[e] > limit:
+            break
+        after = w.extent.start[e] + w.extent.pages[e]
+        depart(w, e)
+        _append(w, r, e)
+        count += 1
+        e = next_cached(w, f, after)
+    _dispatch(w, r, now_us)
+
+
+@kernel
+def _listed(w: World, f: int) -> bool:
+    return w.file.hp_head[f] != NONE or w.file.urgent_head[f] != NONE or w.file.full_head[f] != NONE
+
+
+@kernel
+def write_ready(w: World, f: int) -> bool:
+    """Whether an object's dirty pages may leave (osc_makes_rpc): there is no timer and no threshold."""
+    if w.file.cached_extents[f] == 0:
+        return False
+    return _listed(w, f) or w.osc.waiters[w.file.osc[f]] > 0
+
+
+@kernel
+def _next_object(w: World, o: int, whom: int) -> int:
+    f = w.osc.cursor[o]
+    if f == NONE:
+        return NONE
+    first = f
+    while True:
+        following = w.file.next_in_osc[f]
+        if whom == URGENT_ONLY:
+            ready = w.file.hp_head[f] != NONE
+        else:
+            ready = w.file.reading_head[f] != NONE or _listed(w, f) or (whom == ANYONE and write_ready(w, f))
+        if ready:
+            w.osc.cursor[o] = following
+            return f
+        f = following
+        if f == first:
+            return NONE
+
+
+@kernel
+def _send_read(w: World, f: int, now_us: float) -> None:
+    r = _new_rpc(w, f, READ)
+    limit = w.osc.mppr[w.file.osc[f]]
+    e = head_of(w, f, TO_READ)
+    while e != NONE:
+        limit = max(limit, w.extent.mppr[e])
+        if w.rpc.pages[r] > 0 and w.rpc.pages[r] + w.extent.pages[e] > limit:
+            break
+        delist(w, e)
+        _append(w, r, e)
+        e = head_of(w, f, TO_READ)
+    _dispatch(w, r, now_us)
+
+
+@kernel
+def _come_back(w: World, o: int) -> None:
+    if w.osc.build_pending[o] == 0:
+        w.osc.build_pending[o] = 1
+        schedule(w, w.osc.build_free_us[o], BUILDER_IS_FREE, o)
+
+
+@kernel
+def send_rpcs(w: World, o: int, now_us: float) -> None:
+    """Fill the OSC's free slots (osc_check_rpcs): `flight` + 1 in all, reads and writes together.
+
+    Objects take turns; each turn sends one write, then one read, without looking at the cap in between.
+    High-priority writes ignore the cap. Pages that leave only because a writer waits for room are taken when the
+    builder is free to take them: if the writer got its room meanwhile, they stay.
+    """
+    while w.osc.high_priority[o] > 0 and w.sim.rpc_free[0] != NONE:
+        _send_write(w, _next_object(w, o, URGENT_ONLY), now_us)
+    while w.osc.reads[o] + w.osc.writes[o] <= w.osc.flight[o] and w.sim.rpc_free[0] != NONE:
+        building = w.osc.build_free_us[o] > now_us
+        f = _next_object(w, o, LISTED if building else ANYONE)
+        if f == NONE:
+            if building and w.osc.waiters[o] > 0:
+                _come_back(w, o)
+            return
+        if _listed(w, f) or (not building and write_ready(w, f)):
+            _send_write(w, f, now_us)
+        if w.file.reading_head[f] != NONE and w.sim.rpc_free[0] != NONE:
+            _send_read(w, f, now_us)
+
+
+@kernel
+def builder_is_free(w: World, o: int, now_us: float) -> None:
+    """The OSC's daemon has finished an RPC: is there more to send?"""
+    w.osc.build_pending[o] = 0
+    send_rpcs(w, o, now_us)

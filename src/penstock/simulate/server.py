@@ -22,6 +22,35 @@ def server_of(w: World, r: int) -> int:
 
 
 @kernel
+def _to_device(w: World, r: int, now_us: float) -> None:
+    d = w.ost.ssd[w.osc.ost[w.rpc.osc[r]]]
+    schedule(w, start_work(w, d, r, now_us), DEVICE_DONE, r)
+
+
+@kernel
+def _pull(w: World, r: int, now_us: float) -> None:
+    if w.rpc.short[r] == 1:
+        _to_device(w, r, now_us)
+        return
+    s = server_of(w, r)
+    c = w.osc.client[w.rpc.osc[r]]
+    asked_us = send_small(w, link_between(w, c, s, 0), w.oss.nic[s], now_us)
+    link = link_between(w, c, s, 1)
+    arrival_us = send_bulk(w, link, w.client.nic[c], w.oss.nic[s], w.rpc.bytes[r], asked_us)
+    # Checksum per page and block mapping per fragment take the thread's time, not the device's.
+    ready_us = arrival_us + w.rpc.pages[r] * w.oss.page_us[s] + w.rpc.fragments[r] * w.oss.fragment_us[s]
+    schedule(w, ready_us, BULK_ARRIVES, r)
+
+
+@kernel
+def _begin(w: World, r: int, now_us: float) -> None:
+    if w.rpc.direction[r] == READ:
+        _to_device(w, r, now_us)
+    elif w.ost.range_lock[w.osc.ost[w.rpc.osc[r]]] == 0 or lock_range(w, r):
+        _pull(w, r, now_us)
+
+
+@kernel
 def request_arrives(w: World, r: int, now_us: float) -> None:
     """A request is in: give it a thread or let it queue."""
     s = server_of(w, r)
@@ -50,36 +79,9 @@ def _free_thread(w: World, s: int, now_us: float) -> None:
 
 
 @kernel
-def _begin(w: World, r: int, now_us: float) -> None:
-    if w.rpc.direction[r] == READ:
-        _to_device(w, r, now_us)
-    elif w.ost.range_lock[w.osc.ost[w.rpc.osc[r]]] == 0 or lock_range(w, r):
-        _pull(w, r, now_us)
-
-
-@kernel
-def _pull(w: World, r: int, now_us: float) -> None:
-    if w.rpc.short[r] == 1:
-        _to_device(w, r, now_us)
-        return
-    s = server_of(w, r)
-    c = w.osc.client[w.rpc.osc[r]]
-    asked_us = send_small(w, link_between(w, c, s, 0), w.oss.nic[s], now_us)
-    link = link_between(w, c, s, 1)
-    arrival_us = send_bulk(w, link, w.client.nic[c], w.oss.nic[s], w.rpc.bytes[r], asked_us)
-    schedule(w, arrival_us + w.rpc.pages[r] * w.oss.page_us[s], BULK_ARRIVES, r)
-
-
-@kernel
 def bulk_arrives(w: World, r: int, now_us: float) -> None:
     """A write's data is in the server's memory and checked."""
     _to_device(w, r, now_us)
-
-
-@kernel
-def _to_device(w: World, r: int, now_us: float) -> None:
-    d = w.ost.ssd[w.osc.ost[w.rpc.osc[r]]]
-    schedule(w, start_work(w, d, r, now_us), DEVICE_DONE, r)
 
 
 @kernel

@@ -41,6 +41,9 @@ class Totals:
     def __sub__(self, earlier: Totals) -> Totals:
         return Totals(*(getattr(self, f.name) - getattr(earlier, f.name) for f in fields(Totals)))
 
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Totals)))
+
 
 class Simulation:
     """One world and its clock. OSCs are numbered client by client, OST by OST."""

@@ -12,11 +12,14 @@ from penstock.simulate.layout import READ, World
 
 
 @kernel
-def start_work(w: World, d: int, r: int, now_us: float) -> float:
-    """Hand an RPC's data to the device; returns when the device is done with it."""
-    if w.rpc.direction[r] == READ:
-        return _start_read(w, d, r, now_us)
-    return _start_write(w, d, r, now_us)
+def _far(w: World, d: int, r: int) -> bool:
+    """Whether an RPC lies far from where the device was last at work."""
+    f = w.rpc.file[r]
+    low = w.rpc.low[r]
+    near = w.ssd.last_file[d] == f and abs(low - w.ssd.last_page[d]) <= w.ssd.near_pages[d]
+    w.ssd.last_file[d] = f
+    w.ssd.last_page[d] = w.rpc.high[r] + 1
+    return not near
 
 
 @kernel
@@ -28,10 +31,24 @@ def _occupy(w: World, d: int, work_us: float, now_us: float) -> float:
 
 
 @kernel
+def _start_write(w: World, d: int, r: int, now_us: float) -> float:
+    ssd = w.ssd
+    work_us = ssd.write_rpc_us[d] + w.rpc.pages[r] * ssd.write_us_page[d]
+    # The fragments of one RPC are queued together: beyond the first they overlap, as many as the device queues.
+    fragments = (w.rpc.fragments[r] - 1) / ssd.queue_depth[d] + (1.0 if _far(w, d, r) else 0.0)
+    work_us += fragments * ssd.fragment_us[d]
+    if ssd.read_work_us[d] > 0.0:
+        work_us /= ssd.mixed[d]
+    ssd.write_work_us[d] += work_us
+    w.rpc.work_us[r] = work_us
+    return _occupy(w, d, work_us, now_us) + ssd.write_latency_us[d]
+
+
+@kernel
 def _start_read(w: World, d: int, r: int, now_us: float) -> float:
     ssd = w.ssd
     pages = w.rpc.pages[r]
-    scattered = w.rpc.fragments[r] - 1
+    scattered = (w.rpc.fragments[r] - 1) / ssd.queue_depth[d]
     work_us = ssd.read_rpc_us[d] + pages * ssd.read_us_page[d] + scattered * ssd.fragment_us[d]
     if ssd.write_work_us[d] > 0.0:
         work_us /= ssd.mixed[d]
@@ -45,25 +62,11 @@ def _start_read(w: World, d: int, r: int, now_us: float) -> float:
 
 
 @kernel
-def _far(w: World, d: int, r: int) -> bool:
-    f = w.rpc.file[r]
-    low = w.rpc.low[r]
-    near = w.ssd.last_file[d] == f and abs(low - w.ssd.last_page[d]) <= w.ssd.near_pages[d]
-    w.ssd.last_file[d] = f
-    w.ssd.last_page[d] = low + w.rpc.pages[r]
-    return not near
-
-
-@kernel
-def _start_write(w: World, d: int, r: int, now_us: float) -> float:
-    ssd = w.ssd
-    work_us = ssd.write_rpc_us[d] + w.rpc.pages[r] * ssd.write_us_page[d]
-    work_us += (w.rpc.fragments[r] - 1) * ssd.fragment_us[d]
-    if ssd.read_work_us[d] > 0.0:
-        work_us /= ssd.mixed[d]
-    ssd.write_work_us[d] += work_us
-    w.rpc.work_us[r] = work_us
-    return _occupy(w, d, work_us, now_us) + ssd.write_latency_us[d]
+def start_work(w: World, d: int, r: int, now_us: float) -> float:
+    """Hand an RPC's data to the device; returns when the device is done with it."""
+    if w.rpc.direction[r] == READ:
+        return _start_read(w, d, r, now_us)
+    return _start_write(w, d, r, now_us)
 
 
 @kernel

@@ -21,23 +21,42 @@ from penstock.simulate.states import (
 
 
 @kernel
-def write_on(w: World, s: int, t_us: float) -> float:
-    """Go on with the call for one run of pages; returns the thread's time, or blocks it."""
-    stream = w.stream
-    f = stream.file[s]
-    page = stream.cursor[s]
-    e = int(w.page_extent[w.file.ext_base[f] + page])
+def _note_cached(w: World, f: int, page: int, pages: int) -> None:
+    base = w.file.state_base[f]
+    first = page
+    while first < page + pages:
+        n = 0
+        while first + n < page + pages and w.page_state[base + first + n] != UPTODATE:
+            n += 1
+        if n > 0:
+            remember(w, f, first, n)
+        first += n + 1
+
+
+@kernel
+def leave_extent(w: World, s: int, t_us: float) -> None:
+    """Release the extent the thread was filling, if any; a full one leaves at once."""
+    e = w.stream.active_ext[s]
     if e == NONE:
-        return _enter(w, s, f, page, t_us)
-    if w.extent.state[e] == FLYING:
-        leave_extent(w, s, t_us)
-        stream.wait_page[s] = page
-        stream.mode[s] = WAITS_FOR_WRITEBACK
-        stream.call_us[s] = t_us
-        return t_us
-    run = min(stream.end[s], w.extent.start[e] + w.extent.pages[e]) - page
-    stream.cursor[s] = page + run
-    return t_us + run * w.client.write_over_us_page[stream.client[s]]
+        return
+    w.stream.active_ext[s] = NONE
+    full = release(w, e)
+    if w.stream.sync[s] == 1 and w.extent.kind[e] == UNLISTED:
+        enlist(w, e, HIGH_PRIORITY)
+        full = True
+    if full:
+        send_rpcs(w, w.file.osc[w.extent.file[e]], t_us)
+
+
+@kernel
+def _block(w: World, s: int, o: int, t_us: float) -> float:
+    leave_extent(w, s, t_us)
+    w.stream.mode[s] = WAITS_FOR_CACHE
+    w.stream.call_us[s] = t_us
+    w.stream.blocked[s] = w.sim.scheduled[0]
+    w.osc.waiters[o] += 1
+    send_rpcs(w, o, t_us)
+    return t_us
 
 
 @kernel
@@ -78,42 +97,23 @@ def _enter(w: World, s: int, f: int, page: int, t_us: float) -> float:
 
 
 @kernel
-def _block(w: World, s: int, o: int, t_us: float) -> float:
-    leave_extent(w, s, t_us)
-    w.stream.mode[s] = WAITS_FOR_CACHE
-    w.stream.call_us[s] = t_us
-    w.stream.blocked[s] = w.sim.scheduled[0]
-    w.osc.waiters[o] += 1
-    send_rpcs(w, o, t_us)
-    return t_us
-
-
-@kernel
-def _note_cached(w: World, f: int, page: int, pages: int) -> None:
-    base = w.file.state_base[f]
-    first = page
-    while first < page + pages:
-        n = 0
-        while first + n < page + pages and w.page_state[base + first + n] != UPTODATE:
-            n += 1
-        if n > 0:
-            remember(w, f, first, n)
-        first += n + 1
-
-
-@kernel
-def leave_extent(w: World, s: int, t_us: float) -> None:
-    """Release the extent the thread was filling, if any; a full one leaves at once."""
-    e = w.stream.active_ext[s]
+def write_on(w: World, s: int, t_us: float) -> float:
+    """Go on with the call for one run of pages; returns the thread's time, or blocks it."""
+    stream = w.stream
+    f = stream.file[s]
+    page = stream.cursor[s]
+    e = int(w.page_extent[w.file.ext_base[f] + page])
     if e == NONE:
-        return
-    w.stream.active_ext[s] = NONE
-    full = release(w, e)
-    if w.stream.sync[s] == 1 and w.extent.kind[e] == UNLISTED:
-        enlist(w, e, HIGH_PRIORITY)
-        full = True
-    if full:
-        send_rpcs(w, w.file.osc[w.extent.file[e]], t_us)
+        return _enter(w, s, f, page, t_us)
+    if w.extent.state[e] == FLYING:
+        leave_extent(w, s, t_us)
+        stream.wait_page[s] = page
+        stream.mode[s] = WAITS_FOR_WRITEBACK
+        stream.call_us[s] = t_us
+        return t_us
+    run = min(stream.end[s], w.extent.start[e] + w.extent.pages[e]) - page
+    stream.cursor[s] = page + run
+    return t_us + run * w.client.write_over_us_page[stream.client[s]]
 
 
 @kernel

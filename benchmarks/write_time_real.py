@@ -1,0 +1,222 @@
+"""The write-time study on other people's measurements: IOR on four storage systems, and a year of Mira-FS1.
+
+Reads ../shared/data/ior-scaling (IOR runs of the spm project; NERSC's tokio-abc runs on Mira-FS1), which is
+not part of this project. Prints Markdown tables and writes PNG figures.
+
+    ./run bench write_time_real --out docs/write-time
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import itertools
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.plan import figures
+from penstock.plan.accuracy import Accuracy, measure
+from penstock.plan.contributions import linear_terms
+from penstock.plan.convergence import ConvergenceRule
+from penstock.plan.fitted import FittedModel, fit_model
+from penstock.plan.gather import gather
+from penstock.plan.ior import IorRun
+from penstock.plan.location import locate
+from penstock.plan.pattern import WritePattern
+from penstock.plan.published import published_model
+from penstock.plan.samples import Samples, concatenate
+from penstock.plan.search import refit, search, split_validation
+from penstock.plan.system import flat_system, load_system
+from penstock.plan.techniques import COMPARED, DEFAULTS
+from penstock.units import MIB
+
+Floats = npt.NDArray[np.float64]
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "ior-scaling"
+STORAGE = ("beegfs", "nfs", "ssd", "tmpfs")
+TRANSFERS = (1 * MIB, 4 * MIB, 16 * MIB)
+LARGEST_TRAINING_NODES = 8
+SHORTEST_S = 1.0
+WEEK_S = 7 * 86400
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One program run daily on Mira-FS1: when, and how long its write took."""
+
+    name: str
+    times: tuple[tuple[float, float], ...]
+
+
+def read_ior(path: Path) -> dict[str, list[IorRun]]:
+    """Successful writes with transfers of 1 to 16 MiB, by storage system."""
+    found: dict[str, list[IorRun]] = defaultdict(list)
+    with path.open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            usable = (
+                row["operation"] == "write" and row["storageType"] in STORAGE and float(row["totalTime"]) > 0
+            )
+            if usable and int(row["transferSize"]) in TRANSFERS and float(row["totalTime"]) > 0:
+                tasks = int(row["numTasks"])
+                burst = round(int(row["aggregateFilesizeMB"]) * MIB / tasks)
+                shape = (int(row["numNodes"]), int(row["tasksPerNode"]), burst)
+                found[row["storageType"]].append(IorRun(*shape, None, float(row["totalTime"])))
+    return found
+
+
+def samples_of(runs: Sequence[IorRun]) -> Samples:
+    flat = flat_system("flat", 32, 256)
+    everything = gather(runs, flat, "scattered", ConvergenceRule())
+    return everything.take(everything.seconds >= SHORTEST_S)
+
+
+def scaling(storage: Mapping[str, Samples], out: Path) -> None:
+    """Train on up to 8 nodes, test on 16 and 32."""
+    print("\n#### Train on 1 to 8 nodes, test on 16 and 32 (real measurements)\n")
+    print("| storage | technique | trained on | held-out fifth: samples, within 20 % / 30 %, median error "
+          "| 16 and 32 nodes: samples, within 20 % / 30 %, median error |")  # fmt: skip
+    print("|---|---|---|---|---|")
+    panels: dict[str, dict[str, tuple[Floats, Floats]]] = {}
+    for name, samples in storage.items():
+        small = samples.take((samples.nodes <= LARGEST_TRAINING_NODES) & samples.converged)
+        large = samples.take(samples.nodes > LARGEST_TRAINING_NODES)
+        for technique in COMPARED:
+            model = refit(small, search(small, technique).best)
+            held = small.take(split_validation(small, seed=0))
+            inside = measure(model.predict_samples(held), held.seconds)
+            predicted = model.predict_samples(large)
+            scales = ", ".join(map(str, model.samples.scales))
+            found = f"{cells(inside, ', ')} | {cells(measure(predicted, large.seconds), ', ')}"
+            print(f"| {name} | {technique} | {scales} | {found} |")
+            if technique in {"lasso", "forest"} and len(large) > 5:
+                panels.setdefault(name, {})[technique] = (large.seconds, predicted)
+    title = "IOR writes on 16 and 32 nodes, models trained on 1 to 8 nodes"
+    figures.predicted_against_measured(panels, out / "real-scaling.png", title)
+
+
+def cells(found: Accuracy, between: str = " | ") -> str:
+    within = f"{100 * found.within_20:.0f} / {100 * found.within_30:.0f}"
+    return between.join((str(found.samples), within, f"{found.median_error:+.0%}"))
+
+
+def leading_features(storage: Mapping[str, Samples]) -> None:
+    print("\n#### What the lasso says the time depends on (all scales)\n")
+    print("| storage | largest mean contributions |\n|---|---|")
+    for name, samples in storage.items():
+        settled = samples.take(samples.converged)
+        model = fit_model("lasso", "lasso", DEFAULTS["lasso"], settled)
+        print(f"| {name} | {strongest(model, settled)} |")
+
+
+def strongest(model: FittedModel, samples: Samples) -> str:
+    _, slopes = linear_terms(model.pipeline)
+    shares = (slopes * samples.matrix(model.features)).mean(axis=0)
+    order = np.argsort(-np.abs(shares))[:3]
+    return ", ".join(f"`{model.features[place]}` {shares[place]:+.1f} s" for place in order)
+
+
+def leave_one_out(storage: Mapping[str, Samples]) -> None:
+    print("\n#### Leave one storage system out (real measurements)\n")
+    print("| tested on | technique | samples | within 20 % / 30 % | median error |\n|---|---|---|---|---|")
+    for name, samples in storage.items():
+        others = concatenate([part for other, part in storage.items() if other != name])
+        for technique in ("lasso", "forest"):
+            model = fit_model(technique, technique, DEFAULTS[technique], others.take(others.converged))
+            found = measure(model.predict_samples(samples), samples.seconds)
+            print(f"| {name} | {technique} | {cells(found)} |")
+
+
+def read_mira(path: Path) -> list[Benchmark]:
+    """The writing benchmarks of the year, each with the seconds its slowest process took."""
+    found: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            written = float(row["darshan_tot_bytes_written_posix"])
+            rate = float(row["darshan_agg_perf_by_slowest_posix"])
+            if written < 1e12 or rate <= 0 or float(row["darshan_tot_bytes_read_posix"]) > 0:
+                continue
+            own = "file per process" if float(row["darshan_num_bytes_written_posix"]) > 1 else "shared file"
+            name = f"{Path(row['darshan_app']).name}, {own}, {written / 16384 / 1e6:.0f} MB a process"
+            found[name].append((float(row["_datetime_start"]), written / MIB / rate))
+    return [Benchmark(name, tuple(sorted(times))) for name, times in found.items() if len(times) > 100]
+
+
+def variability(benchmarks: Sequence[Benchmark], out: Path) -> None:
+    print("\n#### A year of daily runs on Mira-FS1 (real measurements, 1,024 nodes x 16 processes)\n")
+    print("| benchmark | runs | median s | 5 to 95 % | slowest / fastest in a week, median | of the year "
+          "| runs to converge, median | never within 20 |")  # fmt: skip
+    print("|---|---|---|---|---|---|---|---|")
+    ratios = {}
+    for each in benchmarks:
+        seconds = np.array([took for _, took in each.times])
+        grouped = itertools.groupby(each.times, key=lambda entry: int(entry[0] // WEEK_S))
+        weeks = [list(group) for _, group in grouped]
+        ratios[each.name] = [
+            max(took for _, took in week) / min(took for _, took in week) for week in weeks if len(week) >= 3
+        ]
+        needed = [runs_needed(seconds[start:]) for start in range(len(seconds) - 20)]
+        settled = [count for count in needed if count is not None]
+        low, high = np.percentile(seconds, [5, 95])
+        print(
+            f"| {each.name} | {seconds.size} | {np.median(seconds):.0f} | {low:.0f} to {high:.0f} "
+            f"| {np.median(ratios[each.name]):.2f} | {seconds.max() / seconds.min():.1f} "
+            f"| {np.median(settled):.0f} | {100 * (1 - len(settled) / len(needed)):.0f} % |"
+        )
+    figures.variability_cdf(
+        ratios, out / "variability-mira.png", "Mira-FS1: identical daily runs, week by week"
+    )
+
+
+def runs_needed(seconds: Floats) -> int | None:
+    rule = ConvergenceRule()
+    for count in range(rule.min_runs, rule.max_runs + 1):
+        if rule.converged(list(seconds[:count])):
+            return count
+    return None
+
+
+def published_on_mira(benchmarks: Sequence[Benchmark]) -> None:
+    """The published Cetus model asked about Mira's file-per-process writes: another machine, same path."""
+    print(
+        "\n#### The published Cetus model on Mira's runs (an extrapolation: another machine, 1,024 nodes)\n"
+    )
+    print("| benchmark | measured median s | predicted s, compact | error |\n|---|---|---|---|")
+    cetus = load_system("cetus")
+    for each in benchmarks:
+        if "file per process" in each.name:
+            burst = float(each.name.split(", ")[2].split()[0])
+            pattern = WritePattern(locate(cetus, 1024, "compact"), 16, round(burst * 1e6), 1)
+            (said,) = published_model(cetus).seconds(cetus, [pattern])
+            real = float(np.median([took for _, took in each.times]))
+            print(f"| {each.name} | {real:.0f} | {said:.0f} | {said / real - 1:+.0%} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("write-time"))
+    out = parser.parse_args().out
+    if not DATA.is_dir():
+        sys.exit("write_time_real: shared/data/ior-scaling does not lie beside the project; nothing to study")
+    out.mkdir(parents=True, exist_ok=True)
+    storage = {name: samples_of(runs) for name, runs in sorted(read_ior(DATA / "ior_runs.csv").items())}
+    print("| storage | " + " | ".join(storage) + " |\n" + "|---" * (len(storage) + 1) + "|")
+    counts = [str(len(part)) for part in storage.values()]
+    print(f"| samples of at least {SHORTEST_S:g} s | " + " | ".join(counts) + " |")
+    shares = [f"{part.converged.mean():.0%}" for part in storage.values()]
+    print("| of them converged | " + " | ".join(shares) + " |")
+    scaling(storage, out)
+    leading_features(storage)
+    leave_one_out(storage)
+    benchmarks = read_mira(DATA / "mira-summaries_2017-02-14_2018-02-15.csv.gz")
+    variability(benchmarks, out)
+    published_on_mira(benchmarks)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""Jobs on this node, as the batch system's prolog and epilog mark them.
+
+The hooks leave one small file a mark, `ID.begin` or `ID.end`, in a directory that only root may write; they
+never talk to the agent, so nothing the agent does can hold up a job. The agent takes marks at its own pace
+and keeps `ID.running` until the job ends, so that a restarted agent knows what runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+DIRECTORY = "jobs"
+MOST_RUNNING = 512
+MOST_MARKS = 64
+MOST_BYTES = 512
+LOOK_EVERY_S = 1.0
+_NAME = re.compile(r"([0-9A-Za-z][0-9A-Za-z_+-]{0,63})\.(begin|end|running)")
+_USER = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.@-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A job began or ended here, by the wall clock of the node."""
+
+    job: str
+    what: str
+    user: str
+    time_s: float
+
+    def event(self) -> dict[str, Any]:
+        """As the decision log holds it."""
+        return {"event": "job", "time_s": self.time_s, "job": self.job, "what": self.what, "user": self.user}
+
+
+@dataclass(slots=True)
+class JobBook:
+    """Takes marks from a directory. Whatever is wrong with it costs marks, never the agent."""
+
+    directory: Path
+    trusted_uids: frozenset[int] = field(default_factory=lambda: frozenset({0, os.geteuid()}))
+    marks: int = 0
+    _running: dict[str, float] = field(default_factory=dict)
+    _stuck: set[str] = field(default_factory=set)
+    _next_look_s: float = float("-inf")
+
+    def open(self, boot_s: float) -> None:
+        """Make the directory and learn what the last agent knew to run; a reboot ended all that."""
+        with contextlib.suppress(OSError):
+            self.directory.mkdir(mode=0o700, exist_ok=True)
+        for name in self._names():
+            mark = self._read(name) if name.endswith(".running") else None
+            if mark is None:
+                continue
+            if mark.time_s < boot_s:
+                self._remove(name)
+            else:
+                self._running[mark.job] = mark.time_s
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """The jobs that run now, longest first."""
+        known = dict(self._running)
+        return tuple(sorted(known, key=lambda job: (known[job], job)))
+
+    def take_when_due(self, now_s: float) -> tuple[Mark, ...]:
+        """Like `take`, at most once a second: prologs are rare and ticks are not."""
+        if now_s < self._next_look_s:
+            return ()
+        self._next_look_s = now_s + LOOK_EVERY_S
+        return self.take()
+
+    def take(self) -> tuple[Mark, ...]:
+        """The marks that came since, in the order of their times; an end follows its begin."""
+        names = [name for name in self._names() if not name.endswith(".running") and name not in self._stuck]
+        found = [(name, mark) for name in names[:MOST_MARKS] if (mark := self._read(name)) is not None]
+        found.sort(key=lambda pair: (pair[1].time_s, pair[1].what))
+        taken = []
+        for name, mark in found:
+            if self._note(name, mark):
+                taken.append(mark)
+        self.marks += len(taken)
+        return tuple(taken)
+
+    def _note(self, name: str, mark: Mark) -> bool:
+        if mark.what == "begin":
+            if len(self._running) >= MOST_RUNNING:
+                self._remove(name)
+                return False
+            self._running[mark.job] = mark.time_s
+            self._move(name, f"{mark.job}.running")
+        else:
+            self._running.pop(mark.job, None)
+            self._remove(name)
+            with contextlib.suppress(OSError):
+                (self.directory / f"{mark.job}.running").unlink(missing_ok=True)
+        return True
+
+    def _names(self) -> list[str]:
+        try:
+            return sorted(name for name in os.listdir(self.directory) if _NAME.fullmatch(name))  # noqa: PTH208
+        except OSError:
+            return []
+
+    def _read(self, name: str) -> Mark | None:
+        match = _NAME.fullmatch(name)
+        if match is None:
+            return None
+        try:
+            descriptor = os.open(self.directory / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                status = os.fstat(descriptor)
+                if not stat.S_ISREG(status.st_mode) or status.st_uid not in self.trusted_uids:
+                    self._stuck.add(name)
+                    return None
+                text = os.read(descriptor, MOST_BYTES).decode("ascii", "replace").strip()
+            finally:
+                os.close(descriptor)
+        except OSError:
+            self._stuck.add(name)
+            return None
+        return Mark(match[1], match[2], text if _USER.fullmatch(text) else "", status.st_mtime)
+
+    def _move(self, name: str, to: str) -> None:
+        self._or_leave(name, lambda path: path.replace(self.directory / to))
+
+    def _remove(self, name: str) -> None:
+        self._or_leave(name, Path.unlink)
+
+    def _or_leave(self, name: str, change: Callable[[Path], object]) -> None:
+        """A mark that cannot be moved away is taken once and then looked past."""
+        try:
+            change(self.directory / name)
+        except OSError:
+            self._stuck.add(name)
+
+
+def boot_time_s() -> float:
+    """When this machine booted, by its wall clock; the beginning of time where that is not known."""
+    try:
+        up_s = float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
+    except (OSError, ValueError, IndexError):
+        return 0.0
+    return time.time() - up_s

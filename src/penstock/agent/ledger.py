@@ -1,0 +1,99 @@
+"""What the agent remembers of its own doing since it started: last changes by target, and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from penstock.agent.loop import Step
+from penstock.decide.guard import Effect
+from penstock.decision import Decision, Receipt
+from penstock.snapshot import Target
+from penstock.window import Void
+
+GUARD = "guard."
+
+
+@dataclass(frozen=True, slots=True)
+class LastChange:
+    """A target's most recent change, made or advised, and what it turned out to do."""
+
+    id: str
+    time_s: float
+    changes: tuple[str, ...]
+    reason: str
+    sentence: str
+    made: bool
+    gain: float | None = None
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Written by the loop alone. Readers on other threads see whole values: entries are never changed."""
+
+    last: dict[str, LastChange] = field(default_factory=dict)
+    knob_changes: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    changes: dict[str, int] = field(default_factory=dict)
+    advices: dict[str, int] = field(default_factory=dict)
+    refusals: dict[str, int] = field(default_factory=dict)
+    voids: dict[str, int] = field(default_factory=dict)
+    guarded: dict[str, str] = field(default_factory=dict)
+    failures: int = 0
+    restores: int = 0
+
+    def take(self, steps: Sequence[Step]) -> None:
+        """Count what one tick brought beside changes, and forget targets that are gone."""
+        guarded = {}
+        for step in steps:
+            window, decision = step.window, step.decision
+            if isinstance(window, Void):
+                _count(self.voids, window.reason.name.lower())
+            elif decision is not None and not decision.changes and decision.reason.startswith(GUARD):
+                rule = decision.reason.removeprefix(GUARD)
+                guarded[window.target.name] = rule
+                _count(self.refusals, rule)
+        self.guarded = guarded
+        if steps and len(self.last) > len(steps):
+            self._forget_all_but({step.window.target.name for step in steps})
+
+    def _forget_all_but(self, present: set[str]) -> None:
+        self.last = {name: change for name, change in self.last.items() if name in present}
+        self.knob_changes = {key: n for key, n in self.knob_changes.items() if key[1] in present}
+
+    def changed(self, decision: Decision, receipt: Receipt | None, wall_s: float) -> None:
+        """Note one change, or one piece of advice when there is no receipt."""
+        self.last[decision.target.name] = LastChange(
+            decision.id,
+            wall_s,
+            tuple(str(change) for change in decision.changes),
+            decision.reason,
+            decision.sentence,
+            receipt is not None,
+        )
+        if receipt is None:
+            _count(self.advices, decision.reason)
+            return
+        self.failures += receipt.error is not None
+        _count(self.changes, decision.reason)
+        for change in decision.changes:
+            key = (decision.target.fs, decision.target.name, change.knob_id)
+            self.knob_changes[key] = self.knob_changes.get(key, 0) + 1
+
+    def judged(self, effect: Effect) -> None:
+        """Note what a change turned out to do."""
+        last = self.last.get(effect.target.name)
+        if last is not None and last.id == effect.decision_id and effect.before_bytes_per_s > 0:
+            self.last[effect.target.name] = replace(last, gain=effect.gain)
+
+    def state(self, target: Target, now_s: float, trial_s: float) -> str:
+        """The guard's word on a target: the rule that holds it back, `trial` or nothing."""
+        rule = self.guarded.get(target.name)
+        if rule is not None:
+            return rule
+        last = self.last.get(target.name)
+        fresh = last is not None and last.made and last.gain is None and now_s - last.time_s < trial_s
+        return "trial" if fresh else ""
+
+
+def _count(counts: dict[str, int], reason: str) -> None:
+    counts[reason] = counts.get(reason, 0) + 1

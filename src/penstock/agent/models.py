@@ -1,0 +1,58 @@
+"""The agent's model: the one asked for, else the last one that was good, else none and observing only."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from penstock.agent.startup import Places
+from penstock.errors import ModelFileError, PenstockError
+from penstock.ports import Predictor
+from penstock.snapshot import Target
+from penstock.spaces import LUSTRE
+from penstock.window import DIRECTIONS, Window
+
+log = logging.getLogger(__name__)
+
+LAST_GOOD = "model.last-good.json"
+
+
+def load_predictor(wanted: str | None, places: Places) -> Predictor:
+    """The model of a file, or the shipped one. Whatever loads is kept as the last good one.
+
+    Raises `ModelFileError` when neither the wanted model nor a last good one can be used.
+    """
+    from penstock.predict.model import ForestPredictor
+    from penstock.predict.modelfile import dump, load
+    from penstock.predict.shipped import default_model
+
+    kept = places.state_dir / LAST_GOOD
+    try:
+        model = load(Path(wanted)) if wanted else default_model()
+    except PenstockError as error:
+        log.error("%s", error)
+        if not kept.exists():
+            raise ModelFileError(f"no usable model: {error}") from None
+        log.warning("using the last good model, %s", kept)
+        model = load(kept)
+    else:
+        _keep(kept, dump(model))
+    return _warm(ForestPredictor(model))
+
+
+def _warm(predictor: Predictor) -> Predictor:
+    """Ask once for nothing: compiling may take seconds, which the control loop must not spend."""
+    idle = Window(Target("warm-up", ""), 0.0, 1.0, LUSTRE.default, {})
+    for direction in DIRECTIONS:
+        predictor.outlooks(direction, [[idle]], LUSTRE.grid("pages", "flight"))
+    return predictor
+
+
+def _keep(path: Path, raw: bytes) -> None:
+    fresh = path.with_name(path.name + ".new")
+    try:
+        fresh.write_bytes(raw)
+        fresh.chmod(0o640)
+        fresh.replace(path)
+    except OSError as error:
+        log.warning("%s: %s; no last good model is kept", path, error.strerror)

@@ -1,0 +1,121 @@
+"""Heat maps of response surfaces as PNG: the simulated one and, where known, the measured one beside it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from penstock.errors import AccessError, MissingError, PenstockError, require_extra
+from penstock.knobs import Setting
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Surface = Mapping[tuple[int, int], float]
+DEFAULT = (1024, 8)
+
+
+class CellLike(Protocol):
+    """A setting and what it brought."""
+
+    @property
+    def setting(self) -> Setting:
+        """The setting."""
+
+    @property
+    def app_mbps(self) -> float:
+        """The application's throughput."""
+
+
+def trace_name(workload: str) -> str | None:
+    """The name the traces give to a single-stream workload: `s_rd_rn_1m` is `rnd_r_1_io_1m`.
+
+    >>> trace_name("s_rd_rn_1m"), trace_name("f_wr_sq_8k")
+    ('rnd_r_1_io_1m', None)
+    """
+    streams, direction, order, size = workload.split("_")
+    if streams != "s":
+        return None
+    return f"{ {'sq': 'seq', 'rn': 'rnd'}[order] }_{direction[0]}_1_io_{size}"
+
+
+def read_measured(path: Path, workload: str) -> Surface | None:
+    """The measured surface of a workload, if the file is there and has it."""
+    if not path.is_file():
+        return None
+    with path.open(newline="", encoding="utf-8") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["workload"] == trace_name(workload)]
+    return {
+        (int(row["max_pages_per_rpc"]), int(row["max_rpcs_in_flight"])): float(row["app_mbps_mean"])
+        for row in rows
+    } or None
+
+
+def draw_surface(path: Path, workload: str, subtitle: str, cells: Sequence[CellLike], measured: Path) -> None:
+    """Write the map of one workload."""
+    simulated = {(c.setting["pages"], c.setting["flight"]): c.app_mbps for c in cells}
+    draw_maps(path, workload, {f"simulated ({subtitle})": simulated}, read_measured(measured, workload))
+
+
+def draw_maps(path: Path, title: str, maps: Mapping[str, Surface], measured: Surface | None) -> None:
+    """Write one heat map per surface, side by side, default and optimum marked."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise require_extra("plot", error) from None
+    panels = {**maps, **({"measured (traces)": measured} if measured else {})}
+    figure = Figure(figsize=(7.2 * len(panels), 5.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(f"{title}: MB/s the application sees")
+    for axes, (name, surface) in zip(
+        figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True
+    ):
+        _draw(axes, name, surface)
+    _save(figure, path)
+
+
+def _draw(axes: Axes, name: str, surface: Surface) -> None:
+    pages = sorted({p for p, _ in surface})
+    flights = sorted({f for _, f in surface})
+    grid = [[surface[p, f] for p in pages] for f in flights]
+    image = axes.imshow(grid, origin="lower", aspect="auto", cmap="viridis")
+    top = max(surface.values())
+    for row, flight in enumerate(flights):
+        for column, page in enumerate(pages):
+            value = surface[page, flight]
+            colour = "black" if value > 0.6 * top else "white"
+            axes.text(column, row, f"{value:.0f}", ha="center", va="center", fontsize=7, color=colour)
+    best = max(surface, key=lambda setting: surface[setting])
+    marks = ((DEFAULT, "s", "default"), (best, "o", f"optimum {best[0]} x {best[1]}"))
+    for (page, flight), shape, label in marks:
+        axes.scatter(
+            pages.index(page),
+            flights.index(flight),
+            s=330,
+            marker=shape,
+            facecolors="none",
+            edgecolors="red" if shape == "o" else "orange",
+            linewidths=2,
+            label=label,
+        )
+    axes.set_xticks(range(len(pages)), [str(p) for p in pages])
+    axes.set_yticks(range(len(flights)), [str(f) for f in flights])
+    axes.set_xlabel("max_pages_per_rpc")
+    axes.set_ylabel("max_rpcs_in_flight")
+    axes.set_title(name)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2, frameon=False)
+    axes.figure.colorbar(image, ax=axes)
+
+
+def _save(figure: Any, path: Path) -> None:
+    try:
+        figure.savefig(path, format="png", dpi=90)
+    except FileNotFoundError:
+        raise MissingError(f"{path}: no such directory") from None
+    except PermissionError:
+        raise AccessError(f"{path}: permission denied") from None
+    except OSError as error:
+        raise PenstockError(f"{path}: {error.strerror}") from None

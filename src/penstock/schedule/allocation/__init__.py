@@ -1,0 +1,27 @@
+"""The family of allocators, by the names the command line uses."""
+
+from __future__ import annotations
+
+from penstock.schedule.allocation._base import Allocation, Allocator, Sharing
+from penstock.schedule.allocation.balance import BalanceAllocator
+from penstock.schedule.allocation.bestbdw import BestBandwidthAllocator
+from penstock.schedule.allocation.chance import RandomAllocator
+from penstock.schedule.allocation.mckp import KnapsackAllocator
+from penstock.schedule.allocation.nsys import LeastStressAllocator
+from penstock.schedule.allocation.static import StaticAllocator
+from penstock.schedule.allocation.tcpu import ComputeLoadAllocator, PrintedComputeLoadAllocator
+
+ALLOCATORS: dict[str, type[Allocator]] = {
+    allocator.name: allocator
+    for allocator in (
+        RandomAllocator,
+        StaticAllocator,
+        BestBandwidthAllocator,
+        LeastStressAllocator,
+        ComputeLoadAllocator,
+        KnapsackAllocator,
+        BalanceAllocator,
+    )
+}
+
+__all__ = ["ALLOCATORS", "Allocation", "Allocator", "PrintedComputeLoadAllocator", "Sharing"]

@@ -1,0 +1,164 @@
+"""Ours: weigh everybody's slowdown and the machine's idle time against the crowd that each count causes.
+
+Where `tcpu` only keeps the I/O system from saturating, this allocator predicts congestion. On average
+an application meets A others on each of its resources, so that a transfer takes 1 + A times as long as
+alone and the last of n transfers a little longer still. A follows from the counts, and the counts follow
+from A: for each level of A the allocator finds the cheapest counts that cause no more than A, by putting
+a price on crowding, and then it takes the best level.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+from penstock.schedule.allocation._base import Allocation, Allocator, Sharing
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+    Ints = npt.NDArray[np.int64]
+
+LEVELS = 16
+PRICE_STEPS = 24
+CROWD_STEPS = 24
+STRAGGLE = 0.5
+"""How much longer the last of several transfers takes, in units of the spread of the crowd it may meet."""
+IDLE_WEIGHT = 1.5
+"""What a per cent of machine idle time is worth, in per cent of mean slowdown."""
+FORBIDDEN = 1e30
+
+
+class BalanceAllocator(Allocator):
+    """Least sum of mean slowdown and machine idle time, both predicted and relative to those of n_sys.
+
+    It needs what `tcpu` needs. Equal costs take the smallest count.
+    """
+
+    name = "balance"
+    needs = frozenset({"nodes", "volume", "compute", "curve"})
+
+    def allocate(self, sharing: Sharing, rng: Random) -> Allocation:
+        """The best counts over all levels of crowding."""
+        import numpy as np
+
+        table = _table(sharing)
+        start = np.array([demand.n_sys for demand in sharing.demands])
+        crowd = table.crowd_of(start)
+        reference = table.judge(start, crowd)
+        best, best_cost = start, 1 + IDLE_WEIGHT
+        for level in np.geomspace(max(crowd, 1e-6) / 4, max(crowd, 1e-6) * 8, LEVELS):
+            counts = table.cheapest(float(level), reference)
+            cost = _cost(table.judge(counts, table.crowd_of(counts)), reference)
+            if cost < best_cost - 1e-12:
+                best, best_cost = counts, cost
+        return Allocation(tuple(int(count) for count in best))
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """One row per application, one column per count; `share` turns resource-time into others met."""
+
+    nodes: Floats
+    compute_s: Floats
+    io_s: Floats
+    slowdown: Floats
+    legal: npt.NDArray[np.bool_]
+    counts: Floats
+    straggle: Floats
+    share: float
+
+    def cheapest(self, others: float, reference: tuple[float, float]) -> Ints:
+        """The cheapest counts that cause a crowd of at most `others`, or the least crowding ones."""
+        import numpy as np
+
+        last = 1 + others + self.straggle * math.sqrt(others)
+        life = self.compute_s + self.io_s * last
+        idle = self.nodes * self.io_s * last / life
+        cost = self.slowdown * (last / len(life) / reference[0]) + idle * (IDLE_WEIGHT / reference[1])
+        cost[~self.legal] = FORBIDDEN
+        caused = self.counts * self.io_s * ((1 + others) * self.share) / life
+        rows = np.arange(len(cost))
+        low, high = 1e-5, 1e5
+        for _ in range(PRICE_STEPS):
+            middle = math.sqrt(low * high)
+            chosen = np.argmin(cost + middle * caused, axis=1)
+            low, high = (low, middle) if caused[rows, chosen].sum() <= others else (middle, high)
+        cheapest: Ints = np.argmin(cost + high * caused, axis=1) + 1
+        return cheapest
+
+    def crowd_of(self, counts: Ints) -> float:
+        """The crowd the counts cause, which is the crowd they suffer from: a fixed point, by bisection."""
+        import numpy as np
+
+        io_s = self.io_s[np.arange(len(counts)), counts - 1]
+        used_s = counts * io_s * self.share
+        straggle = io_s * self.straggle[counts - 1]
+        compute_s = self.compute_s[:, 0]
+        low, high = 0.0, float(len(counts))
+        for _ in range(CROWD_STEPS):
+            middle = (low + high) / 2
+            life = compute_s + io_s * (1 + middle) + straggle * math.sqrt(middle)
+            caused = float((used_s / life).sum()) * (1 + middle)
+            low, high = (middle, high) if caused > middle else (low, middle)
+        return high
+
+    def judge(self, counts: Ints, others: float) -> tuple[float, float]:
+        """Mean slowdown and idle nodes that the counts lead to among `others`."""
+        import numpy as np
+
+        chosen = np.arange(len(counts)), counts - 1
+        last = 1 + others + self.straggle[counts - 1] * math.sqrt(others)
+        io_s = self.io_s[chosen] * last
+        idle = float((self.nodes[:, 0] * io_s / (self.compute_s[:, 0] + io_s)).sum())
+        return float((self.slowdown[chosen] * last).mean()), max(idle, 1e-12)
+
+
+def _cost(judged: tuple[float, float], reference: tuple[float, float]) -> float:
+    return judged[0] / reference[0] + IDLE_WEIGHT * judged[1] / reference[1]
+
+
+def _table(sharing: Sharing) -> _Table:
+    import numpy as np
+
+    demands = sharing.demands
+    width = max(demand.limit for demand in demands)
+    io_s = np.zeros((len(demands), width))
+    slowdown = np.ones((len(demands), width))
+    for row, demand in enumerate(demands):
+        io_s[row, : demand.limit] = demand.io_s[1 : demand.limit + 1]
+        bandwidth = np.array(demand.bandwidth[1 : demand.limit + 1])
+        slowdown[row, : demand.limit] = demand.bandwidth[demand.n_perf] / bandwidth
+    counts = np.arange(1.0, width + 1)
+    return _Table(
+        nodes=_column([demand.compute_nodes for demand in demands]),
+        # A positive floor: an application that neither computes nor writes occupies nothing.
+        compute_s=_column([max(demand.compute_s, 1e-12) for demand in demands]),
+        io_s=io_s,
+        slowdown=slowdown,
+        legal=counts <= _column([demand.limit for demand in demands]),
+        counts=counts,
+        straggle=np.array([STRAGGLE * expected_largest(n) for n in range(1, width + 1)]),
+        share=(len(demands) - 1) / len(demands) / sharing.resources,
+    )
+
+
+def _column(values: Sequence[float]) -> Floats:
+    import numpy as np
+
+    return np.array(values, dtype=float)[:, None]
+
+
+def expected_largest(count: int) -> float:
+    """About the expected largest of `count` standard normal draws (Blom's approximation).
+
+    >>> round(expected_largest(1), 9), round(expected_largest(8), 2)
+    (0.0, 1.43)
+    """
+    return NormalDist().inv_cdf((count - 0.375) / (count + 0.25))

@@ -1,0 +1,18 @@
+"""Everybody gets the count that makes its own I/O fastest."""
+
+from __future__ import annotations
+
+from random import Random
+
+from penstock.schedule.allocation._base import Allocation, Allocator, Sharing
+
+
+class BestBandwidthAllocator(Allocator):
+    """n_perf for each application; contention is nobody's concern."""
+
+    name = "bestbdw"
+    needs = frozenset({"best-count"})
+
+    def allocate(self, sharing: Sharing, rng: Random) -> Allocation:
+        """n_perf for everybody."""
+        return Allocation(tuple(demand.n_perf for demand in sharing.demands))

@@ -1,0 +1,18 @@
+"""Everybody gets the count that burdens the I/O system least."""
+
+from __future__ import annotations
+
+from random import Random
+
+from penstock.schedule.allocation._base import Allocation, Allocator, Sharing
+
+
+class LeastStressAllocator(Allocator):
+    """n_sys for each application: no allocation has a lower I/O-load."""
+
+    name = "nsys"
+    needs = frozenset({"volume", "compute", "curve"})
+
+    def allocate(self, sharing: Sharing, rng: Random) -> Allocation:
+        """n_sys for everybody."""
+        return Allocation(tuple(demand.n_sys for demand in sharing.demands))

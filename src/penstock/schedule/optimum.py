@@ -1,0 +1,75 @@
+"""The exact optimum of a small set: every allocation and placement there is, simulated.
+
+Resources are alike, so a placement is a multiset of resources, each told by who uses it; that leaves few
+enough for a handful of applications and resources. It bounds what any heuristic can reach.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+
+from penstock.errors import UsageError
+from penstock.schedule.application import ApplicationSet
+from penstock.schedule.demand import Demand, demands_of
+from penstock.schedule.placement import Placement
+from penstock.schedule.simulation import Outcome, Until, play
+
+MOST_SCHEDULES = 500_000
+Objective = Callable[[Outcome], float]
+OBJECTIVES: Mapping[str, Objective] = {
+    "slowdown": lambda outcome: outcome.mean_io_slowdown,
+    "idle": lambda outcome: outcome.machine_idle_time,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """The best schedule for one objective, among all `schedules`."""
+
+    placement: Placement
+    outcome: Outcome
+    schedules: int
+
+
+def count_schedules(applications: int, resources: int) -> int:
+    """How many different schedules there are at most.
+
+    >>> count_schedules(4, 4)
+    3876
+    """
+    return math.comb(2**applications + resources - 1, resources)
+
+
+def optimise(workload: ApplicationSet, until: Until = "all") -> dict[str, Optimum]:
+    """The optimum for each objective; refuses sets with more than half a million schedules."""
+    schedules = count_schedules(len(workload.applications), workload.resources)
+    if schedules > MOST_SCHEDULES:
+        raise UsageError(
+            f"{len(workload.applications)} applications on {workload.resources} resources have up to "
+            f"{schedules} schedules; the exact optimum is for at most {MOST_SCHEDULES}"
+        )
+    demands = demands_of(workload)
+    best: dict[str, Optimum] = {}
+    seen = 0
+    for placement in _placements(demands, workload.resources):
+        outcome = play(workload, demands, placement, until)
+        seen += 1
+        for name, objective in OBJECTIVES.items():
+            if name not in best or objective(outcome) < objective(best[name].outcome) - 1e-12:
+                best[name] = Optimum(placement, outcome, 0)
+    return {name: Optimum(one.placement, one.outcome, seen) for name, one in best.items()}
+
+
+def _placements(demands: tuple[Demand, ...], resources: int) -> Iterator[Placement]:
+    """Every placement that gives each application a legal count, one of each kind of equals."""
+    applications = range(len(demands))
+    for users in combinations_with_replacement(range(2 ** len(demands)), resources):
+        placement = tuple(
+            tuple(resource for resource, mask in enumerate(users) if mask >> index & 1)
+            for index in applications
+        )
+        if all(1 <= len(placement[index]) <= demands[index].limit for index in applications):
+            yield placement

@@ -1,0 +1,29 @@
+"""Balances the I/O time per resource, knowing every application's I/O share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from penstock.schedule.allocation import Sharing
+from penstock.schedule.placement._base import Placement, Placer
+
+
+class ClairvoyantPlacer(Placer):
+    """The largest congestion-free I/O share first (then the smallest count, then file order), each on the
+    resources with the lowest sum of shares so far (then the lowest id)."""
+
+    name = "greedy-clairvoyant"
+    needs = frozenset({"volume", "compute", "curve"})
+
+    def place(self, sharing: Sharing, counts: Sequence[int], rng: Random) -> Placement:
+        """The least occupied resources for each in turn."""
+        ratios = [demand.io_ratio(n) for demand, n in zip(sharing.demands, counts, strict=True)]
+        placed: list[tuple[int, ...]] = [()] * len(counts)
+        occupancy = [0.0] * sharing.resources
+        for index in sorted(range(len(counts)), key=lambda index: (-ratios[index], counts[index], index)):
+            lowest = sorted(range(sharing.resources), key=occupancy.__getitem__)[: counts[index]]
+            for resource in lowest:
+                occupancy[resource] += ratios[index]
+            placed[index] = tuple(sorted(lowest))
+        return tuple(placed)

@@ -1,0 +1,197 @@
+"""Application sets as JSON: read strictly, written so that they read back the same.
+
+A count of 0 (direct access) is ignored; other keys than the documented ones are not looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import AccessError, DataError, MissingError
+from penstock.schedule.application import Application, ApplicationSet, Curve, Phase
+
+MAX_SET_BYTES = 256 << 20
+
+
+def load_set(path: Path) -> ApplicationSet:
+    """Read an application set; every refusal names the file and what is wrong in it."""
+    return parse_set(_read(path), str(path))
+
+
+def parse_set(text: str, source: str) -> ApplicationSet:
+    """Validate JSON text; `source` names it in errors."""
+    try:
+        document = json.loads(text, object_pairs_hook=_unique)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise DataError(f"{source}: not JSON: {error}") from None
+    except DataError as error:
+        raise DataError(f"{source}: {error}") from None
+    try:
+        return _set(document)
+    except DataError as error:
+        raise DataError(f"{source}: {error}") from None
+
+
+def dump_set(workload: ApplicationSet) -> str:
+    """The JSON text of a set."""
+    applications = [_plain(application) for application in workload.applications]
+    document = {
+        "resources": workload.resources,
+        "compute_nodes": workload.compute_nodes,
+        "applications": applications,
+    }
+    return json.dumps(document, indent=1)
+
+
+def parse_curve(value: object, where: str) -> Curve:
+    """A curve from `{"1": bytes_per_s, ...}`; a count of 0 is ignored."""
+    if not isinstance(value, Mapping):
+        raise DataError(f"{where}: not an object of bandwidth per count")
+    points = {}
+    for key, bandwidth in value.items():
+        if not (isinstance(key, str) and key.isascii() and key.isdigit()):
+            raise DataError(f"{where}: {key!r} is not a number of resources")
+        if int(key) == 0:
+            continue
+        if int(key) in points:
+            raise DataError(f"{where}: the count {int(key)} occurs twice")
+        points[int(key)] = _number(bandwidth, f"{where}[{key}]")
+    try:
+        return Curve(tuple(sorted(points)), tuple(points[count] for count in sorted(points)))
+    except DataError as error:
+        raise DataError(str(error).replace("bandwidth", where, 1)) from None
+
+
+def _read(path: Path) -> str:
+    try:
+        if path.is_dir():
+            raise DataError(f"{path}: a directory, not an application set")
+        with path.open("rb") as stream:
+            raw = stream.read(MAX_SET_BYTES + 1)
+    except FileNotFoundError:
+        raise MissingError(f"{path}: no such file") from None
+    except PermissionError:
+        raise AccessError(f"{path}: permission denied") from None
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from None
+    if len(raw) > MAX_SET_BYTES:
+        raise DataError(f"{path}: larger than {MAX_SET_BYTES} bytes")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8 at byte {error.start}") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise DataError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} occurs twice")
+    return document
+
+
+def _set(document: object) -> ApplicationSet:
+    if not isinstance(document, Mapping):
+        raise DataError("not an object with resources, compute_nodes and applications")
+    resources = _whole(_required(document, "resources", ""), "resources")
+    compute_nodes = _whole(_required(document, "compute_nodes", ""), "compute_nodes")
+    applications = _required(document, "applications", "")
+    if not isinstance(applications, list):
+        raise DataError("applications: not a list")
+    if resources < 1:
+        raise DataError(f"resources: {resources} is not a positive number of I/O resources")
+    read = tuple(_application(item, index, resources) for index, item in enumerate(applications))
+    return ApplicationSet(resources, compute_nodes, read)
+
+
+def _application(item: object, index: int, resources: int) -> Application:
+    where = f"applications[{index}]"
+    if not isinstance(item, Mapping):
+        raise DataError(f"{where}: not an object")
+    name = _required(item, "name", where)
+    if not isinstance(name, str) or not name:
+        raise DataError(f"{where}.name: {name!r} is not a name")
+    where = f"applications[{index}] ({name})"
+    nodes = _whole(_required(item, "compute_nodes", where), f"{where}.compute_nodes")
+    if nodes < 1:
+        raise DataError(f"{where}.compute_nodes: {nodes} is not a positive number of nodes")
+    curve = parse_curve(_required(item, "bandwidth", where), f"{where}.bandwidth")
+    given = item.get("resources")
+    ids = None if given is None else parse_ids(given, resources, f"{where}.resources")
+    if ids is not None and len(ids) > min(curve.largest, resources):
+        bound = min(curve.largest, resources)
+        raise DataError(
+            f"{where}.resources: {len(ids)} resources, but its curve and the platform allow {bound}"
+        )
+    return Application(name, nodes, curve, _phases(_required(item, "phases", where), where), ids)
+
+
+def parse_ids(given: object, resources: int, where: str) -> tuple[int, ...]:
+    """Distinct resource ids of a platform with `resources` of them."""
+    if not isinstance(given, list) or not given:
+        raise DataError(f"{where}: not a list of resource ids")
+    ids = tuple(_whole(value, where) for value in given)
+    for resource in ids:
+        if not 0 <= resource < resources:
+            raise DataError(f"{where}: {resource} is not a resource id (0 to {resources - 1})")
+    if len(set(ids)) < len(ids):
+        raise DataError(f"{where}: a resource is listed twice in {list(ids)}")
+    return ids
+
+
+def _phases(value: object, where: str) -> tuple[Phase, ...]:
+    if not isinstance(value, list) or not value:
+        raise DataError(f"{where}.phases: not a list of one or more phases")
+    phases = []
+    for index, item in enumerate(value):
+        at = f"{where}.phases[{index}]"
+        if not isinstance(item, Mapping):
+            raise DataError(f"{at}: not an object")
+        compute_s = _number(_required(item, "compute_s", at), f"{at}.compute_s")
+        io_bytes = _number(_required(item, "io_bytes", at), f"{at}.io_bytes")
+        if compute_s < 0 or io_bytes < 0:
+            raise DataError(f"{at}: compute_s {compute_s!r} and io_bytes {io_bytes!r} must not be negative")
+        phases.append(Phase(compute_s, io_bytes))
+    return tuple(phases)
+
+
+def _required(document: Mapping[str, Any], key: str, where: str) -> Any:
+    if key not in document:
+        raise DataError(f"{where + '.' if where else ''}{key}: missing")
+    return document[key]
+
+
+def _whole(value: object, where: str) -> int:
+    number = _number(value, where)
+    if number != int(number):
+        raise DataError(f"{where}: {value!r} is not a whole number")
+    return int(number)
+
+
+def _number(value: object, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise DataError(f"{where}: {value!r} is not a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise DataError(f"{where}: the number is too large") from None
+    if not math.isfinite(number):
+        raise DataError(f"{where}: {value!r} is not a finite number")
+    return number
+
+
+def _plain(application: Application) -> dict[str, object]:
+    curve = zip(application.curve.counts, application.curve.bytes_per_s, strict=True)
+    plain: dict[str, object] = {
+        "name": application.name,
+        "compute_nodes": application.compute_nodes,
+        "bandwidth": {str(count): value for count, value in curve},
+        "phases": [{"compute_s": p.compute_s, "io_bytes": p.io_bytes} for p in application.phases],
+    }
+    if application.resources is not None:
+        plain["resources"] = list(application.resources)
+    return plain

@@ -1,0 +1,185 @@
+"""The experiments: which sets, which methods; run in parallel, kept batch by batch, resumable."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import asdict, dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from random import Random
+
+from penstock.errors import AccessError, DataError, MissingError
+from penstock.schedule.profile import Profile
+from penstock.schedule.study.trial import Method, Row, draw_set, try_methods
+
+ALLOCATIONS = ("random", "static", "bestbdw", "nsys", "tcpu", "balance")
+PLACEMENTS = ("greedy-clairvoyant", "greedy-non-clairvoyant", "random")
+POINTS = tuple(round(0.05 * step, 2) for step in range(1, 21))
+BATCH = 5
+
+EXACT = tuple(Method(allocation, placement) for placement in PLACEMENTS for allocation in ALLOCATIONS)
+PLAIN = tuple(Method(allocation) for allocation in (*ALLOCATIONS, "mckp"))
+BLURRED = (
+    Method("tcpu", "greedy-non-clairvoyant", "family"),
+    Method("bestbdw", "greedy-non-clairvoyant", "family"),
+    Method("bestbdw", "greedy-clairvoyant", "family"),
+    Method("balance", "greedy-non-clairvoyant", "family"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """Sets of `applications` applications on the curves called `curves`, at each point, under each method."""
+
+    name: str
+    curves: str
+    applications: int
+    points: tuple[float, ...]
+    methods: tuple[Method, ...]
+
+
+EXPERIMENTS = {
+    experiment.name: experiment
+    for experiment in (
+        Experiment("load", "io-nodes", 60, POINTS, (*EXACT, Method("mckp"), *BLURRED)),
+        *(
+            Experiment(
+                f"spread-{applications}",
+                "io-nodes",
+                applications,
+                (0.2, 0.5, 0.8),
+                tuple(Method("bestbdw", placement) for placement in PLACEMENTS),
+            )
+            for applications in (20, 40, 80, 120)
+        ),
+        Experiment("osts", "osts", 60, POINTS, PLAIN),
+        Experiment("applications", "applications", 60, (0.1, 0.3, 0.5, 0.7, 0.9), PLAIN),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A few sets of one experiment at one point: the unit of work and of resuming."""
+
+    experiment: str
+    point: float
+    first: int
+    sets: int
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """What identifies the batch in the results file."""
+        return f"{self.experiment}/{self.point:.2f}/{self.first}+{self.sets}/{self.seed}"
+
+
+def batches(experiment: Experiment, sets: int, seed: int) -> Iterator[Batch]:
+    """All of an experiment's work, `sets` sets at each point."""
+    for point in experiment.points:
+        for first in range(0, sets, BATCH):
+            yield Batch(experiment.name, point, first, min(BATCH, sets - first), seed)
+
+
+def run_batch(batch: Batch, profiles: Sequence[Profile]) -> list[Row]:
+    """Every set of the batch under every method; equal seeds give equal sets, whatever else has run."""
+    experiment = EXPERIMENTS[batch.experiment]
+    rows = []
+    for index in range(batch.first, batch.first + batch.sets):
+        rng = Random(f"{batch.seed}/{experiment.name}/{batch.point:.2f}/{index}")
+        workload, least = draw_set(profiles, experiment.applications, batch.point, rng)
+        for method, figures in try_methods(workload, experiment.methods, profiles, rng).items():
+            rows.append(Row(batch.point, index, least, method, **figures))
+    return rows
+
+
+def run_experiment(
+    work: Sequence[Batch],
+    profiles: Sequence[Profile],
+    results: Results,
+    jobs: int,
+    progress: Callable[[int, int], None],
+) -> list[Row]:
+    """All rows of the work, those of finished batches from the results file."""
+    rows = [row for batch in work for row in results.rows(batch)]
+    todo = [batch for batch in work if not results.has(batch)]
+    done = len(work) - len(todo)
+    progress(done, len(work))
+    for batch, fresh in _parallel(todo, profiles, jobs):
+        results.append(batch, fresh)
+        rows.extend(fresh)
+        done += 1
+        progress(done, len(work))
+    return sorted(rows, key=lambda row: (row.point, row.index))
+
+
+def _parallel(
+    todo: Sequence[Batch], profiles: Sequence[Profile], jobs: int
+) -> Iterator[tuple[Batch, list[Row]]]:
+    if jobs == 1 or len(todo) < 2:
+        for batch in todo:
+            yield batch, run_batch(batch, profiles)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        running: dict[Future[list[Row]], Batch] = {
+            pool.submit(run_batch, batch, profiles): batch for batch in todo
+        }
+        try:
+            while running:
+                finished, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    yield running.pop(future), future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+class Results:
+    """Finished batches, one JSON line each, appended as they finish; a torn last line is written over."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._rows: dict[str, list[Row]] = {}
+        try:
+            raw = path.read_bytes() if path.exists() else b""
+        except OSError as error:
+            raise AccessError(f"{path}: {error.strerror}") from None
+        self._end = raw.rfind(b"\n") + 1
+        for number, line in enumerate(raw[: self._end].splitlines(), 1):
+            try:
+                kept = json.loads(line)
+                self._rows[kept["batch"]] = [_row(plain) for plain in kept["rows"]]
+            except (ValueError, KeyError, TypeError):
+                raise DataError(f"{path}: line {number} is not a finished batch") from None
+
+    def has(self, batch: Batch) -> bool:
+        """Whether the batch has been run."""
+        return batch.key in self._rows
+
+    def rows(self, batch: Batch) -> list[Row]:
+        """The batch's rows, none when it has not been run."""
+        return self._rows.get(batch.key, [])
+
+    def append(self, batch: Batch, rows: Sequence[Row]) -> None:
+        """Keep a finished batch."""
+        self._rows[batch.key] = list(rows)
+        line = json.dumps({"batch": batch.key, "rows": [asdict(row) for row in rows]}).encode() + b"\n"
+        try:
+            self._path.touch()
+            with self._path.open("r+b") as stream:
+                stream.seek(self._end)
+                stream.truncate()
+                stream.write(line)
+        except FileNotFoundError:
+            raise MissingError(f"{self._path}: no such directory") from None
+        except PermissionError:
+            raise AccessError(f"{self._path}: permission denied") from None
+        self._end += len(line)
+
+
+def _row(plain: dict[str, object]) -> Row:
+    method = plain.pop("method")
+    if not isinstance(method, dict):
+        raise TypeError("method")
+    return Row(method=Method(**method), **plain)  # type: ignore[arg-type]

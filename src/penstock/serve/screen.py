@@ -1,0 +1,247 @@
+"""The screen of `penstock agent top`, composed as lines: what is shown, apart from any terminal.
+
+Everything fits 80 columns and any height from ten lines up; with a thousand targets the busy ones come first.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+KEYS = "up/down choose   p pause   P pause all   m mode   e explain   q quit"
+ASK_MODE = "mode: o observe   a advise   t tune   any other key: leave it"
+LABEL_WIDTH = 15
+HEADING = f"{'target':<{LABEL_WIDTH}}{'rd MB/s':>8}{'wr MB/s':>8}  {'setting':<14}{'state':<11}last change"
+FEWEST_ROWS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The terminal's."""
+
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line and how it looks."""
+
+    text: str
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the person at the keyboard sees beside the figures."""
+
+    chosen: str = ""
+    message: str = ""
+    asking: bool = False
+    pane: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One target, ready to show."""
+
+    name: str
+    label: str
+    read_mbps: float
+    write_mbps: float
+    setting: str
+    state: str
+    last: Mapping[str, Any] | None
+
+    @property
+    def busy(self) -> bool:
+        """Whether it moved anything in its last interval."""
+        return self.read_mbps + self.write_mbps > 0
+
+
+def rows(status: Mapping[str, Any]) -> list[Row]:
+    """The targets of a status document: busy ones first, each part in the order of names."""
+    found = [_row(entry) for entry in status.get("targets", ())]
+    return sorted(found, key=lambda row: (not row.busy, row.name))
+
+
+def compose(status: Mapping[str, Any] | None, view: View, size: Size, now_s: float) -> list[Line]:
+    """The whole screen: at most `size.height` lines of at most `size.width` characters."""
+    clock = time.strftime("%H:%M:%S", time.localtime(now_s))
+    if status is None:
+        body = [Line(f"penstock  {clock}", "bold"), Line(""), Line(view.message or "no agent", "red")]
+    elif view.pane:
+        body = _pane(status, view, size, clock)
+    else:
+        body = _overview(status, view, size, now_s)
+    lines = [*body[: size.height - 1], Line(_footer(view), "reverse")]
+    return [Line(line.text[: size.width], line.style) for line in lines]
+
+
+def _overview(status: Mapping[str, Any], view: View, size: Size, now_s: float) -> list[Line]:
+    known = rows(status)
+    head = [*_head(status, size, now_s), Line(HEADING, "bold underline")]
+    below = _below(status, known, view, size)
+    room = max(FEWEST_ROWS, size.height - len(head) - len(below) - 1)
+    shown, hidden = _slice(known, view.chosen, room)
+    table = [_target_line(row, view, now_s) for row in shown]
+    if hidden:
+        table[-1] = Line(f"... {hidden + 1} more targets", "dim")
+    if not known:
+        table = [Line("no targets: is a file system mounted?", "yellow")]
+    padding = [Line("")] * (room - len(table))
+    return [*head, *table, *padding, *below]
+
+
+def _head(status: Mapping[str, Any], size: Size, now_s: float) -> list[Line]:
+    mode, paused = str(status["mode"]), "*" in status["paused"]
+    first = (
+        f"penstock  {mode}{' (paused)' if paused else ''}  {status['policy']}  "
+        f"every {status['interval_s']:g} s  up {_age(status['uptime_s'])}"
+    )
+    clock = time.strftime("%H:%M:%S", time.localtime(now_s))
+    style = "bold yellow" if paused else {"tune": "bold green", "advise": "bold cyan"}.get(mode, "bold")
+    return [
+        Line(f"{first:<{size.width - 8}}{clock}", style),
+        Line(_node(status.get("node") or {}, status.get("jobs") or ())),
+    ]
+
+
+def _node(node: Mapping[str, Any], jobs: Sequence[str]) -> str:
+    mib = 1 << 20
+    parts = [f"dirty {node.get('dirty_limits_bytes', 0) / mib:.0f}"]
+    budget = node.get("dirty_budget_bytes")
+    if budget:
+        part = min(1.0, node["dirty_limits_bytes"] / budget)
+        parts[0] += f" of {budget / mib:.0f} MiB [{'#' * round(10 * part):.<10}]"
+    left = node.get("memory_available_ratio")
+    if left is not None:
+        parts.append(f"memory left {left:.0%}")
+    if jobs:
+        parts.append("jobs " + " ".join(jobs[:3]) + (f" +{len(jobs) - 3}" if len(jobs) > 3 else ""))
+    return "  ".join(parts)
+
+
+def _target_line(row: Row, view: View, now_s: float) -> Line:
+    text = (
+        f"{_fit(row.label):<{LABEL_WIDTH}}{row.read_mbps:>8.1f}{row.write_mbps:>8.1f}  "
+        f"{row.setting[:13]:<14}{row.state[:10]:<11}{_last(row, now_s)}"
+    )
+    if row.name == view.chosen:
+        return Line(text, "bold reverse")
+    return Line(text, "" if row.busy else "dim")
+
+
+def _last(row: Row, now_s: float) -> str:
+    if row.last is None:
+        return "-"
+    what = " ".join(_new_value(str(change)) for change in row.last["changes"])
+    return f"{_age(now_s - row.last['time_s'])} {'' if row.last['made'] else 'adv. '}{what}"
+
+
+def _new_value(change: str) -> str:
+    """What a change sets, in few characters.
+
+    >>> _new_value("pages 1024 -> 512")
+    'pages=512'
+    """
+    knob_id, *_, value = change.split(" ")
+    return f"{knob_id}={value}"
+
+
+def _fit(label: str) -> str:
+    """The end of a long name: there the targets differ."""
+    return label if len(label) < LABEL_WIDTH else "~" + label[2 - LABEL_WIDTH :]
+
+
+def _below(status: Mapping[str, Any], known: Sequence[Row], view: View, size: Size) -> list[Line]:
+    lines = [Line("-" * size.width, "dim")]
+    chosen = next((row for row in known if row.name == view.chosen), None)
+    if chosen is not None:
+        lines.append(Line(chosen.name, "bold"))
+        lines += [Line(text) for text in _why(chosen, size.width)]
+    lines += [Line(f"note: {problem}", "yellow") for problem in list(status["problems"])[:2]]
+    if view.message:
+        lines.append(Line(view.message, "bold red"))
+    return lines
+
+
+def _why(row: Row, width: int) -> list[str]:
+    if row.last is None:
+        return ["nothing changed yet"]
+    verb = "set" if row.last["made"] else "advised"
+    gain = row.last.get("gain")
+    effect = f"; throughput is {gain:.2f} times what it was" if gain is not None else ""
+    text = (
+        f"{verb} {', '.join(row.last['changes'])} [{row.last['id']}] because "
+        f"{row.last['sentence']} ({row.last['reason']}){effect}"
+    )
+    return textwrap.wrap(text, width, max_lines=3, placeholder=" ...")
+
+
+def _pane(status: Mapping[str, Any], view: View, size: Size, clock: str) -> list[Line]:
+    lines = [Line(f"penstock  {status['mode']}  {clock}", "bold")]
+    for text in view.pane:
+        lines += [
+            Line(part) for part in textwrap.wrap(text, size.width, subsequent_indent="          ") or [""]
+        ]
+    filler = [Line("")] * (size.height - 1 - len(lines))
+    return [*lines, *filler]
+
+
+def _footer(view: View) -> str:
+    if view.asking:
+        return ASK_MODE
+    return "any key: back" if view.pane else KEYS
+
+
+def _slice(known: Sequence[Row], chosen: str, room: int) -> tuple[list[Row], int]:
+    """The rows that fit, around the chosen one, and how many are left out below."""
+    at = next((i for i, row in enumerate(known) if row.name == chosen), 0)
+    first = max(0, min(at - room + 2, len(known) - room))
+    shown = list(known[first : first + room])
+    return shown, len(known) - first - len(shown)
+
+
+def _row(entry: Mapping[str, Any]) -> Row:
+    setting = entry.get("setting") or {}
+    return Row(
+        name=str(entry["target"]),
+        label=f"{entry['fs']}:{entry['resource']}" if entry.get("resource") else str(entry["target"]),
+        read_mbps=float(entry.get("read_bytes_per_s") or 0.0) / 1e6,
+        write_mbps=float(entry.get("write_bytes_per_s") or 0.0) / 1e6,
+        setting="/".join(str(value) for value in setting.values()),
+        state=_state(entry),
+        last=entry.get("last_change"),
+    )
+
+
+def _state(entry: Mapping[str, Any]) -> str:
+    """One word on where a target stands, the most important first."""
+    if "void" in entry:
+        return "void"
+    if not entry.get("in_scope", True):
+        return "denied"
+    if entry.get("paused"):
+        return "paused"
+    if entry.get("manual"):
+        return "admin's"
+    if entry.get("guard"):
+        return str(entry["guard"])
+    busy = (entry.get("read_bytes_per_s") or 0.0) + (entry.get("write_bytes_per_s") or 0.0) > 0
+    return "steady" if busy else "idle"
+
+
+def _age(seconds: float) -> str:
+    """A duration in at most five characters.
+
+    >>> _age(5), _age(600), _age(36000), _age(999999)
+    ('5s', '10m', '10h', '11d')
+    """
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f}{unit}"
+    return f"{max(0.0, seconds):.0f}s"

@@ -1,0 +1,255 @@
+"""Advice, its commands, the ledger and the guide."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from penstock.cli.main import cli
+from penstock.errors import ConfigError, DataError, MissingError, PenstockError, UsageError
+from penstock.schedule.advice import Occupancy, advise
+from penstock.schedule.application import Curve
+from penstock.schedule.command import named_commands, ost_commands, pool_name
+from penstock.schedule.guide import KNOWLEDGE, guide
+from penstock.schedule.job import USUAL_IO_SHARE, Job
+from penstock.schedule.ledger import Ledger
+
+RISING = Curve((1, 2, 4, 8), (1e9, 1.9e9, 3.6e9, 6.8e9))
+HEAVY = Job("heavy", 100, 100.0, 4e11, RISING, resources=(0, 1, 2, 3))
+NEXT = Job("next", 50, 1000.0, 1e12, RISING)
+
+SITE = """
+[platform]
+kind = "ost"
+resources = 12
+compute_nodes = 1000
+fsname = "scratch"
+unusable = [11]
+
+[[running]]
+name = "climate"
+compute_nodes = 400
+resources = [0, 1, 2, 3]
+compute = "2h"
+io = "4TiB"
+bandwidth = { 1 = "0.5GiB", 4 = "1.6GiB", 8 = "2GiB" }
+
+[[running]]
+name = "mystery"
+compute_nodes = 20
+resources = [4]
+
+[next]
+name = "ocean"
+compute_nodes = 200
+compute = "1h"
+io = "2TiB"
+family = "ascent"
+family_bandwidth = "1GiB"
+directory = "/scratch/my project"
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    path = tmp_path / "site.toml"
+    path.write_text(SITE)
+    return path
+
+
+def run(*arguments: str) -> dict[str, Any]:
+    result = CliRunner().invoke(cli, ["schedule", *arguments, "--json"], catch_exceptions=False)
+    assert result.exit_code == 0, result.stderr
+    document: dict[str, Any] = json.loads(result.stdout)
+    return document
+
+
+def test_advice_avoids_occupied_and_unusable_resources() -> None:
+    advice = advise(Occupancy(12, [HEAVY], unusable=[11]), NEXT, 1000)
+    assert not set(advice.resources) & {0, 1, 2, 3, 11}
+    assert advice.io_load_after > advice.io_load_before
+
+
+def test_advice_on_an_idle_system_is_the_fastest_count() -> None:
+    assert len(advise(Occupancy(12, []), NEXT, 1000).resources) == 8
+
+
+def test_advice_counts_what_others_lose() -> None:
+    crowd = [replace(HEAVY, name=f"heavy{index}", resources=(index,)) for index in range(6)]
+    small = replace(NEXT, compute_nodes=1)
+    assert len(advise(Occupancy(6, crowd), small, 1000).resources) < 6
+
+
+def test_advice_keeps_the_system_from_saturating_where_it_can() -> None:
+    crowd = [replace(HEAVY, name=f"heavy{index}", resources=(index,)) for index in range(5)]
+    advice = advise(Occupancy(6, crowd), NEXT, 1000)
+    assert advice.io_load_after <= 1 or all(option.io_load > 1 for option in advice.options)
+
+
+@pytest.mark.parametrize(
+    ("job", "rule", "count"),
+    [
+        (Job("a", 250), "static", 3),
+        (Job("b", 1, best_count=4), "bestbdw", 4),
+        (Job("c", 1, curve=RISING), "bestbdw", 8),
+        (Job("d", 1, 10.0, 0.0, RISING), "balance", 1),
+    ],
+)
+def test_advice_uses_the_best_rule_for_what_is_known(job: Job, rule: str, count: int) -> None:
+    advice = advise(Occupancy(12, [HEAVY]), job, 1000)
+    assert (advice.rule, len(advice.resources)) == (rule, count)
+
+
+def test_unknown_jobs_are_assumed_to_do_a_little_io() -> None:
+    assert Job("a", 1, resources=(0,)).io_share == USUAL_IO_SHARE
+
+
+def test_all_resources_unusable_is_refused() -> None:
+    with pytest.raises(DataError, match="unusable"):
+        Occupancy(2, [], unusable=[0, 1])
+
+
+def test_commands_quote_and_undo() -> None:
+    commands = ost_commands("my job", (3, 17), "/scratch/my project", "scratch")
+    assert commands.user == ("lfs setstripe -c 2 -o 3,17 '/scratch/my project'",)
+    assert "lctl pool_add scratch.ps_my_job scratch-OST0003 scratch-OST0011" in commands.admin
+    assert commands.undo[-1] == "lctl pool_destroy scratch.ps_my_job"
+    assert named_commands(["ion1", "ion2"], "io-node").user == ("export PENSTOCK_IO_NODES=ion1,ion2",)
+    assert len(pool_name("x" * 50)) == 15
+
+
+def test_ledger_follows_jobs_that_come_and_go(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.jsonl"
+    Ledger(path).start(HEAVY)
+    Ledger(path).start(replace(NEXT, resources=(5,)))
+    assert Ledger(path).running == (HEAVY, replace(NEXT, resources=(5,)))
+    assert Ledger(path).end("heavy") == HEAVY
+    assert [job.name for job in Ledger(path).running] == ["next"]
+    with pytest.raises(MissingError, match="'heavy' is not running"):
+        Ledger(path).end("heavy")
+    with pytest.raises(DataError, match="already running"):
+        Ledger(path).start(NEXT)
+
+
+def test_ledger_survives_a_torn_line_and_refuses_a_damaged_one(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.jsonl"
+    Ledger(path).start(HEAVY)
+    with path.open("a") as stream:
+        stream.write('{"event": "start", "job"')
+    ledger = Ledger(path)
+    assert ledger.running == (HEAVY,)
+    ledger.end("heavy")
+    assert Ledger(path).running == ()
+    path.write_text("nonsense\n")
+    with pytest.raises(DataError, match="line 1"):
+        Ledger(path)
+
+
+def test_advise_command_explains_itself(site: Path) -> None:
+    document = run("advise", str(site))
+    assert document["job"] == "ocean" and document["count"] == len(document["resources"])
+    assert not set(document["resources"]) & {0, 1, 2, 3, 11}
+    listed = ",".join(map(str, document["resources"]))
+    user = f"lfs setstripe -c {document['count']} -o {listed} '/scratch/my project'"
+    assert document["commands"]["user"] == [user]
+    assert "of its life in I/O" in document["reason"] and document["running_jobs"] == 2
+
+
+def test_advise_command_keeps_a_ledger(site: Path, tmp_path: Path) -> None:
+    ledger = str(tmp_path / "jobs.jsonl")
+    first = run("advise", str(site), "--ledger", ledger, "--start")
+    with pytest.raises(ConfigError, match="running already"):
+        run("advise", str(site), "--ledger", ledger)
+    site.write_text(SITE.replace('name = "ocean"', 'name = "ocean2"'))
+    second = run("advise", str(site), "--ledger", ledger)
+    assert second["running_jobs"] == 3 and second["io_load_before"] == pytest.approx(first["io_load_after"])
+    assert run("advise", str(site), "--ledger", ledger, "--end", "ocean")["running"] == 0
+
+
+def test_advise_prints_for_people(site: Path) -> None:
+    result = CliRunner().invoke(cli, ["schedule", "advise", str(site)], catch_exceptions=False)
+    assert result.exit_code == 0 and "Why (balance)" in result.stdout and "lctl pool_new" in result.stdout
+
+
+BAD_SITES = [
+    ("resources = 12", "resources = 0", "platform.resources"),
+    ("unusable = [11]", "unusable = [12]", "12 is not a resource id"),
+    ("resources = [4]", "resources = [4, 4]", "listed twice"),
+    ("resources = [4]\n", "\n", "resources is missing"),
+    ('name = "mystery"', 'name = "climate"', "occurs twice"),
+    ("unusable", "unusabel", "unusable"),
+    ('family = "ascent"', 'family = "accent"', "family"),
+    ('family_bandwidth = "1GiB"\n', "", "family needs family_bandwidth"),
+    ('io = "2TiB"', 'io = "-1"', "io"),
+    ("1 =", "one =", "'one' is not a number of resources"),
+    ('1 = "0.5GiB"', "1 = 0", "bandwidth"),
+    ('fsname = "scratch"', 'fsname = "../x"', "fsname"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), BAD_SITES)
+def test_bad_site_is_refused_in_one_line(site: Path, old: str, new: str, message: str) -> None:
+    assert old in SITE
+    site.write_text(SITE.replace(old, new, 1))
+    with pytest.raises(PenstockError) as caught:
+        run("advise", str(site))
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+    assert caught.value.exit_code in (3, 5)
+
+
+def test_ledger_options_belong_together(site: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--ledger"):
+        run("advise", str(site), "--start")
+    with pytest.raises(UsageError, match="exclude"):
+        run("advise", str(site), "--start", "--end", "x", "--ledger", str(tmp_path / "l"))
+
+
+@pytest.mark.parametrize(
+    ("known", "allocation"),
+    [
+        ("", "random"),
+        ("nodes", "static"),
+        ("nodes,best-count", "bestbdw"),
+        ("nodes,family", "bestbdw"),
+        ("nodes,volume,compute,family", "balance"),
+        ("volume,compute,curve", "bestbdw"),
+    ],
+)
+def test_guide_follows_table_ii(known: str, allocation: str) -> None:
+    found = run("guide", "--know", known)
+    assert found["allocation"] == allocation and found["placement"] == "greedy-non-clairvoyant"
+    assert set(found["words"]) == set(KNOWLEDGE)
+
+
+def test_guide_says_what_more_would_allow() -> None:
+    assert guide(["nodes"]).missing[0] == ("balance", ("compute", "curve", "volume"))
+    with pytest.raises(UsageError, match='did you mean "volume"'):
+        guide(["volum"])
+
+
+def test_darshan_log_gives_volume_and_times(site: Path, shared_dir: Path) -> None:
+    pytest.importorskip("darshan")
+    from penstock.schedule.darshan import read_darshan
+
+    log = next(iter(sorted((shared_dir / "data" / "darshan").glob("dbin_ior_id66184525-37486*"))))
+    past = read_darshan(log)
+    assert past.processes == 256 and past.run_s == 465 and 0 < past.io_s <= past.run_s
+    assert past.io_bytes == pytest.approx(268437458)
+    site.write_text(SITE.replace('compute = "1h"\nio = "2TiB"', f'darshan = "{log}"'))
+    assert run("advise", str(site))["rule"] == "balance"
+
+
+def test_missing_darshan_log_is_told(tmp_path: Path) -> None:
+    pytest.importorskip("darshan")
+    from penstock.schedule.darshan import read_darshan
+
+    with pytest.raises(MissingError, match="no such Darshan log"):
+        read_darshan(tmp_path / "none.darshan")
+    (tmp_path / "bad.darshan").write_bytes(b"nonsense" * 100)
+    with pytest.raises(DataError, match="not a Darshan log"):
+        read_darshan(tmp_path / "bad.darshan")
