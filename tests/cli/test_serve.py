@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from typing import Any
 import pytest
 
 from penstock.emulate.mount import unmount
+from penstock.observe.collector import LustreObserver
+from penstock.testing.observers import check_observer
 from penstock.testing.served import wait_for, why_not
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -92,6 +95,21 @@ def test_serve_runs_the_simulator_in_real_time(serving: tuple[str, Path]) -> Non
     first = stats.read_text()
     wait_for(lambda: stats.read_text().split("write_bytes")[1] != first.split("write_bytes")[1], 60)
     assert int(find(root, "cur_dirty_bytes").read_text()) >= 0
+
+
+def test_serve_passes_the_observer_suite(serving: tuple[str, Path]) -> None:
+    _, root = serving
+    made: list[LustreObserver] = []
+
+    def make() -> LustreObserver:
+        made.append(LustreObserver(root))
+        return made[-1]
+
+    try:
+        check_observer(make, advance=lambda: time.sleep(0.2))
+    finally:
+        for observer in made:
+            observer.close()
 
 
 @pytest.mark.parametrize(
