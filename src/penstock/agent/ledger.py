@@ -9,7 +9,7 @@ from penstock.agent.loop import Step
 from penstock.decide.guard import Effect
 from penstock.decision import Decision, Receipt
 from penstock.snapshot import Target
-from penstock.window import Void, VoidReason
+from penstock.window import Void
 
 GUARD = "guard."
 
@@ -47,8 +47,7 @@ class Ledger:
         for step in steps:
             window, decision = step.window, step.decision
             if isinstance(window, Void):
-                reason = window.reason
-                _count(self.voids, reason.name.lower() if isinstance(reason, VoidReason) else reason)
+                _count(self.voids, window.reason.name.lower())
             elif decision is not None and not decision.changes and decision.reason.startswith(GUARD):
                 rule = decision.reason.removeprefix(GUARD)
                 guarded[window.target.name] = rule

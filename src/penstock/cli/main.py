@@ -28,6 +28,7 @@ VERBS = {
     "model": ("penstock.cli.model:model", "Look into a model: show, check, predict, evaluate, explain."),
     "schedule": ("penstock.cli.schedule:schedule", "Share OSTs and I/O nodes between running jobs."),
     "plan": ("penstock.cli.plan:plan", "Predict a job's writes before the run and advise how to write."),
+    "run": ("penstock.cli.run:run", "Run an MPI command with hints and verify that they took effect."),
 }
 INTERRUPTED = 130
 

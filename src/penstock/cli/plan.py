@@ -14,6 +14,9 @@ class PlanGroup(LazyGroup):
         "write": ("penstock.cli.plan_write:write", "How long a job's writes take, and how to write faster."),
         "fit": ("penstock.cli.plan_fit:fit", "Fit a write-time model on your own IOR results."),
         "sample": ("penstock.cli.plan_sample:sample", "Print or run the benchmark a model is fitted on."),
+        "profile": ("penstock.cli.plan_collective:profile", "Measure what collective writes are made of."),
+        "collective": ("penstock.cli.plan_collective:collective", "Rank collective-buffering hints."),
+        "job": ("penstock.cli.plan_job:job", "Review a job by its Darshan log: hints, striping, time."),
     }
 
 

@@ -115,7 +115,10 @@ class TargetParser:
             self._set_epoch()
         elif self._doubted or (self._stats is not None and counters.keys() != self._counters.keys()):
             self._doubt(counters)
-        self._stats, self._counters = text, counters
+        self._stats = text
+        if counters != self._counters:
+            # Counters that stand still stay the very same object, which is how windows see it at a glance.
+            self._counters = counters
 
     def _restarted(self, text: bytes) -> bool:
         before = self._start_time

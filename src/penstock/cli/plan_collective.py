@@ -1,0 +1,275 @@
+"""`penstock plan profile` and `penstock plan collective`: measured elements, ranked hints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from penstock.cli.options import SIZE, NearestChoice, console, emit_json, json_option, seed_option, write_text
+from penstock.plan.collective.access import PATTERNS
+from penstock.plan.collective.romio import DEFAULT_BUFFER_BYTES
+from penstock.units import format_size
+
+if TYPE_CHECKING:
+    from penstock.plan.collective.advise import Advice, Ranked
+    from penstock.plan.collective.confirm import Trial
+    from penstock.plan.collective.profile import Profile
+
+SHOWN = 12
+
+
+def launcher_option(function: Any) -> Any:
+    """`--launcher`: how this site starts MPI programs."""
+    return click.option(
+        "--launcher", metavar="COMMAND", help="How to start MPI, such as 'srun -n {ranks}'; default: mpiexec."
+    )(function)
+
+
+@click.command(epilog="Example: penstock plan profile --dir /scratch/me --ranks 4,8 --out profile.json")
+@click.option(
+    "--dir", "directory", type=click.Path(path_type=Path), required=True, help="Where jobs will write."
+)
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The profile's file.")
+@click.option("--ranks", default="4,8", show_default=True, help="Rank counts to measure at.")
+@click.option(
+    "--nodes", type=int, default=1, show_default=True, help="Nodes the launcher spreads ranks over."
+)
+@click.option("--repetitions", type=int, default=7, show_default=True, help="Per point; at least 7.")
+@launcher_option
+@json_option
+def profile(**options: Any) -> None:
+    """Measure what collective writes are made of, with real MPI on the target directory.
+
+    Allreduce, Allgather, Alltoall, Alltoallv, the shuffle of a round, first touch of memory, and concurrent
+    POSIX writes (first, full, partial). Takes about a minute on a quiet machine. A surrogate an operation is
+    chosen by ten-fold cross-validation; the file holds data only.
+    """
+    from penstock.plan.collective.launch import find_launcher
+    from penstock.plan.collective.profile import Measuring, measure, save_text
+    from penstock.plan.collective.surrogates import choose
+
+    how = Measuring(
+        options["directory"], _whole_numbers(options["ranks"]), options["nodes"], options["repetitions"]
+    )
+    write_text(options["out"], "")
+    try:
+        measured = measure(find_launcher(options["launcher"]), how, _progress)
+        _progress("choosing surrogates by cross-validation")
+        chosen = choose(measured)
+    except BaseException:
+        options["out"].unlink(missing_ok=True)
+        raise
+    write_text(options["out"], save_text(chosen))
+    if options["as_json"]:
+        emit_json({"profile": str(options["out"]), "operations": _operations_table(chosen)})
+    else:
+        _show_profile(chosen)
+
+
+def _whole_numbers(text: str) -> tuple[int, ...]:
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isascii() and word.isdigit() and len(word) < 8 for word in words):
+        raise click.BadParameter(f"{text!r} is not a list of whole numbers such as 4,8", param_hint="--ranks")
+    return tuple(sorted({int(word) for word in words}))
+
+
+def _progress(text: str) -> None:
+    click.echo(f"penstock: {text}", err=True)
+
+
+def _operations_table(profile: Profile) -> list[dict[str, Any]]:
+    import statistics
+
+    return [
+        {
+            **choice.model_dump(),
+            "samples": len(profile.of(choice.operation)),
+            "stability": statistics.median(sample.spread for sample in profile.of(choice.operation)),
+        }
+        for choice in profile.surrogates
+    ]
+
+
+def _show_profile(profile: Profile) -> None:
+    from rich.table import Table
+
+    table = Table("operation", "points", "spread", "surrogate", "R2", "RMSE", box=None)
+    for row in _operations_table(profile):
+        rmse = f"{row['rmse_s'] * 1e6:.3g} us"
+        table.add_row(
+            row["operation"],
+            str(row["samples"]),
+            f"{row['stability']:.0%}",
+            row["algorithm"],
+            f"{row['r2']:.2f}",
+            rmse,
+        )
+    console().print(table)
+    console().print("spread: middle half of the repetitions over their median; below 20% is steady.")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The options of one call of `plan collective`."""
+
+    profile: Path
+    ranks: int
+    nodes: int
+    bytes_per_rank: int
+    pattern: str
+    block: int | None
+    gap: int
+    confirm: int
+    repetitions: int
+    directory: Path | None
+    launcher: str | None
+    out: Path | None
+    seed: int
+    as_json: bool
+
+
+@click.command(
+    epilog="Example: penstock plan collective --profile profile.json --ranks 8 --bytes-per-rank 4m "
+    "--pattern strided --block 64k --confirm 3 --out hints"
+)
+@click.option("--profile", type=click.Path(path_type=Path), required=True, help="A file of `plan profile`.")
+@click.option("--ranks", type=int, required=True, help="Ranks that write.")
+@click.option("--nodes", type=int, default=1, show_default=True, help="Nodes they run on.")
+@click.option("--bytes-per-rank", type=SIZE, required=True, help="What each rank writes in one call.")
+@click.option("--pattern", type=NearestChoice(PATTERNS), default="contiguous", show_default=True)
+@click.option("--block", type=SIZE, help="Strided: bytes a rank writes before the next rank's block.")
+@click.option("--gap", type=SIZE, default=0, help="Strided: bytes nobody writes after each block.")
+@click.option("--confirm", type=click.IntRange(min=0), default=0, help="Really run the best K, interleaved.")
+@click.option(
+    "--repetitions", type=click.IntRange(min=3), default=7, show_default=True, help="With --confirm."
+)
+@click.option(
+    "--dir", "directory", type=click.Path(path_type=Path), help="With --confirm; default: the profile's."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Leave hints file and job lines in this directory."
+)
+@launcher_option
+@seed_option
+@json_option
+def collective(**options: Any) -> None:
+    """Rank collective-buffering hints for a job's write and advise the best.
+
+    Counts of operations are exact, their cost comes from the profile. No hints and the fixed rule (every rank
+    aggregates, 1 MiB buffers) are always among the candidates; advice is null where no hints are as good.
+    """
+    from penstock.plan.collective.launch import find_launcher
+
+    request = Request(**options)
+    advice = _advice(request)
+    if request.confirm:
+        from penstock.plan.collective.advise import confirm
+        from penstock.plan.collective.confirm import Bench
+
+        home = request.directory or Path(_load(request.profile).directory)
+        bench = Bench(find_launcher(request.launcher), home, request.repetitions, request.seed)
+        _progress(f"running the best {request.confirm} on {home}")
+        advice = confirm(advice, bench, request.confirm)
+    if request.as_json:
+        emit_json(document(advice))
+    else:
+        _show(advice)
+    _leave(advice, request.out)
+
+
+def _load(path: Path) -> Profile:
+    from penstock.plan.collective.profile import load
+
+    return load(path)
+
+
+def _advice(request: Request) -> Advice:
+    from penstock.plan.collective.access import Shape, make_access
+    from penstock.plan.collective.advise import advise
+    from penstock.plan.collective.surrogates import Surrogates
+
+    shape = Shape(request.pattern, request.block, request.gap)
+    access = make_access(request.ranks, request.bytes_per_rank, shape, request.nodes)
+    return advise(Surrogates(_load(request.profile)), access)
+
+
+def document(advice: Advice) -> dict[str, Any]:
+    """The answer as JSON."""
+    subject = advice.chosen or advice.default
+    counts = subject.forecast.counts
+    found: dict[str, Any] = {
+        "default": _entry(advice.default),
+        "advice": None if advice.chosen is None else _entry(advice.chosen),
+        "ranking": [_entry(one) for one in advice.ranking],
+        "operations": {
+            name: {"count": cost.times, "seconds": cost.seconds}
+            for name, cost in subject.forecast.operations.items()
+        },
+        "rounds": counts.rounds,
+        "writes": counts.writes,
+        "sends": counts.sends,
+        "reasons": list(advice.reasons),
+    }
+    if advice.trials:
+        found["confirmed"] = [_trial_entry(trial) for trial in advice.trials]
+    return found
+
+
+def _entry(ranked: Ranked) -> dict[str, Any]:
+    counts, hints = ranked.forecast.counts, ranked.candidate.hints
+    return {
+        "name": ranked.candidate.name,
+        "cb_nodes": len(counts.aggregators) or None,
+        "cb_buffer_size": hints.cb_buffer_size or DEFAULT_BUFFER_BYTES,
+        "seconds": ranked.forecast.seconds,
+        "error_ratio": ranked.forecast.error_ratio,
+        "collective": counts.collective,
+        "hints": hints.given,
+    }
+
+
+def _trial_entry(trial: Trial) -> dict[str, Any]:
+    return {"name": trial.candidate.name, "median_s": trial.median_s, "seconds": list(trial.seconds)}
+
+
+def _show(advice: Advice) -> None:
+    from rich.table import Table
+
+    table = Table("candidate", "aggregators", "buffer", "seconds", "rounds", "writes", box=None)
+    for one in advice.ranking[:SHOWN]:
+        entry = _entry(one)
+        counts = one.forecast.counts
+        table.add_row(
+            one.candidate.name,
+            str(entry["cb_nodes"]),
+            format_size(entry["cb_buffer_size"]),
+            f"{one.forecast.seconds:.4g}",
+            str(counts.rounds),
+            str(counts.writes),
+        )
+    screen = console()
+    screen.print(table)
+    for trial in advice.trials:
+        screen.print(f"ran {trial.candidate.name}: median {trial.median_s:.4g} s of {len(trial.seconds)}")
+    for reason in advice.reasons:
+        screen.print(f"- {reason}")
+    if advice.chosen is None:
+        screen.print("advice: set no hints")
+    else:
+        hints = " ".join(f"{name}={value}" for name, value in advice.chosen.candidate.hints.given.items())
+        screen.print(f"advice: {hints}")
+
+
+def _leave(advice: Advice, out: Path | None) -> None:
+    if out is None:
+        return
+    if advice.chosen is None:
+        _progress("no hints advised: nothing written")
+        return
+    from penstock.plan.collective.outputs import write_all
+
+    for path in write_all(out, advice.chosen.candidate.hints.given):
+        _progress(f"wrote {path}")

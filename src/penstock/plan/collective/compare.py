@@ -1,0 +1,92 @@
+"""Methods against each other on real runs: chosen on one half of the repetitions, scored on the other."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.plan.collective.access import Access
+from penstock.plan.collective.advise import advise, contenders, settle
+from penstock.plan.collective.blackbox import BlackBox, Run, fractional_design
+from penstock.plan.collective.confirm import Trial, beats
+from penstock.plan.collective.surrogates import Surrogates
+
+METHODS = ("hybrid", "advice", "ml", "random", "rule", "optimal")
+TOP = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One access with real runs of all its candidates."""
+
+    access: Access
+    trials: tuple[Trial, ...]
+
+    def half(self, which: int) -> tuple[Trial, ...]:
+        """Every other repetition, so that both halves see the same weather."""
+        return tuple(Trial(trial.candidate, trial.seconds[which::2]) for trial in self.trials)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One method's choice for one instance: its name and its speedup over no hints on the scoring half.
+
+    `worse` tells whether the choice is measurably slower than no hints there.
+    """
+
+    method: str
+    choice: str
+    speedup: float
+    worse: bool = False
+
+
+def score_all(surrogates: Surrogates, instances: Sequence[Instance]) -> list[dict[str, Score]]:
+    """Every method on every instance. Random's speedup is the geometric mean over all candidates."""
+    learned = BlackBox(_training(instances))
+    return [_score(surrogates, learned, instance) for instance in instances]
+
+
+def _training(instances: Sequence[Instance]) -> list[Run]:
+    runs = []
+    for number, instance in enumerate(instances):
+        chosen = fractional_design([trial.candidate for trial in instance.trials], number)
+        medians = {trial.candidate.name: trial.median_s for trial in instance.half(0)}
+        runs += [Run(instance.access, option, medians[option.name]) for option in chosen]
+    return runs
+
+
+def _score(surrogates: Surrogates, learned: BlackBox, instance: Instance) -> dict[str, Score]:
+    choosing, scoring = instance.half(0), instance.half(1)
+    options = [trial.candidate for trial in instance.trials]
+    advice = advise(surrogates, instance.access, options)
+    names = {one.candidate.name for one in contenders(advice, TOP)}
+    settled = settle(advice, [trial for trial in choosing if trial.candidate.name in names])
+    guesses = learned.seconds(instance.access, options)
+    by_name = {trial.candidate.name: trial for trial in scoring}
+    none = by_name["none"]
+    choices = {
+        "hybrid": advice.chosen.candidate.name if advice.chosen else "none",
+        "advice": settled.chosen.candidate.name if settled.chosen else "none",
+        "ml": options[int(guesses.argmin())].name,
+        "rule": "rule",
+        "optimal": min(scoring, key=lambda trial: trial.median_s).candidate.name,
+    }
+    scores = {
+        method: Score(method, name, ratio(none, by_name[name]), beats(none, by_name[name]))
+        for method, name in choices.items()
+    }
+    everyone = geomean([ratio(none, trial) for trial in scoring])
+    scores["random"] = Score("random", "any", everyone)
+    return {method: scores[method] for method in METHODS}
+
+
+def ratio(none: Trial, trial: Trial) -> float:
+    """How much faster than no hints: the median of the repetitions' own ratios, which share their weather."""
+    return statistics.median(a / b for a, b in zip(none.seconds, trial.seconds, strict=True))
+
+
+def geomean(values: Sequence[float]) -> float:
+    """The geometric mean."""
+    return math.exp(statistics.fmean(math.log(value) for value in values))

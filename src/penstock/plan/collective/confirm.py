@@ -1,0 +1,110 @@
+"""Trying hints for real: interleaved runs of the job's own write, and an honest verdict."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import MissingError, PenstockError
+from penstock.plan.collective.access import Access
+from penstock.plan.collective.candidates import Candidate
+from penstock.plan.collective.counts import count
+from penstock.plan.collective.launch import Launcher, run_tasks
+
+TIMEOUT_S = 1800.0
+WARM_UPS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One candidate's real seconds, in the order of the repetitions."""
+
+    candidate: Candidate
+    seconds: tuple[float, ...]
+
+    @property
+    def median_s(self) -> float:
+        """The middle of its repetitions."""
+        return statistics.median(self.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Where and how real writes are run."""
+
+    launcher: Launcher
+    directory: Path
+    repetitions: int = 7
+    seed: int = 0
+
+
+def try_all(bench: Bench, access: Access, options: Sequence[Candidate]) -> list[Trial]:
+    """Run every candidate once a repetition, in a new order each time, in one launch.
+
+    A run counts only if the kernel saw exactly the calls its hints stand for: a hint that did not take
+    effect is an error, not a slow candidate.
+    """
+    if not bench.directory.is_dir():
+        raise MissingError(f"{bench.directory}: no such directory")
+    order = _order(len(options), bench)
+    cases = [case(access, options[number]) for number in order]
+    task = {"task": "write_cases", "dir": str(bench.directory.resolve()), "cases": cases}
+    (answers,) = run_tasks(bench.launcher, access.ranks, [task], TIMEOUT_S)
+    seconds: list[list[float]] = [[] for _ in options]
+    for number, answer in zip(order, answers, strict=True):
+        _check(access, options[number], answer)
+        seconds[number].append(answer["seconds"])
+    return [Trial(option, tuple(taken[WARM_UPS:])) for option, taken in zip(options, seconds, strict=True)]
+
+
+def case(access: Access, option: Candidate) -> dict[str, Any]:
+    """The worker's description of one real write."""
+    return {
+        "bytes_per_rank": access.bytes_per_rank,
+        "block_bytes": access.block_bytes,
+        "gap_bytes": access.gap_bytes,
+        "hints": option.hints.given,
+    }
+
+
+def _order(options: int, bench: Bench) -> list[int]:
+    rng = random.Random(bench.seed)
+    order: list[int] = []
+    for _ in range(bench.repetitions + WARM_UPS):
+        once = list(range(options))
+        rng.shuffle(once)
+        order += once
+    return order
+
+
+def _check(access: Access, option: Candidate, answer: dict[str, Any]) -> None:
+    expected = count(access, option.hints)
+    seen = [calls[0] for calls in answer["per_rank"]]
+    # On several hosts the aggregators are other ranks than the first ones, so the ranks are not compared.
+    if sorted(seen) != sorted(expected.per_rank_writes):
+        raise PenstockError(
+            f"hints {option.name!r} did not take effect: ranks made {seen} writes, "
+            f"not {list(expected.per_rank_writes)}; is this ROMIO on a file system without its own driver?"
+        )
+
+
+def clear_winner(trials: Sequence[Trial]) -> Trial | None:
+    """The fastest trial, if it beats every other beyond noise; else None.
+
+    Repetitions are paired by time, so what slows one run slows its rivals too: a rival is beaten when the
+    winner is faster in at least three of four pairs and by more than 2 % in the median of their ratios.
+    """
+    best = min(trials, key=lambda trial: trial.median_s)
+    rivals = [trial for trial in trials if trial is not best]
+    return best if all(beats(best, rival) for rival in rivals) else None
+
+
+def beats(one: Trial, other: Trial) -> bool:
+    """Whether one trial is measurably faster than another."""
+    ratios = [b / a for a, b in zip(one.seconds, other.seconds, strict=True)]
+    wins = sum(ratio > 1 for ratio in ratios)
+    return statistics.median(ratios) > 1.02 and wins >= 0.75 * len(ratios)

@@ -1,0 +1,137 @@
+"""The hybrid prediction: exact counts times measured elements.
+
+Rounds follow each other and aggregators work side by side, so a call's time is the sum, over the longest
+aggregator's rounds, of the exchange and the write of that round, plus what happens once.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from penstock.plan.collective.access import Access
+from penstock.plan.collective.counts import INT_BYTES, OFFSET_BYTES, Aggregator, Counts, count
+from penstock.plan.collective.romio import Hints, resolve
+from penstock.plan.collective.surrogates import Query, Surrogates
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """An elemental operation at one size, and how often a call waits for it."""
+
+    query: Query
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """One kind of operation's share of a prediction."""
+
+    times: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """The predicted time of one call under some hints, and what it is made of.
+
+    `error_ratio` is the typical relative error that the surrogates' cross-validation lets expect.
+    """
+
+    hints: Hints
+    counts: Counts
+    seconds: float
+    operations: dict[str, Cost]
+    error_ratio: float
+
+
+def forecast(surrogates: Surrogates, access: Access, options: Sequence[Hints]) -> list[Forecast]:
+    """The forecast of every option; all their operations are asked of the surrogates at once."""
+    counted = [count(access, hints) for hints in options]
+    terms = [list(_terms(access, hints, counts)) for hints, counts in zip(options, counted, strict=True)]
+    flat = [term.query for one in terms for term in one]
+    seconds = iter(surrogates.seconds(flat))
+    return [
+        _join(surrogates, (hints, counts), [(term, float(next(seconds))) for term in one])
+        for hints, counts, one in zip(options, counted, terms, strict=True)
+    ]
+
+
+def _join(
+    surrogates: Surrogates, subject: tuple[Hints, Counts], priced: Sequence[tuple[Term, float]]
+) -> Forecast:
+    times: dict[str, int] = defaultdict(int)
+    spent: dict[str, float] = defaultdict(float)
+    for term, each_s in priced:
+        times[term.query.operation] += term.times
+        spent[term.query.operation] += term.times * each_s
+    total = sum(spent.values())
+    squares = sum((share * surrogates.choices[name].relative_rmse) ** 2 for name, share in spent.items())
+    return Forecast(
+        hints=subject[0],
+        counts=subject[1],
+        seconds=total,
+        operations={name: Cost(times[name], spent[name]) for name in spent},
+        error_ratio=float(squares**0.5 / total) if total else 0.0,
+    )
+
+
+def _terms(access: Access, hints: Hints, counts: Counts) -> Iterator[Term]:
+    ranks = access.ranks
+    small = (
+        ("allgather", counts.allgathers, OFFSET_BYTES),
+        ("alltoall", counts.alltoalls, INT_BYTES),
+        ("allreduce", counts.allreduces, INT_BYTES),
+        ("bcast", counts.bcasts, INT_BYTES),
+    )
+    for operation, times, size in small:
+        if times and ranks > 1:
+            yield Term(Query(operation, ranks, ranks, size, size), times)
+    if counts.collective:
+        yield from _two_phase_terms(access, hints, counts)
+    else:
+        yield from _independent_terms(access, hints, counts)
+
+
+def _two_phase_terms(access: Access, hints: Hints, counts: Counts) -> Iterator[Term]:
+    plan = resolve(access, hints)
+    longest = max(counts.aggregators, key=lambda one: one.rounds)
+    busy = sum(one.length_bytes > 0 for one in counts.aggregators)
+    requests = max(1, 2 * OFFSET_BYTES * access.rows // busy)
+    yield Term(Query("shuffle", access.ranks, busy, requests, requests), 1)
+    first_buffer = min(plan.buffer_bytes, longest.length_bytes)
+    yield Term(Query("touch", access.ranks, busy, first_buffer, first_buffer), 1)
+    yield from _round_terms(access, counts, longest, first_buffer)
+
+
+def _round_terms(access: Access, counts: Counts, longest: Aggregator, full_bytes: int) -> Iterator[Term]:
+    done = 0
+    for batch in longest.batches:
+        active = sum(one.rounds > done for one in counts.aggregators)
+        size = batch.size_bytes
+        if batch.senders:
+            message = max(1, size // access.ranks)
+            piece = min(access.block_bytes, message)
+            yield Term(Query("shuffle", access.ranks, active, message, piece), batch.rounds)
+            if batch.reads_first:
+                yield Term(Query("read", access.ranks, active, size, size), batch.rounds)
+            later = batch.rounds - (done == 0)
+            if done == 0:
+                yield Term(Query("write_first", access.ranks, active, size, size), 1)
+            if later:
+                kind = "write_full" if size == full_bytes else "write_partial"
+                yield Term(Query(kind, access.ranks, active, size, size), later)
+        done += batch.rounds
+
+
+def _independent_terms(access: Access, hints: Hints, counts: Counts) -> Iterator[Term]:
+    """Every rank writes for itself, all at once."""
+    calls = max(counts.per_rank_writes)
+    size = max(1, max(counts.per_rank_bytes) // calls)
+    ranks = access.ranks
+    yield Term(Query("write_first", ranks, ranks, size, size), 1)
+    if calls > 1:
+        yield Term(Query("write_full", ranks, ranks, size, size), calls - 1)
+    if counts.reads:
+        yield Term(Query("read", ranks, ranks, size, size), max(counts.per_rank_reads))

@@ -1,0 +1,120 @@
+"""The program that MPI runs: reads tasks as JSON, does them on all ranks, rank 0 writes the answers.
+
+Run as `mpiexec -n N python -m penstock.plan.collective.worker TASKS ANSWERS`. One launch serves many tasks,
+for starting ranks costs more than most tasks do. Of Penstock it imports only what measures.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from array import array
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import mpi4py
+
+# ROMIO's default; some builds deadlock their file locks without it.
+mpi4py.rc.thread_level = "multiple"
+
+from mpi4py import MPI  # noqa: E402 - the level must be chosen before MPI starts
+
+IO_FIELDS = ("syscw", "wchar", "syscr")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Do every task of the first file and leave their answers in the second."""
+    comm = MPI.COMM_WORLD
+    tasks = comm.bcast(json.loads(Path(arguments[0]).read_text()) if comm.rank == 0 else None)
+    answers = [TASKS[task["task"]](comm, task) for task in tasks]
+    if comm.rank == 0:
+        Path(arguments[1]).write_text(json.dumps(answers))
+
+
+def write_cases(comm: MPI.Intracomm, task: dict[str, Any]) -> list[dict[str, Any]]:
+    """Collective writes as a job does them: per rank its storage calls, and the slowest rank's seconds."""
+    return [_write_case(comm, task["dir"], case) for case in task["cases"]]
+
+
+def _write_case(comm: MPI.Intracomm, directory: str, case: dict[str, Any]) -> dict[str, Any]:
+    path = f"{directory}/penstock-case-{os.getppid()}"
+    path = comm.bcast(path)
+    file = _open(comm, path, case["hints"])
+    file.Set_size(case.get("file_bytes", 0))
+    _set_view(comm, file, case)
+    data = bytearray(case["bytes_per_rank"])
+    before = _storage_calls()
+    comm.Barrier()
+    start = MPI.Wtime()
+    file.Write_all(data)
+    seconds = MPI.Wtime() - start
+    calls = [now - then - base for now, then, base in zip(_storage_calls(), before, (0, 0, 1), strict=True)]
+    file.Close()
+    slowest = comm.allreduce(seconds, MPI.MAX)
+    per_rank = comm.gather(calls)
+    if comm.rank == 0:
+        Path(path).unlink()
+        return {"seconds": slowest, "per_rank": per_rank}
+    return {}
+
+
+def _open(comm: MPI.Intracomm, path: str, hints: dict[str, str]) -> MPI.File:
+    info = MPI.Info.Create()
+    for name, value in hints.items():
+        info.Set(name, value)
+    file = MPI.File.Open(comm, path, MPI.MODE_CREATE | MPI.MODE_RDWR, info)
+    info.Free()
+    return file
+
+
+def _set_view(comm: MPI.Intracomm, file: MPI.File, case: dict[str, Any]) -> None:
+    """A tile of one block in a row of slots, or plain bytes for a contiguous access."""
+    block, slot = case["block_bytes"], case["block_bytes"] + case["gap_bytes"]
+    if block >= case["bytes_per_rank"]:
+        file.Set_view(comm.rank * slot, MPI.BYTE, MPI.BYTE)
+        return
+    tile = MPI.BYTE.Create_contiguous(block)
+    row = tile.Create_resized(0, comm.size * slot).Commit()
+    file.Set_view(comm.rank * slot, MPI.BYTE, row)
+    row.Free()
+    tile.Free()
+
+
+def _storage_calls() -> list[int]:
+    """Calls of write, bytes written and calls of read by this process so far, by the kernel's own account."""
+    handle = os.open("/proc/self/io", os.O_RDONLY)
+    try:
+        lines = os.read(handle, 4096).decode().splitlines()
+    finally:
+        os.close(handle)
+    fields = dict(line.split(": ") for line in lines)
+    return [int(fields[name]) for name in IO_FIELDS]
+
+
+def measure_elements(comm: MPI.Intracomm, task: dict[str, Any]) -> list[dict[str, list[float]]]:
+    """Seconds of every point, measured round-robin so that a disturbance hits many points a little."""
+    from penstock.plan.collective.elements import ELEMENTS
+
+    found: list[dict[str, list[float]]] = [{} for _ in task["points"]]
+    for repetition in range(-1, task["repetitions"]):
+        for seconds, point in zip(found, task["points"], strict=True):
+            comm.Barrier()
+            own = ELEMENTS[point["operation"]](comm, task["dir"], point)
+            slowest = array("d", own.values())
+            comm.Allreduce(MPI.IN_PLACE, slowest, MPI.MAX)
+            if repetition >= 0:
+                for operation, busy in zip(own, slowest, strict=True):
+                    seconds.setdefault(operation, []).append(busy)
+    return found
+
+
+TASKS: dict[str, Callable[[MPI.Intracomm, dict[str, Any]], Any]] = {
+    "write_cases": write_cases,
+    "measure_elements": measure_elements,
+}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

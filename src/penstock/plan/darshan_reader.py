@@ -1,0 +1,66 @@
+"""The program that reads one Darshan log with pydarshan and prints its records as JSON.
+
+Run as `python -m penstock.plan.darshan_reader LOG`. It runs apart from its caller because the C library
+beneath pydarshan may crash on a damaged log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import warnings
+from typing import Any
+
+MODULES = ("POSIX", "MPI-IO", "STDIO")
+Rows = list[dict[str, Any]]
+
+
+def read(path: str) -> dict[str, Any]:
+    """A log's job and records, as plain values."""
+    import darshan
+
+    report = darshan.DarshanReport(path, read_all=False)
+    job = report.metadata["job"]
+    span_s = (report.end_time - report.start_time).total_seconds()
+    return {
+        "program": str(report.metadata.get("exe", "")),
+        "ranks": int(job["nprocs"]),
+        "run_s": float(job.get("run_time", span_s)),
+        "modules": {module: _records(report, module) for module in MODULES if module in report.modules},
+        "striping": _striping(report) if "LUSTRE" in report.modules else [],
+    }
+
+
+def _records(report: Any, module: str) -> Rows:
+    report.mod_read_all_records(module)
+    frames = report.records[module].to_df()
+    counters = frames["counters"].to_dict("records")
+    times = frames["fcounters"].to_dict("records")
+    return [{**time, **counter} for counter, time in zip(counters, times, strict=True)]
+
+
+def _striping(report: Any) -> Rows:
+    report.mod_read_all_lustre_records()
+    frames = report.records["LUSTRE"].to_df()
+    if isinstance(frames, dict):
+        frames = frames.get("components", frames.get("counters"))
+    kept = [name for name in frames.columns if name == "id" or "STRIPE_" in name]
+    rows: Rows = frames[kept].to_dict("records")
+    return rows
+
+
+def main() -> None:
+    """Print the log; whatever else its libraries print goes to stderr."""
+    warnings.simplefilter("ignore")
+    with contextlib.redirect_stdout(sys.stderr):
+        document = json.dumps(read(sys.argv[1]))
+    sys.stdout.write(document)
+    sys.stdout.flush()
+    # Leave before the library closes its handles: that, too, may crash, and all is said.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

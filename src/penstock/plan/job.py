@@ -1,0 +1,153 @@
+"""Advice for a job that has run: its log's facts, findings, hints, striping and predicted write times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.errors import UsageError
+from penstock.plan.collective.access import Access
+from penstock.plan.collective.advise import Advice, advise
+from penstock.plan.collective.romio import Hints
+from penstock.plan.collective.surrogates import Surrogates
+from penstock.plan.darshan import JobFacts
+from penstock.plan.hints import check_hint
+from penstock.plan.location import locate
+from penstock.plan.pattern import WritePattern
+from penstock.plan.prediction import Prediction
+from penstock.plan.published import published_model
+from penstock.plan.review import Finding, WriteShape, review, shape, stripe_count
+from penstock.plan.system import STRIPE_UNIT_BYTES, System
+from penstock.units import MIB
+
+RANKS_PER_NODE = 32
+BUFFER_BYTES = 16 * MIB
+LEAST_BYTES = MIB
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What the log does not say: the nodes the job had, and the file system's width and unit."""
+
+    nodes: int | None = None
+    osts: int = 64
+    stripe_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.nodes is not None and self.nodes < 1:
+            raise UsageError(f"--nodes {self.nodes}: must be at least 1")
+        if self.osts < 1:
+            raise UsageError(f"--osts {self.osts}: must be at least 1")
+        if self.stripe_bytes is not None and (self.stripe_bytes < 1 or self.stripe_bytes % STRIPE_UNIT_BYTES):
+            raise UsageError(f"--stripe-size {self.stripe_bytes}: not a multiple of 64 KiB")
+
+
+@dataclass(frozen=True, slots=True)
+class Striping:
+    """A file's layout on Lustre."""
+
+    count: int
+    unit_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobAdvice:
+    """Everything a reviewer would hand back. `hints` is empty where none can help."""
+
+    facts: JobFacts
+    shape: WriteShape | None
+    nodes: int
+    findings: tuple[Finding, ...]
+    hints: dict[str, str]
+    striping: Striping | None
+    reasons: tuple[str, ...]
+    now: Prediction | None
+    advised: Prediction | None
+    collective: Advice | None
+
+
+def advise_job(
+    facts: JobFacts, site: Site, system: System | None, surrogates: Surrogates | None
+) -> JobAdvice:
+    """Review a job; predict its write on `system` as it is and as advised; rank hints where profiled."""
+    nodes = site.nodes or max(1, -(-facts.ranks // RANKS_PER_NODE))
+    if nodes > facts.ranks:
+        raise UsageError(f"--nodes {nodes}: the job has {facts.ranks} ranks")
+    reasons = (
+        [] if site.nodes else [f"the log names no nodes: {RANKS_PER_NODE} ranks a node assumed; give --nodes"]
+    )
+    written = shape(facts)
+    striping = _striping(facts, site)
+    ranked = None
+    hints: dict[str, str] = {}
+    if written is not None and facts.shared and facts.bytes_written < LEAST_BYTES:
+        reasons.append("less than 1 MiB written: hints cannot gain anything worth having")
+    elif written is not None and facts.shared and facts.ranks > 1:
+        hints, why = _hints(facts, written, nodes, striping)
+        reasons += why
+        if surrogates is not None:
+            ranked = advise(surrogates, access_of(facts, written, nodes))
+            hints, why = _ranked_hints(hints, ranked)
+            reasons += [*why, *ranked.reasons]
+    stripes = striping.count if striping else 1
+    now = None if written is None else _predict(system, facts, nodes, facts.stripe_count or 1)
+    wider = striping is not None and striping.count != facts.stripe_count
+    advised = _predict(system, facts, nodes, stripes) if wider else now
+    findings = tuple(review(facts))
+    return JobAdvice(facts, written, nodes, findings, hints, striping, tuple(reasons), now, advised, ranked)
+
+
+def access_of(facts: JobFacts, written: WriteShape, nodes: int) -> Access:
+    """The job's typical collective call for the operation-count model."""
+    return Access(facts.ranks, nodes, written.bytes_per_call, written.block_bytes)
+
+
+def _striping(facts: JobFacts, site: Site) -> Striping | None:
+    if facts.stripe_count is None or not facts.shared or not facts.bytes_written:
+        return None
+    count = min(stripe_count(facts, site.osts), site.osts)
+    return Striping(count, site.stripe_bytes or max(facts.stripe_bytes or MIB, MIB))
+
+
+def _hints(
+    facts: JobFacts, written: WriteShape, nodes: int, striping: Striping | None
+) -> tuple[dict[str, str], list[str]]:
+    """Hints by rule: aggregators in step with targets and nodes, buffers of whole stripes."""
+    stripes = striping.count if striping else 1
+    per_target = max(1, nodes // stripes)
+    aggregators = min(facts.ranks, max(stripes * per_target, 2 * nodes))
+    unit = striping.unit_bytes if striping else MIB
+    buffer_bytes = max(unit, BUFFER_BYTES // unit * unit)
+    given = Hints(aggregators, buffer_bytes, f"*:{-(-aggregators // nodes)}", "enable").given
+    if striping and stripes != facts.stripe_count:
+        given |= {"striping_factor": str(stripes), "striping_unit": str(unit)}
+    for name, value in given.items():
+        check_hint(name, value)
+    reasons = [
+        f"cb_nodes={aggregators}: at least one for each of {stripes} targets and two a node, {nodes} nodes",
+        f"cb_config_list={given['cb_config_list']}: lets a node hold them; the default allows one a node",
+        f"cb_buffer_size={buffer_bytes}: whole stripes, few rounds",
+    ]
+    if written.pattern == "contiguous":
+        reasons.append("romio_cb_write=enable: left to itself ROMIO skips two phases for contiguous writes")
+    if facts.mpiio is None:
+        reasons.append("these take effect only once the program writes through MPI-IO")
+    return given, reasons
+
+
+def _ranked_hints(hints: dict[str, str], ranked: Advice) -> tuple[dict[str, str], list[str]]:
+    """The profile's choice in place of the rule's, striping kept."""
+    kept = {name: value for name, value in hints.items() if name.startswith("striping_")}
+    if ranked.chosen is None:
+        return kept, ["the profile predicts no gain from collective-buffering hints here"]
+    return ranked.chosen.candidate.hints.given | kept, ["aggregators and buffer as the profile ranks them"]
+
+
+def _predict(system: System | None, facts: JobFacts, nodes: int, stripes: int) -> Prediction | None:
+    """The published write-time model of a system of this kind; None where it cannot hold the job."""
+    if system is None or not facts.bytes_written or nodes > system.compute.nodes:
+        return None
+    cores = max(1, min(system.compute.cores_per_node, -(-facts.ranks // nodes)))
+    burst = max(1, facts.bytes_written // (nodes * cores))
+    most = system.lustre.osts if system.lustre else 1
+    places = locate(system, nodes, "scattered")
+    return published_model(system).predict(system, WritePattern(places, cores, burst, min(stripes, most)))
