@@ -4,69 +4,33 @@ Plain files in the layout of a 2.15 client, made from the project's own capture;
 counters, dirty bytes and import text change, as they do on a client under load. Beside it, what the `lctl`
 command costs according to the captures: one process start per call.
 
-    python benchmarks/observe.py [--oscs 126 252 504 1008] [--passes 20] [--json]
+    ./run bench observe [--oscs 126 252 504 1008] [--passes 20] [--json]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
 import statistics
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.plain_tree import CAPTURE, Tree
+
 from penstock.observe.collector import LustreObserver
 from penstock.window import Window, windows
 
-FIXTURES = Path(__file__).parent.parent / "tests" / "fixtures"
-CAPTURE = FIXTURES / "lustre-2.15.8"
-CAPTURED = "lustre-OST0000-osc-ff1100010dabc800"
 BUDGET_MS = 40.0
 BUDGET_OSCS = 1008
-
-
-class Tree:
-    """A client's tree of plain files whose counters can be moved on."""
-
-    def __init__(self, root: Path, oscs: int) -> None:
-        self._rounds = 0
-        self._moving: list[tuple[Path, str]] = []
-        for source in sorted((CAPTURE / "tree").rglob("*")):
-            if not source.is_file() or "osc" not in source.parts or CAPTURED not in source.parts:
-                continue
-            for number in range(oscs):
-                name = f"scratch-OST{number:04x}-osc-ff1100010dabc800"
-                where = root / source.relative_to(CAPTURE / "tree").parent.parent / name / source.name
-                where.parent.mkdir(parents=True, exist_ok=True)
-                text = source.read_text().replace(CAPTURED, name)
-                where.write_text(text)
-                if source.name in ("stats", "import", "cur_dirty_bytes"):
-                    self._moving.append((where, text))
-
-    def move_on(self) -> None:
-        """Let every OSC have done something since."""
-        self._rounds += 1
-        for path, text in self._moving:
-            if path.name == "cur_dirty_bytes":
-                path.write_text(f"{self._rounds * 4096}\n")
-            elif path.name == "import":
-                path.write_text(text.replace("idle: 2 sec", f"idle: {self._rounds} sec"))
-            else:
-                path.write_text(re.sub(r"(\d+) samples( \[\w+\] \d+ \d+ )(\d+)", self._more, text))
-
-    def _more(self, match: re.Match[str]) -> str:
-        count, total = int(match[1]) + self._rounds, int(match[3]) + self._rounds * 1048576
-        return f"{count} samples{match[2]}{total}"
 
 
 def measure(oscs: int, passes: int) -> dict[str, float]:
     """CPU milliseconds of a pass and of the windows made of it, over several passes."""
     with tempfile.TemporaryDirectory() as directory:
         tree = Tree(Path(directory), oscs)
-        observer = LustreObserver(directory, rescan_s=1e9)
+        observer = LustreObserver(directory)
         before = observer.observe()
         read_ms, window_ms = [], []
         for _ in range(passes):

@@ -20,10 +20,14 @@ mark() {
     printf '%.64s\n' "${SLURM_JOB_USER:-}" >"$new" && mv -f "$new" "$jobs/$SLURM_JOB_ID.$what"
 }
 
-mark </dev/null >/dev/null 2>&1 &
+# exec, so that nothing of slurmd's stays open behind a disk that hangs.
+(
+    exec </dev/null >/dev/null 2>&1
+    mark
+) &
 marker=$!
 for tenth in 1 2 3 4 5; do
     kill -0 "$marker" 2>/dev/null || break
-    sleep 0.1
+    sleep 0.1 2>/dev/null
 done
 exit 0

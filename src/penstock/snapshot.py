@@ -35,6 +35,10 @@ class Target:
     resource: str = ""
     mount: str = ""
 
+    def __hash__(self) -> int:
+        # Targets are looked up many times an interval, and the name alone tells nearly all of them apart.
+        return hash(self.name)
+
 
 @dataclass(frozen=True, slots=True)
 class TargetSnapshot:

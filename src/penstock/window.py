@@ -108,6 +108,8 @@ def window(
     reason = why_void(before, after, longest_s)
     if reason is not None:
         return Void(after.target, before.t_s, after.t_s, reason)
+    if after.counters is before.counters and not app:
+        return Window(after.target, before.t_s, after.t_s, after.setting, _still(after))
     deltas = {name: value - before.counters.get(name, 0.0) for name, value in after.counters.items()}
     seconds = after.t_s - before.t_s
     metrics: dict[str, float | None] = {}
@@ -163,6 +165,21 @@ def _why_counters_void(before: Mapping[str, float], after: Mapping[str, float]) 
         if now < value:
             return VoidReason.BACKWARDS
     return None
+
+
+def _still(after: TargetSnapshot) -> dict[str, float | None]:
+    """The metrics of a target whose counters did not move: volumes of zero, or unknown, and no ratios."""
+    metrics: dict[str, float | None] = {}
+    for direction in DIRECTIONS:
+        moved = after.counters.get(f"{direction}.bytes", 0.0)
+        metrics[f"{direction}.bytes"] = 0.0 if moved == moved else None  # noqa: PLR0124
+        metrics[f"{direction}.page_utilisation"] = None
+        metrics[f"{direction}.channel_utilisation"] = None
+        metrics[f"{direction}.page_latency_us"] = None
+    metrics["dirty.utilisation"] = _dirty_utilisation(after)
+    metrics["cache_update_bytes"] = None
+    metrics["grant.bytes"] = after.gauges.get("grant.bytes")
+    return metrics
 
 
 def _direction(

@@ -330,6 +330,31 @@ def test_observer_lets_one_bad_target_cost_nobody_else(pair: Client) -> None:
     assert seen.targets[1].setting["dirty"] == 490
 
 
+def test_observer_keeps_its_descriptors_over_rescans_and_finds_what_was_missing(pair: Client) -> None:
+    text = pair.stats(TWO).read_text()
+    pair.stats(TWO).unlink()
+    watcher = observer(pair)
+    seen = watcher.observe()
+    assert math.isnan(seen.targets[1].counters["read.bytes"])
+    kept = [*watcher._sources[("osc", ONE)].instance._kept]
+    assert len(kept) == 8
+    pair.stats(TWO).write_text(text)
+    assert watcher.observe().targets[1].counters["read.rpcs"] == 1
+    assert watcher._sources[("osc", ONE)].instance._kept == kept
+    watcher.close()
+
+
+def test_observer_refuses_a_text_without_end(pair: Client) -> None:
+    pair.stats(ONE).write_bytes(b"x" * 3_000_000)
+    watcher = observer(pair)
+    seen = watcher.observe()
+    assert names(seen) == [ONE, TWO]
+    assert math.isnan(seen.targets[0].counters["read.bytes"])
+    assert any(p.source == ONE and p.message == "stats: File too large" for p in seen.problems)
+    assert len(watcher.probe().files) > 8
+    watcher.close()
+
+
 def test_observer_reads_all_targets_with_few_descriptors(pair: Client) -> None:
     watcher = observer(pair)
     watcher._fs._budget.left = 3
@@ -344,3 +369,24 @@ def test_observer_close_returns_every_descriptor(pair: Client) -> None:
     watcher.observe()
     watcher.close()
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_observer_only_peeks_at_idle_targets(pair: Client) -> None:
+    watching = LustreObserver(pair.root, deadline_s=5.0, rescan_s=1e9, peek=True)
+    for step in range(2, 10):
+        pair.stats(ONE).write_text(stats_text(step))
+        watching.observe()
+    pair.write(f"sys/fs/lustre/osc/{TWO}/max_rpcs_in_flight", "77\n")
+    flights = []
+    for step in range(10, 26):
+        pair.stats(ONE).write_text(stats_text(step))
+        seen = watching.observe()
+        assert names(seen)[0] == ONE, "busy targets come first"
+        assert seen.targets[0].counters["read.rpcs"] == step
+        flights.append(seen.targets[1].setting["flight"])
+    assert flights[0] == 8, "an idle target's knobs are not read at every pass"
+    assert flights[-1] == 77, "but now and then"
+    pair.stats(TWO).write_text(stats_text(99))
+    awake = {item.target.name: item for item in watching.observe().targets}[TWO]
+    assert awake.counters["read.rpcs"] == 99
+    watching.close()

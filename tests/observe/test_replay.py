@@ -123,7 +123,7 @@ def test_replay_of_stats_alone_knows_volumes_and_latency() -> None:
         assert item.metrics[name] is None
 
 
-@pytest.mark.parametrize("root", ["", "/proc/fs/lustre", "/some/where/else/sys/fs/lustre", "/var/tmp/x"])
+@pytest.mark.parametrize("root", ["", "/proc/fs/lustre", "/some/where/else/sys/fs/lustre", "/copied"])
 def test_replay_finds_files_wherever_they_were_recorded(root: str) -> None:
     probes = [Probe(t, {f"{root}/osc/{OSC}/stats": stats_text(t)}) for t in (1, 2)]
     (item,) = replay(*probes)

@@ -63,6 +63,13 @@ def test_parse_csv_reads_iors_own_form_given_the_processes_per_node() -> None:
         list(parse_csv(text, "x", NONE))
 
 
+def test_parse_csv_takes_only_the_lines_asked_for() -> None:
+    text = "fs,nodes,cores,burst_bytes,seconds\nnfs,1,1,9,5\nssd,2,1,9,6\n"
+    assert list(parse_csv(text, "x", Assumed(where=(("fs", "ssd"),)))) == [IorRun(2, 1, 9, None, 6.0)]
+    with pytest.raises(DataError, match='did you mean "fs"'):
+        list(parse_csv(text, "x", Assumed(where=(("fss", "ssd"),))))
+
+
 def test_write_csv_reads_back() -> None:
     runs = [IorRun(2, 3, 4 << 20, 8, 5.25), IorRun(1, 1, 1 << 20, None, 9.0)]
     assert list(parse_csv(write_csv(runs), "x", NONE)) == runs

@@ -103,7 +103,7 @@ def test_cycle_is_refused() -> None:
         found[parent_side][at] = leaf if leaf < 0 else found["right"][second]
         found["left" if leaf < 0 else "right"][second] = first
 
-    with pytest.raises(ModelFileError, match="leads back|exactly one parent"):
+    with pytest.raises(ModelFileError, match=r"leads back|exactly one parent"):
         modelfile.parse(resealed(swap), "evil.json")
 
 

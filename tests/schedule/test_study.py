@@ -77,7 +77,7 @@ def test_study_leaves_figures_tables_and_claims(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, [*arguments, "--out", str(out), "--json"], catch_exceptions=False)
     assert result.exit_code == 0, result.stderr
     document = json.loads(result.stdout)
-    assert len(document["claims"]) == 13 and {"section", "claim", "holds", "evidence"} <= set(
+    assert len(document["claims"]) == 14 and {"section", "claim", "holds", "evidence"} <= set(
         document["claims"][0]
     )
     names = {Path(path).name[:5] for path in document["figures"]}

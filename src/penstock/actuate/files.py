@@ -46,19 +46,70 @@ def check_name(name: str) -> str:
     return name
 
 
-def instances(system: System, root: str) -> tuple[str, ...]:
-    """The names of all client data paths below a root."""
-    found: set[str] = set()
-    for place in PLACES:
-        try:
-            fd = _walk(system, root, f"{place}/osc", last=os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        except OSError:
-            continue
-        try:
-            found.update(name for name in system.names(fd) if _NAME.fullmatch(name))
-        finally:
-            system.close(fd)
-    return tuple(sorted(found))
+class OscPlaces:
+    """The directories of data paths below a root, each reached once without following any link."""
+
+    def __init__(self, system: System, root: str) -> None:
+        self.system = system
+        self._root = root
+        self._fds: dict[str, int] = {}
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all client data paths there are now."""
+        found = self._try_names()
+        if not found and self._fds:
+            self.close()
+            found = self._try_names()
+        return tuple(sorted(found))
+
+    def open(self, name: str) -> list[tuple[str, int]]:
+        """The directories of one data path and where they are; none when it is gone."""
+        found = self._try_open(name)
+        if not found and self._fds:
+            # The module may have been loaded anew since, and all of its directories with it.
+            self.close()
+            found = self._try_open(name)
+        return found
+
+    def close(self) -> None:
+        """Let the directories go; the next use finds them again."""
+        while self._fds:
+            self.system.close(self._fds.popitem()[1])
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _try_names(self) -> set[str]:
+        found: set[str] = set()
+        for place in PLACES:
+            try:
+                fd = self.system.open(".", os.O_RDONLY | os.O_DIRECTORY, 0, self._place(place))
+            except OSError:
+                continue
+            try:
+                found.update(name for name in self.system.names(fd) if _NAME.fullmatch(name))
+            finally:
+                self.system.close(fd)
+        return found
+
+    def _try_open(self, name: str) -> list[tuple[str, int]]:
+        found: list[tuple[str, int]] = []
+        for place in PLACES:
+            try:
+                found.append(
+                    (f"{place}/osc/{name}", self.system.open(name, _DIRECTORY, 0, self._place(place)))
+                )
+            except OSError as error:
+                if error.errno in (errno.ELOOP, errno.ENOTCONN, errno.EIO):
+                    for _, fd in found:
+                        self.system.close(fd)
+                    raise
+        return found
+
+    def _place(self, place: str) -> int:
+        if place not in self._fds:
+            self._fds[place] = _walk(self.system, self._root, f"{place}/osc")
+        return self._fds[place]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,23 +124,16 @@ class Connection:
 class OscFiles:
     """One data path, its directories held open for the length of a `with` block."""
 
-    def __init__(self, system: System, root: str, name: str) -> None:
+    def __init__(self, places: OscPlaces, name: str) -> None:
         self.name = check_name(name)
-        self._system = system
-        self._root = root
+        self._system = places.system
+        self._all = places
         self._places: list[tuple[str, int]] = []
 
     def __enter__(self) -> OscFiles:
-        for place in PLACES:
-            path = f"{place}/osc/{self.name}"
-            try:
-                self._places.append((path, _walk(self._system, self._root, path)))
-            except OSError as error:
-                if error.errno in (errno.ELOOP, errno.ENOTCONN, errno.EIO):
-                    self.__exit__(None, None, None)
-                    raise
+        self._places = self._all.open(self.name)
         if not self._places:
-            raise TargetGoneError(f"{self.name} is not there (unmounted?)")
+            raise TargetGoneError(f"{self.name} is gone (unmounted?)")
         return self
 
     def __exit__(
@@ -187,13 +231,12 @@ class OscFiles:
         raise TargetGoneError(f"{self.name}: {file} is gone (unmounted)")
 
 
-def _walk(system: System, root: str, relative: str, last: int = _DIRECTORY) -> int:
+def _walk(system: System, root: str, relative: str) -> int:
     """A directory below the root, reached without following any link below it."""
-    parts = relative.split("/")
     fd = system.open(root, os.O_PATH | os.O_DIRECTORY)
-    for number, part in enumerate(parts):
+    for part in relative.split("/"):
         try:
-            below = system.open(part, last if number == len(parts) - 1 else _DIRECTORY, 0, fd)
+            below = system.open(part, _DIRECTORY, 0, fd)
         finally:
             system.close(fd)
         fd = below

@@ -22,7 +22,7 @@ from penstock.actuate.errors import (
     RefusedError,
     TargetGoneError,
 )
-from penstock.actuate.files import KNOB_FILES, Connection, OscFiles, instances
+from penstock.actuate.files import KNOB_FILES, Connection, OscFiles, OscPlaces
 from penstock.actuate.journal import Entry, Journal
 from penstock.actuate.ownership import merged, reachable, reconcile, store
 from penstock.actuate.system import SYSTEM, System
@@ -73,9 +73,8 @@ class LustreActuator:
         system: System = SYSTEM,
         node_limit_mib: int | None = None,
     ) -> None:
-        self._root = str(root)
+        self._places = OscPlaces(system, str(root))
         self._journal = journal
-        self._system = system
         self._ram_bytes = budget.memory_bytes(root)
         self._limit_mib = node_limit_mib or budget.node_limit_mib(root, self._ram_bytes)
         self._whole = lustre_space(self._ram_bytes, pages_ceiling=4096)
@@ -85,7 +84,7 @@ class LustreActuator:
 
     def targets(self) -> tuple[Target, ...]:
         """Every client data path there is now."""
-        found = (osc_target(name) for name in instances(self._system, self._root))
+        found = (osc_target(name) for name in self._places.names())
         return tuple(target for target in found if target is not None)
 
     def space(self, target: Target) -> KnobSpace:
@@ -165,7 +164,7 @@ class LustreActuator:
         return tuple(found)
 
     def _files(self, target: Target) -> OscFiles:
-        return OscFiles(self._system, self._root, target.name)
+        return OscFiles(self._places, target.name)
 
     def _set(self, files: OscFiles, target: Target, wanted: Setting) -> Receipt:
         for knob_id in wanted:
@@ -226,6 +225,8 @@ class LustreActuator:
         for knob_id in self._whole.ids:
             if knob_id in goal:
                 after = store(self._whole, after, knob_id, goal[knob_id], connection.chunk_pages)
+        if after["dirty"] <= entry.original["dirty"]:
+            return goal
         fits = budget.allowed(
             after["dirty"], entry.original["dirty"], self._others_mib(name), self._limit_mib
         )
@@ -235,9 +236,9 @@ class LustreActuator:
         now_s = time.monotonic()
         if now_s - self._scanned_s > _RESCAN_S:
             self._dirty = {}
-            for other in instances(self._system, self._root):
+            for other in self._places.names():
                 try:
-                    with OscFiles(self._system, self._root, other) as files:
+                    with OscFiles(self._places, other) as files:
                         self._dirty[other] = files.read("dirty")[0]
                 except (OSError, PenstockError):
                     continue

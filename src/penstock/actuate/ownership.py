@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from penstock.actuate.files import Connection
@@ -55,19 +55,33 @@ def reconcile(entry: Entry, now: Setting, connection: Connection, space: KnobSpa
 
     A reconnect is applied to originals and possible values alike: what the server took from everybody is a
     new baseline. A value that is neither original nor ours is its administrator's: it becomes the original
-    and the knob is theirs until given back.
+    and the knob is theirs until given back. What the system itself made of other knobs because somebody
+    moved one is nobody's: it is undone with the rest.
     """
     entry = _reconnected(entry, now, connection, space)
     original, possible, manual = entry.original, dict(entry.possible), set(entry.manual)
-    for knob_id, value in now.items():
-        ours = possible.get(knob_id, frozenset())
-        if knob_id in manual and value not in ours:
-            original = original.replace({knob_id: value})
-        elif value != original[knob_id] and value not in ours:
-            manual.add(knob_id)
-            possible[knob_id] = frozenset()
-            original = original.replace({knob_id: value})
+    for knob_id in space.ids:
+        value = now[knob_id]
+        if value == original[knob_id] or value in possible.get(knob_id, ()):
+            continue
+        moved = [other for other in space.ids if other in manual and now[other] != entry.original[other]]
+        made = _recomputed(space, entry, now, knob_id, moved)
+        if value in made:
+            possible[knob_id] = possible.get(knob_id, frozenset()) | {value}
+            continue
+        manual.add(knob_id)
+        possible[knob_id] = frozenset()
+        original = original.replace({knob_id: value})
     return replace(entry, original=original, possible=possible, manual=frozenset(manual))
+
+
+def _recomputed(
+    space: KnobSpace, entry: Entry, now: Setting, knob_id: str, moved: Sequence[str]
+) -> frozenset[int]:
+    """The values a side effect can have given a knob when others were moved to where they are."""
+    held = entry.possible.get(knob_id, frozenset()) | {entry.original[knob_id]}
+    rules = [c.rule for c in space.couplings if c.affects == knob_id and c.when & set(moved)]
+    return frozenset(rule(now.replace({knob_id: value})) for rule in rules for value in held)
 
 
 def _reconnected(entry: Entry, now: Setting, connection: Connection, space: KnobSpace) -> Entry:
@@ -81,11 +95,8 @@ def _reconnected(entry: Entry, now: Setting, connection: Connection, space: Knob
     pages = possible.get("pages", frozenset())
     possible["pages"] = pages | {min(value, limit) for value in pages}
     dirty = possible.get("dirty", frozenset())
-    recomputed = {
-        store(space, now.replace(dirty=value), "pages", now["pages"])["dirty"]
-        for value in dirty | {entry.original["dirty"]}
-    }
-    if now["dirty"] not in dirty | {original["dirty"]} and now["dirty"] in recomputed:
+    made = _recomputed(space, entry, now, "dirty", ["pages"])
+    if now["dirty"] not in dirty | {original["dirty"]} and now["dirty"] in made:
         original = store(space, original, "pages", original["pages"])
         possible["dirty"] = dirty | {now["dirty"]}
     return replace(

@@ -76,7 +76,7 @@ class Agent:
             self.mode = Mode.OBSERVE
             self.voice.condition(f"observing only: {self._why_not_tune}", lasting=True)
         self.log = DecisionLog(places.log, config.log_max_bytes, config.log_keep)
-        self._observer = LustreObserver(places.root)
+        self._observer = LustreObserver(places.root, peek=True)
         self._actuator = self._make_actuator(self._journal)
         self.loop = self._make_loop(policy, predictor)
 

@@ -220,8 +220,8 @@ def _print_summary(found: Model, weights: dict[str, list[tuple[str, float]]]) ->
 def _print_explanation(found: Inspected, top: int) -> None:
     screen = console()
     screen.print(
-        f"p = {found.probability:.3f} that pages {found.pages}, flight {found.flight} moves more than 1.15 times "
-        f"what the {found.direction} window {found.sample} moved",
+        f"p = {found.probability:.3f} that pages {found.pages}, flight {found.flight} moves more than "
+        f"1.15 times what the {found.direction} window {found.sample} moved",
         soft_wrap=True,
     )
     screen.print(f"{found.base:+8.3f}  expected before anything is known")

@@ -39,6 +39,7 @@ class Request:
     out: Path
     technique: str
     locations: str
+    where: tuple[str, ...]
     cores: int | None
     stripes: int | None
     shortest: float
@@ -79,6 +80,7 @@ class Outcome:
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The model file to write.")
 @click.option("--technique", type=NearestChoice(CHOICES), default="best", show_default=True)
 @click.option("--locations", default="scattered", show_default=True, help="compact or scattered.")
+@click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Only such lines of a table.")
 @click.option("--cores", type=int, help="Processes per node, where the data do not tell.")
 @click.option("--stripes", type=int, help="Stripe count, where the data do not tell.")
 @click.option("--shortest", type=DURATION, default="5s", show_default=True, help="Leave out shorter writes.")
@@ -129,10 +131,22 @@ def _read(request: Request) -> tuple[Samples, list[IorRun]]:
     from penstock.plan.system import load_system
 
     system = None if request.system is None else load_system(request.system)
-    assumed = Assumed(request.cores, request.stripes)
+    assumed = Assumed(request.cores, request.stripes, _filters(request.where))
     runs = [run for path in request.data for run in read_runs(path, assumed)]
     click.echo(f"read {len(runs)} writes from {len(request.data)} files", err=True)
     return gather(runs, system, request.locations, ConvergenceRule()), runs
+
+
+def _filters(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    from penstock.errors import UsageError
+
+    found = []
+    for word in words:
+        column, equals, value = word.partition("=")
+        if not equals or not column:
+            raise UsageError(f"--where {word!r} is not COLUMN=VALUE")
+        found.append((column, value))
+    return tuple(found)
 
 
 def _fit(request: Request) -> Outcome:

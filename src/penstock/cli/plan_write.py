@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from penstock.plan.prediction import Prediction, WriteModel
     from penstock.plan.system import System
 
+SHOWN_TERMS = 15
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -215,9 +217,13 @@ def _show(answer: Answer) -> None:
     table.add_column("what")
     table.add_column("value", justify="right")
     table.add_column("seconds", justify="right")
-    for name, share in sorted(said.contributions.items(), key=lambda item: -abs(item[1])):
+    ranked = sorted(said.contributions.items(), key=lambda item: -abs(item[1]))
+    for name, share in ranked[:SHOWN_TERMS]:
         value = said.features.get(name)
         table.add_row(name, "" if value is None else f"{value:.6g}", f"{share:+.3f}")
+    if len(ranked) > SHOWN_TERMS:
+        rest = sum(share for _, share in ranked[SHOWN_TERMS:])
+        table.add_row(f"{len(ranked) - SHOWN_TERMS} smaller ones", "", f"{rest:+.3f}")
     screen.print(table)
     for entry in said.outside:
         range_text = f"{entry.seen.low:g} to {entry.seen.high:g}"

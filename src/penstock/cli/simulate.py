@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from penstock.cli.options import DURATION, NearestChoice, console, emit_json, json_option, seed_option
+from penstock.cli.serve import serve
 from penstock.decide.policies import POLICY_NAMES
 from penstock.errors import UsageError
 
@@ -25,6 +26,9 @@ REAL_SURFACE = Path("../shared/data/lustre-traces/response_surface.csv")
 @click.group()
 def simulate() -> None:
     """The simulated cluster: real mechanisms, virtual time."""
+
+
+simulate.add_command(serve)
 
 
 def _cluster_options(function: click.decorators.FC) -> click.decorators.FC:
@@ -122,7 +126,7 @@ def _show_run(document: dict[str, object]) -> None:
 
 
 @simulate.command(
-    epilog="Example: penstock simulate surface --workload s_rd_rn_1m --protocol random-walk --seconds 10 --png map.png"
+    epilog="Example: penstock simulate surface --workload s_rd_rn_1m --protocol random-walk --png map.png"
 )
 @_cluster_options
 @click.option(
@@ -171,8 +175,7 @@ def surface(
     if protocol == "static":
         cells = _with_progress(static_surface(plan, seconds, warmup, workers or os.cpu_count() or 1))
     else:
-        with _bar(1.0) as advance:
-            cells = list(walk_surface(plan, seconds, interval, advance))
+        cells = list(walk_surface(plan, seconds, interval, Progress(1.0)))
     if png is not None:
         from penstock.report.heatmap import draw_surface
 
@@ -235,29 +238,24 @@ def _say_compiling() -> None:
         click.echo("penstock: compiling the simulator, once (about half a minute)", err=True)
 
 
-def _with_progress(cells: object) -> list[Cell]:
+def _with_progress(cells: Iterable[Cell]) -> list[Cell]:
     found: list[Cell] = []
-    with _bar(99.0) as advance:
-        for cell in cells:  # type: ignore[attr-defined]
-            found.append(cell)
-            advance(float(len(found)))
+    progress = Progress(99.0)
+    for cell in cells:
+        found.append(cell)
+        progress(float(len(found)))
     return found
 
 
-class _bar:  # noqa: N801
-    """Progress on stderr: a bar on a terminal, a line every tenth elsewhere."""
+class Progress:
+    """Says on stderr how far a long job is, a line every tenth."""
 
     def __init__(self, total: float) -> None:
         self._total = total
         self._said = 0
 
-    def __enter__(self) -> _bar:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        return None
-
     def __call__(self, done: float) -> None:
+        """So much of the total is done."""
         tenth = int(10 * done / self._total)
         if tenth > self._said:
             self._said = tenth

@@ -9,19 +9,27 @@ from typing import TYPE_CHECKING
 
 import click
 
+from penstock.cli.collect import collect
 from penstock.cli.options import console, emit_json, json_option, seed_option, write_text
+from penstock.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from penstock.train.compare import Row
     from penstock.train.fit import Fit
     from penstock.train.judge import Judgement
+    from penstock.train.study import Point
 
 PATH = click.Path(path_type=Path)
+KINDS = ("svm", "fc-nn", "rnn", "tcn", "gbdt")
 DATA_HELP = "Directory of *.csv.gz (as in lustre-traces) or *.parquet (of train collect)."
 
 
 @click.group()
 def train() -> None:
     """From measurements to a model: collect, fit, compare, study."""
+
+
+train.add_command(collect)
 
 
 @train.command(epilog="Example: penstock train fit --data traces/ --out model.json")
@@ -80,6 +88,132 @@ def fit(
         return
     show_judgements(held_out, "On runs held out of the fit")
     console().print(f"Model: {out}", soft_wrap=True)
+
+
+@train.command(epilog="Example: penstock train compare --data traces/ --kinds svm,gbdt")
+@click.option("--data", type=PATH, required=True, help=DATA_HELP)
+@click.option(
+    "--kinds", default=",".join(KINDS), show_default=True, help="rnn and tcn need the extra [nets]."
+)
+@seed_option
+@json_option
+def compare(data: Path, kinds: str, seed: int, as_json: bool) -> None:
+    """CARAT's Table IV on your data: kinds of classifiers on the same samples, split by run."""
+    from penstock.train.compare import compare as rows_of
+    from penstock.train.table import read_table
+
+    chosen = tuple(kinds.split(","))
+    for kind in chosen:
+        if kind not in KINDS:
+            raise UsageError(
+                f"unknown kind {kind!r}, known are {', '.join(KINDS)}{did_you_mean(kind, KINDS)}"
+            )
+    rows = list(rows_of(read_table(data), chosen, seed, progress()))
+    if as_json:
+        emit_json({"rows": [_row_document(row) for row in rows]})
+    else:
+        _show_rows(rows)
+
+
+@train.command(epilog="Example: penstock train study --data traces/ --plot study.png")
+@click.option("--data", type=PATH, required=True, help=DATA_HELP)
+@click.option("--histories", default="0,1,2,4,8", show_default=True, help="History lengths to try.")
+@click.option("--merge", "merges", default="1,2,4", show_default=True, help="Intervals to merge into one.")
+@click.option("--folds", type=click.IntRange(2, 20), default=3, show_default=True)
+@click.option("--plot", type=PATH, help="Also draw error and recall against history (PNG).")
+@json_option
+def study(data: Path, histories: str, merges: str, folds: int, plot: Path | None, as_json: bool) -> None:
+    """How much history and which probing interval serve best, on runs held out."""
+    from penstock.train.study import study as points_of
+    from penstock.train.table import read_table
+
+    lengths, factors = _counts(histories, "--histories", 0), _counts(merges, "--merge", 1)
+    points = list(points_of(read_table(data), lengths, factors, folds, progress()))
+    if plot is not None:
+        _draw_study(plot, points)
+    if as_json:
+        emit_json({"points": [dataclasses.asdict(point) for point in points]})
+    else:
+        _show_points(points)
+
+
+def _counts(text: str, option: str, floor: int) -> tuple[int, ...]:
+    words = text.split(",")
+    if not all(word.isdigit() and floor <= int(word) <= 16 for word in words):
+        raise UsageError(f"{option} {text!r} is not a list of whole numbers {floor}..16, as in 0,1,8")
+    return tuple(int(word) for word in words)
+
+
+def _row_document(row: Row) -> dict[str, object]:
+    return {
+        "kind": row.kind,
+        "direction": row.direction,
+        **dataclasses.asdict(row.judgement),
+        "paper_error": row.paper_error,
+        "train_s": row.train_s,
+        "target_us": row.target_us,
+    }
+
+
+def _show_rows(rows: Sequence[Row]) -> None:
+    from rich.table import Table
+
+    table = Table(title="Kinds of classifiers, one interval of history, on runs held out")
+    headings = (
+        "kind",
+        "direction",
+        "error",
+        "paper",
+        "trivial",
+        "precision",
+        "recall",
+        "AUC",
+        "train s",
+        "99 in us",
+    )
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in ("kind", "direction") else "right")
+    for row in rows:
+        found = row.judgement
+        shares = (found.precision_at_tau, found.recall_at_tau, found.auc)
+        table.add_row(
+            row.kind,
+            row.direction,
+            shown(found.error),
+            shown(row.paper_error, 2),
+            shown(found.trivial_error),
+            *(shown(value, 3) for value in shares),
+            f"{row.train_s:.1f}",
+            f"{row.target_us:.0f}",
+        )
+    console().print(table)
+
+
+def _show_points(points: Sequence[Point]) -> None:
+    from rich.table import Table
+
+    table = Table(title="History and probing interval, on runs held out")
+    for heading in ("direction", "interval s", "history", "samples", "error", "precision", "recall", "AUC"):
+        table.add_column(heading, justify="left" if heading == "direction" else "right")
+    for point in points:
+        found = point.judgement
+        shares = (found.precision_at_tau, found.recall_at_tau, found.auc)
+        figures = (f"{point.interval_s:.2f}", str(point.history), str(found.samples), shown(found.error))
+        table.add_row(point.direction, *figures, *(shown(value, 3) for value in shares))
+    console().print(table)
+
+
+def _draw_study(path: Path, points: Sequence[Point]) -> None:
+    from penstock.report.learning import draw_lines
+
+    panels: dict[str, dict[str, list[tuple[float, float]]]] = {"error at .5": {}, "recall at .8": {}}
+    for point in points:
+        if point.merged == 1:
+            found = point.judgement
+            panels["error at .5"].setdefault(point.direction, []).append((point.history, found.error))
+            recall = found.recall_at_tau or 0.0
+            panels["recall at .8"].setdefault(point.direction, []).append((point.history, recall))
+    draw_lines(path, panels, "intervals of history before the current one")
 
 
 def progress() -> Callable[[str], None]:

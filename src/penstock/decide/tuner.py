@@ -84,6 +84,9 @@ class Tuner:
     def _take(self, windows: Sequence[Window | Void], space_of: SpaceOf) -> tuple[list[Window], list[Target]]:
         busy, resumed = [], []
         for window in windows:
+            moving = isinstance(window, Window) and window.bytes_per_s > 0
+            if not moving and window.target not in self._memories:
+                continue
             memory = self._memory(window.target, space_of)
             if isinstance(window, Void):
                 memory.recent.clear()
@@ -93,7 +96,7 @@ class Tuner:
             if memory.activity.update(window):
                 memory.policy.resumed()
                 resumed.append(window.target)
-            if window.bytes_per_s > 0:
+            if moving:
                 busy.append(window)
         return busy, resumed
 
@@ -173,7 +176,7 @@ class Tuner:
                 decisions[target] = self._decision(known[target], proposal, now_s)
 
     def _tunes_cache(self, target: Target) -> bool:
-        return self._memories[target].policy.tunes_cache
+        return target in self._memories and self._memories[target].policy.tunes_cache
 
     def _memory(self, target: Target, space_of: SpaceOf) -> _Memory:
         if target not in self._memories:

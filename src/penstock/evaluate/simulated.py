@@ -7,9 +7,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
-from penstock.agent.loop import Ports, ticks
-from penstock.decide.policies import policy_class
-from penstock.decide.tuner import Tuner
+from penstock.agent.loop import Loop, Ports, ticks
+from penstock.evaluate.tuners import make_tuner
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Job, Plan
 from penstock.simulate.cluster import Cluster
@@ -17,7 +16,7 @@ from penstock.simulate.probe import Probe
 from penstock.simulate.protocol import Cell, hold, random_walk, recorded_interval_s, single
 from penstock.simulate.simulation import Simulation, Totals
 from penstock.spaces import LUSTRE
-from penstock.units import PAGE_BYTES
+from penstock.units import GIB, PAGE_BYTES
 from penstock.workload import Workload
 
 INTERVAL_S = 0.5
@@ -100,8 +99,8 @@ def _tune(simulation: Simulation, policy: str, end_s: float) -> int:
     loops = []
     for client in range(simulation.plan.clients):
         probe = Probe(simulation, client)
-        tuner = Tuner(policy_class(policy), simulation.plan.seed)
-        loops.append(ticks(Ports(probe, probe, probe), tuner, INTERVAL_S))
+        tuner = make_tuner(policy, simulation.plan.seed, int(simulation.plan.cluster.client.ram_gb * GIB))
+        loops.append(ticks(Loop(Ports(probe, probe, probe), tuner, INTERVAL_S)))
     changes = 0
     while simulation.now_s + INTERVAL_S <= end_s + 1e-9:
         for loop in loops:

@@ -14,11 +14,10 @@ import resource
 from collections.abc import Sequence
 from pathlib import Path
 
-from penstock.errors import DataError
-
 # seq_file fills at least one page before it returns; whatever is shorter than this is the whole text.
 WHOLE_BELOW_BYTES = 3072
 CHUNK_BYTES = 4096
+# No text of the kernel's that we know is anywhere near; whatever is larger is refused with EFBIG.
 _LARGEST_TEXT_BYTES = 1 << 20
 _RESERVED_DESCRIPTORS = 128
 _OPEN_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY
@@ -173,7 +172,7 @@ def _read_on(fd: int, have: int) -> bytes:
         chunks.append(chunk)
         have += len(chunk)
         if have > _LARGEST_TEXT_BYTES:
-            raise DataError(f"a kernel text larger than {_LARGEST_TEXT_BYTES} bytes is none of ours")
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
     return b"".join(chunks)
 
 
@@ -183,5 +182,5 @@ def _rest_of(fd: int, text: bytes) -> bytes:
         chunks.append(chunk)
         have += len(chunk)
         if have > _LARGEST_TEXT_BYTES:
-            raise DataError(f"a kernel text larger than {_LARGEST_TEXT_BYTES} bytes is none of ours")
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
     return b"".join(chunks)

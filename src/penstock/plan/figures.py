@@ -29,9 +29,12 @@ def _canvas(columns: int, width: float, height: float) -> tuple[Figure, list[Axe
 
 
 def _plain_ticks(axes: Axes) -> None:
-    """Numbers instead of powers of ten on logarithmic axes."""
+    """1, 2, 5, 10 instead of powers of ten on logarithmic axes."""
+    from matplotlib.ticker import LogLocator
+
     for axis in (axes.xaxis, axes.yaxis):
         if axis.get_scale() == "log":
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             axis.set_major_formatter("{x:g}")
             axis.set_minor_formatter("")
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import AccessError, DataError, MissingError
+from penstock.errors import AccessError, DataError, MissingError, did_you_mean
 from penstock.units import KIB, MIB
 
 MAX_DATA_BYTES = 500_000_000
@@ -35,10 +35,11 @@ class IorRun:
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """What the user says of runs whose file does not."""
+    """What the user says of runs whose file does not, and which lines of a table to take (column, value)."""
 
     cores: int | None = None
     stripes: int | None = None
+    where: tuple[tuple[str, str], ...] = ()
 
 
 # Column names as IOR, common tables and our own sampler spell them; the first that a file has is used.
@@ -97,7 +98,12 @@ def parse_csv(text: str, source: str, assumed: Assumed) -> Iterator[IorRun]:
     }
     if column["seconds"] is None:
         raise DataError(f"{source}: no column of times ({', '.join(_COLUMNS['seconds'])}) in its header")
+    for name, _ in assumed.where:
+        if name not in header:
+            raise DataError(f"{source}: no column {name!r} in its header{did_you_mean(name, header)}")
     for row in reader:
+        if any(row.get(name) != value for name, value in assumed.where):
+            continue
         found = {what: row.get(name) for what, name in column.items() if name is not None}
         if all(value in (None, "") for value in found.values()):
             continue

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -19,7 +18,6 @@ from penstock.plan.techniques import DEFAULTS, fit, quiet
 Floats = npt.NDArray[np.float64]
 VALIDATION_SHARE = 0.2
 MOST_SCALES = 10
-WORKERS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +86,16 @@ class _Bench:
 
 
 def search(samples: Samples, technique: str, seed: int = 0, tick: Callable[[], object] = bool) -> Search:
-    """Train the technique on every combination of scales, two at a time; `tick` is called after each."""
+    """Train the technique on every combination of scales; `tick` is called after each."""
     scales = samples.scales
     if len(scales) > MOST_SCALES:
         raise DataError(f"{len(scales)} write scales give too many combinations; at most {MOST_SCALES}")
     features = samples.matrix(trainable(samples.system.kind))
     bench = _Bench(technique, features, samples, split_validation(samples, seed))
     trials = []
-    # Growing trees and linear algebra release the interpreter, so threads share the work.
-    with quiet(), ThreadPoolExecutor(WORKERS) as pool:
-        for trial in pool.map(bench.try_subset, scale_subsets(scales)):
-            trials.append(trial)
+    with quiet():
+        for subset in scale_subsets(scales):
+            trials.append(bench.try_subset(subset))
             tick()
     usable = tuple(trial for trial in trials if trial is not None)
     if not usable:

@@ -76,7 +76,7 @@ def names(direction: str, history: int) -> tuple[str, ...]:
 def past_features(stack: Floats, direction: str) -> Floats:
     """What is known before a candidate is chosen, one row a sample, in the order of `names`."""
     rows = _row_features(stack, direction)
-    return np.ascontiguousarray(rows.reshape(len(rows), -1))
+    return np.ascontiguousarray(rows.reshape(len(rows), rows.shape[1] * rows.shape[2]))
 
 
 def candidate_features(pages: Floats, flight: Floats) -> Floats:

@@ -27,6 +27,7 @@ FORMAT = "penstock-model"
 SCHEMA = 1
 MAX_BYTES = 32 << 20
 SIGNIFICANT_DIGITS = 12
+INTEGER_COLUMNS = ("roots", "feature", "left", "right", "missing_left", "cover")
 
 
 def load(path: Path) -> Model:
@@ -183,13 +184,9 @@ def _build_forest(part: Mapping[str, Any], direction: str, feature_count: int) -
     slope, intercept = calibration.get("slope"), calibration.get("intercept")
     fail_unless(_finite(slope) and _finite(intercept), f"{direction}.calibration needs slope and intercept")
     fail_unless(slope > 0, f"{direction}.calibration.slope {slope} is not positive")  # type: ignore[operator]
-    found = ForestText(
-        **{
-            key: whole(trees.get(key), f"{where}.{key}")
-            for key in ("roots", "feature", "left", "right", "missing_left", "cover")
-        },
-        **{key: numbers(trees.get(key), f"{where}.{key}") for key in ("threshold", "value")},
-    )
+    integers = {key: whole(trees.get(key), f"{where}.{key}") for key in INTEGER_COLUMNS}
+    threshold = numbers(trees.get("threshold"), f"{where}.threshold")
+    found = ForestText(**integers, threshold=threshold, value=numbers(trees.get("value"), f"{where}.value"))
     check_forest(found, feature_count, where)
     return Forest(
         features=feature_count,

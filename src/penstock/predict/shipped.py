@@ -1,4 +1,4 @@
-"""The model that ships with the package; where it comes from is in docs/learning.md and in the file itself."""
+"""The model that ships with the package; docs/learning.md and the file itself say where it comes from."""
 
 from __future__ import annotations
 

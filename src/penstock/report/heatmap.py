@@ -65,7 +65,7 @@ def draw_maps(path: Path, title: str, maps: Mapping[str, Surface], measured: Sur
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise require_extra("plots", error) from None
+        raise require_extra("plot", error) from None
     panels = {**maps, **({"measured (traces)": measured} if measured else {})}
     figure = Figure(figsize=(7.2 * len(panels), 5.4), layout="constrained")
     FigureCanvasAgg(figure)

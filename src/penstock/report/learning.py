@@ -1,4 +1,4 @@
-"""Plots of learning: how reliable probabilities are, what matters, how history helps. PNG, no display needed."""
+"""Plots of learning as PNG: how reliable probabilities are, what matters, how history helps."""
 
 from __future__ import annotations
 

@@ -19,4 +19,8 @@ def compiled(kernel: Kernel) -> Kernel:
     """The kernel, machine code on first use, cached on disk, free of the interpreter lock."""
     if not COMPILED:
         return kernel
-    return cast(Kernel, numba.njit(cache=True, nogil=True)(kernel))
+    try:
+        return cast(Kernel, numba.njit(cache=True, nogil=True)(kernel))
+    except RuntimeError:
+        # Neither the package's directory nor the user's can be written: compile anew each time.
+        return cast(Kernel, numba.njit(nogil=True)(kernel))

@@ -13,8 +13,8 @@ from typing import Any
 
 KEYS = "up/down choose   p pause   P pause all   m mode   e explain   q quit"
 ASK_MODE = "mode: o observe   a advise   t tune   any other key: leave it"
-LABEL_WIDTH = 14
-HEADING = f"{'target':<{LABEL_WIDTH}}{'rd MB/s':>9}{'wr MB/s':>9}  {'setting':<14}{'state':<11}last change"
+LABEL_WIDTH = 15
+HEADING = f"{'target':<{LABEL_WIDTH}}{'rd MB/s':>8}{'wr MB/s':>8}  {'setting':<14}{'state':<11}last change"
 FEWEST_ROWS = 3
 
 
@@ -127,7 +127,7 @@ def _node(node: Mapping[str, Any], jobs: Sequence[str]) -> str:
 
 def _target_line(row: Row, view: View, now_s: float) -> Line:
     text = (
-        f"{_fit(row.label):<{LABEL_WIDTH}}{row.read_mbps:>9.1f}{row.write_mbps:>9.1f}  "
+        f"{_fit(row.label):<{LABEL_WIDTH}}{row.read_mbps:>8.1f}{row.write_mbps:>8.1f}  "
         f"{row.setting[:13]:<14}{row.state[:10]:<11}{_last(row, now_s)}"
     )
     if row.name == view.chosen:

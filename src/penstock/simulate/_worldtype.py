@@ -8,6 +8,9 @@ register, and looking up one of its arrays is a load. The arrays are kept alive 
 
 from __future__ import annotations
 
+import hashlib
+from importlib import resources
+
 from llvmlite import ir
 from numba import typeof, types
 from numba.core import cgutils
@@ -30,11 +33,26 @@ ARRAY_TYPES = {name: typeof(array) for name, array in blank_arrays().items()}
 ROWS = {name: row for row, name in enumerate(ARRAY_TYPES)}
 
 
+def _digest() -> str:
+    """A mark of the layout and of all kernels.
+
+    numba notices when a kernel's own file changes, not when a kernel it calls or the layout does. With this mark
+    in the type's name, machine code made from other sources is never taken for ours.
+    """
+    sources = sorted(resources.files("penstock.simulate").iterdir(), key=lambda file: file.name)
+    mark = hashlib.sha256()
+    for file in sources:
+        text = file.read_bytes() if file.name.endswith(".py") else b""
+        if b"@kernel\n" in text or file.name in ("layout.py", "states.py"):
+            mark.update(text)
+    return mark.hexdigest()[:16]
+
+
 class WorldType(types.Type):
     """The compiler's name for a world."""
 
     def __init__(self) -> None:
-        super().__init__(name="PenstockWorld")
+        super().__init__(name=f"PenstockWorld_{_digest()}")
 
 
 WORLD = WorldType()

@@ -98,7 +98,7 @@ def _empty(plan: Plan, files: Sequence[_File], oscs: int, osses: int) -> World:
     links = 2 * plan.clients * osses
     shapes: dict[str, tuple[int, ...]] = {
         "sim": (1,),
-        "heap": (rpcs + streams + plan.clients + layout.ost_count + 16,),
+        "heap": (rpcs + streams + plan.clients + layout.ost_count + oscs + 16,),
         "client": (plan.clients,),
         "osc": (oscs,),
         "file": (len(files),),
@@ -155,6 +155,7 @@ def _fill_servers(w: World, cluster: Cluster, clients: int) -> None:
     w.oss.request_exponential[:] = server.request_exponential_ratio
     w.oss.reply_us[:] = server.reply_us
     w.oss.page_us[:] = server.checksum_us_per_page
+    w.oss.fragment_us[:] = server.map_us_per_fragment
     w.oss.queue_head[:] = NONE
     w.oss.queue_tail[:] = NONE
     w.oss.rng[:] = w.stream.shape[0] + np.arange(osses)
@@ -173,6 +174,7 @@ def _fill_servers(w: World, cluster: Cluster, clients: int) -> None:
     w.ssd.spread[:] = device.read_spread
     w.ssd.mixed[:] = device.mixed_ratio
     w.ssd.near_pages[:] = int(device.near_kib * 1024) // PAGE
+    w.ssd.queue_depth[:] = device.queue_depth
     w.ssd.last_file[:] = NONE
     w.nic.us_per_byte[:clients] = 1.0 / network.client_mb_per_s
     w.nic.us_per_byte[clients:] = 1.0 / network.server_mb_per_s
@@ -187,6 +189,7 @@ def _fill_clients(w: World, cluster: Cluster, clients: int) -> None:
     per_page = "read_copy read_submit write_new write_over build_write reply"
     for name in per_page.split():
         w.client[f"{name}_us_page"][:] = getattr(client, f"{name}_us_per_page")
+    w.client.build_write_us_extent[:] = client.build_write_us_per_extent
     w.client.lru_free_us_page[:] = client.drop_us_per_page
     w.client.flush_every_us[:] = client.flush_every_s * SECOND_US
     w.client.flush_age_us[:] = client.flush_age_s * SECOND_US
@@ -211,7 +214,21 @@ def _fill_clients(w: World, cluster: Cluster, clients: int) -> None:
 
 
 def _fill_files(w: World, files: Sequence[_File]) -> None:
-    for name in ["hp_head", "hp_tail", "urgent_head", "urgent_tail", "full_head", "full_tail", "reading_head", "reading_tail", "locked_head", "locked_tail", "first_stream", "next_in_client", "ext_base"]:
+    for name in [
+        "hp_head",
+        "hp_tail",
+        "urgent_head",
+        "urgent_tail",
+        "full_head",
+        "full_tail",
+        "reading_head",
+        "reading_tail",
+        "locked_head",
+        "locked_tail",
+        "first_stream",
+        "next_in_client",
+        "ext_base",
+    ]:
         w.file[name][:] = NONE
     w.file.dirtied_us[:] = -1.0
     state = extent = one = two = three = 0

@@ -49,6 +49,7 @@ class ClientSection(Section):
     build_read_us: float = Field(ge=0)
     build_write_us: float = Field(ge=0)
     build_write_us_per_page: float = Field(ge=0)
+    build_write_us_per_extent: float = Field(ge=0)
     reply_read_us: float = Field(ge=0)
     reply_write_us: float = Field(ge=0)
     reply_us_per_page: float = Field(ge=0)
@@ -68,6 +69,7 @@ class ServerSection(Section):
     request_exponential_ratio: float = Field(ge=0, le=1)
     reply_us: float = Field(ge=0)
     checksum_us_per_page: float = Field(ge=0)
+    map_us_per_fragment: float = Field(ge=0)
     journal_every_s: float = Field(gt=0)
     journal_ms: float = Field(ge=0)
 
@@ -86,6 +88,7 @@ class DeviceSection(Section):
     write_us_per_page: float = Field(ge=0)
     write_latency_us: float = Field(ge=0)
     fragment_us: float = Field(ge=0)
+    queue_depth: int = Field(ge=1, le=65536)
     mixed_ratio: float = Field(gt=0, le=1)
 
 

@@ -6,6 +6,7 @@ from penstock.simulate._compile import kernel
 from penstock.simulate.application import run_stream
 from penstock.simulate.completion import reply_arrives
 from penstock.simulate.events import (
+    BUILDER_IS_FREE,
     BULK_ARRIVES,
     DEVICE_DONE,
     FLUSHER_RUNS,
@@ -18,6 +19,7 @@ from penstock.simulate.events import (
 )
 from penstock.simulate.flusher import flush_old
 from penstock.simulate.layout import World
+from penstock.simulate.rpcs import builder_is_free
 from penstock.simulate.server import bulk_arrives, commit_journal, device_done, request_arrives
 
 
@@ -33,6 +35,8 @@ def _happen(w: World, kind: int, subject: int, now_us: float) -> None:
         request_arrives(w, subject, now_us)
     elif kind == BULK_ARRIVES:
         bulk_arrives(w, subject, now_us)
+    elif kind == BUILDER_IS_FREE:
+        builder_is_free(w, subject, now_us)
     elif kind == FLUSHER_RUNS:
         flush_old(w, subject, now_us)
         schedule(w, now_us + w.client.flush_every_us[subject], FLUSHER_RUNS, subject)

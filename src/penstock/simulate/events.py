@@ -16,7 +16,8 @@ DEVICE_DONE = 3  # rpc
 REPLY_ARRIVES = 4  # rpc, at its client
 FLUSHER_RUNS = 5  # client
 JOURNAL_COMMITS = 6  # ost
-KIND_COUNT = 7
+BUILDER_IS_FREE = 7  # osc
+KIND_COUNT = 8
 
 
 @kernel

@@ -29,6 +29,6 @@ def flush_old(w: World, c: int, now_us: float) -> None:
         since_us = w.file.dirtied_us[f]
         if since_us >= 0.0 and now_us - since_us >= w.client.flush_age_us[c]:
             make_urgent(w, f, now_us)
-            # Pages dirtied from now on make the file dirty anew.
-            w.file.dirtied_us[f] = -1.0
+            # What is dirtied while the rest is being written makes the file dirty anew, as of now.
+            w.file.dirtied_us[f] = now_us
         f = w.file.next_in_client[f]

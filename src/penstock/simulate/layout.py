@@ -31,16 +31,16 @@ HEAP = fields("t_us", "order kind subject")
 
 CLIENT = fields(
     "read_call_us read_copy_us_page read_submit_us_page write_call_us write_new_us_page write_over_us_page "
-    "wake_us build_read_us build_write_us build_write_us_page reply_read_us reply_write_us reply_us_page "
-    "reply_exponential lru_free_us_page flush_every_us flush_age_us extent_tax_bytes grant_step_bytes",
-    "nic cached_max cached ra_max ra_refill ra_whole osts dirty dirty_max first_file rng grows_grant "
+    "wake_us build_read_us build_write_us build_write_us_page build_write_us_extent reply_read_us reply_write_us "
+    "reply_us_page lru_free_us_page flush_every_us flush_age_us extent_tax_bytes grant_step_bytes",
+    "nic cached_max cached ra_max ra_refill ra_whole osts dirty dirty_max first_file "
     "read_calls read_bytes read_min read_max write_calls write_bytes write_min write_max",
 )
 OSC = fields(
-    "grant_bytes grant_total_bytes grant_max_bytes grant_server_bytes build_free_us touched_us flight_integral "
+    "grant_bytes grant_total_bytes grant_max_bytes build_free_us touched_us flight_integral "
     "dirty_integral busy_integral",
     "client ost mppr flight dirty_max dirty reads writes waiters first_file cursor lru_base lru_size lru_head "
-    "lru_count lru_pages high_priority generation",
+    "lru_count lru_pages high_priority generation build_pending",
 )
 FILE = fields(
     "dirtied_us",
@@ -56,17 +56,18 @@ STREAM = fields(
 EXTENT = fields("ready_us", "grant_bytes file start pages mppr state kind prev next max_end")
 RPC = fields(
     "sent_us handed_us work_us",
-    "direction osc file pages bytes fragments low high ext_head ext_tail next lock_prev lock_next locked short",
+    "direction osc file pages bytes fragments extents low high ext_head ext_tail next lock_prev lock_next locked "
+    "short",
 )
 OSS = fields(
-    "request_us request_exponential reply_us page_us",
+    "request_us request_exponential reply_us page_us fragment_us",
     "nic threads busy queue_head queue_tail rng",
 )
 OST = fields("journal_every_us journal_us", "oss ssd written range_lock")
 SSD = fields(
     "free_us read_rpc_us read_us_page write_rpc_us write_us_page fragment_us ramp ramp_max_us spread "
     "random_read_us write_latency_us mixed read_work_us write_work_us busy_us",
-    "near_pages last_page last_file",
+    "near_pages last_page last_file queue_depth",
 )
 NIC = fields("us_per_byte send_free_us receive_free_us")
 LINK = fields("latency_us", "turn")

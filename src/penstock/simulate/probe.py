@@ -38,6 +38,8 @@ class Probe:
         app = {
             "app.read_bytes": float(client.read_bytes[self.client]),
             "app.write_bytes": float(client.write_bytes[self.client]),
+            "app.read_calls": float(client.read_calls[self.client]),
+            "app.write_calls": float(client.write_calls[self.client]),
         }
         targets = tuple(self._snapshot(target, osc) for target, osc in self._oscs.items())
         version = self.simulation.plan.cluster.lustre.version

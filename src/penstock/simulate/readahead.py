@@ -49,7 +49,7 @@ def wants_refill(w: World, s: int) -> bool:
 
 @kernel
 def submit(w: World, f: int, first: int, end: int, now_us: float) -> float:
-    """Queue reads for every absent page of a range, cut at RPC boundaries; returns when the caller is done queueing."""
+    """Queue reads for every absent page of a range, cut at RPC boundaries; returns when the caller is done."""
     o = w.file.osc[f]
     c = w.osc.client[o]
     mppr = w.osc.mppr[o]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.simulate._compile import kernel
 from penstock.simulate.counters import account, tally_send
-from penstock.simulate.events import REQUEST_ARRIVES, schedule
+from penstock.simulate.events import BUILDER_IS_FREE, REQUEST_ARRIVES, schedule
 from penstock.simulate.extents import depart
 from penstock.simulate.layout import NONE, PAGE, READ, WRITE, World
 from penstock.simulate.network import link_between, send_small
@@ -29,6 +29,7 @@ def _new_rpc(w: World, f: int, direction: int) -> int:
     rpc.osc[r] = w.file.osc[f]
     rpc.pages[r] = 0
     rpc.fragments[r] = 0
+    rpc.extents[r] = 0
     rpc.low[r] = 1 << 60
     rpc.high[r] = -1
     rpc.ext_head[r] = NONE
@@ -53,6 +54,7 @@ def _dispatch(w: World, r: int, now_us: float) -> None:
     else:
         w.osc.writes[o] += 1
         built_us = start_us + w.client.build_write_us[c] + pages * w.client.build_write_us_page[c]
+        built_us += rpc.extents[r] * w.client.build_write_us_extent[c]
     rpc.short[r] = 1 if rpc.fragments[r] == 1 and rpc.bytes[r] <= SHORT_BYTES else 0
     w.osc.build_free_us[o] = built_us
     rpc.sent_us[r] = now_us
@@ -76,6 +78,7 @@ def _append(w: World, r: int, e: int) -> None:
     if last == NONE or w.extent.start[last] + w.extent.pages[last] != start:
         rpc.fragments[r] += 1
     rpc.ext_tail[r] = e
+    rpc.extents[r] += 1
     rpc.pages[r] += pages
     rpc.low[r] = min(rpc.low[r], start)
     rpc.high[r] = max(rpc.high[r], start + pages - 1)
@@ -164,24 +167,37 @@ def _send_read(w: World, f: int, now_us: float) -> None:
 
 
 @kernel
+def _come_back(w: World, o: int) -> None:
+    if w.osc.build_pending[o] == 0:
+        w.osc.build_pending[o] = 1
+        schedule(w, w.osc.build_free_us[o], BUILDER_IS_FREE, o)
+
+
+@kernel
 def send_rpcs(w: World, o: int, now_us: float) -> None:
     """Fill the OSC's free slots (osc_check_rpcs): `flight` + 1 in all, reads and writes together.
 
     Objects take turns; each turn sends one write, then one read, without looking at the cap in between.
-    High-priority writes ignore the cap. Pages that leave only because a writer waits for room go one RPC per
-    pass: the traces show 5-10 in flight at a cap of 256 with 500 MB cached, unless extents are full or urgent.
+    High-priority writes ignore the cap. Pages that leave only because a writer waits for room are taken when the
+    builder is free to take them: if the writer got its room meanwhile, they stay.
     """
     while w.osc.high_priority[o] > 0 and w.sim.rpc_free[0] != NONE:
         _send_write(w, _next_object(w, o, URGENT_ONLY), now_us)
-    whom = ANYONE
     while w.osc.reads[o] + w.osc.writes[o] <= w.osc.flight[o] and w.sim.rpc_free[0] != NONE:
-        f = _next_object(w, o, whom)
+        building = w.osc.build_free_us[o] > now_us
+        f = _next_object(w, o, LISTED if building else ANYONE)
         if f == NONE:
+            if building and w.osc.waiters[o] > 0:
+                _come_back(w, o)
             return
-        if _listed(w, f):
+        if _listed(w, f) or (not building and write_ready(w, f)):
             _send_write(w, f, now_us)
-        elif whom == ANYONE and write_ready(w, f):
-            _send_write(w, f, now_us)
-            whom = LISTED
         if w.file.reading_head[f] != NONE and w.sim.rpc_free[0] != NONE:
             _send_read(w, f, now_us)
+
+
+@kernel
+def builder_is_free(w: World, o: int, now_us: float) -> None:
+    """The OSC's daemon has finished an RPC: is there more to send?"""
+    w.osc.build_pending[o] = 0
+    send_rpcs(w, o, now_us)

@@ -37,7 +37,9 @@ def _pull(w: World, r: int, now_us: float) -> None:
     asked_us = send_small(w, link_between(w, c, s, 0), w.oss.nic[s], now_us)
     link = link_between(w, c, s, 1)
     arrival_us = send_bulk(w, link, w.client.nic[c], w.oss.nic[s], w.rpc.bytes[r], asked_us)
-    schedule(w, arrival_us + w.rpc.pages[r] * w.oss.page_us[s], BULK_ARRIVES, r)
+    # Checksum per page and block mapping per fragment take the thread's time, not the device's.
+    ready_us = arrival_us + w.rpc.pages[r] * w.oss.page_us[s] + w.rpc.fragments[r] * w.oss.fragment_us[s]
+    schedule(w, ready_us, BULK_ARRIVES, r)
 
 
 @kernel

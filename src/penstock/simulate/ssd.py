@@ -34,7 +34,8 @@ def _occupy(w: World, d: int, work_us: float, now_us: float) -> float:
 def _start_write(w: World, d: int, r: int, now_us: float) -> float:
     ssd = w.ssd
     work_us = ssd.write_rpc_us[d] + w.rpc.pages[r] * ssd.write_us_page[d]
-    fragments = w.rpc.fragments[r] if _far(w, d, r) else w.rpc.fragments[r] - 1
+    # The fragments of one RPC are queued together: beyond the first they overlap, as many as the device queues.
+    fragments = (w.rpc.fragments[r] - 1) / ssd.queue_depth[d] + (1.0 if _far(w, d, r) else 0.0)
     work_us += fragments * ssd.fragment_us[d]
     if ssd.read_work_us[d] > 0.0:
         work_us /= ssd.mixed[d]
@@ -47,7 +48,7 @@ def _start_write(w: World, d: int, r: int, now_us: float) -> float:
 def _start_read(w: World, d: int, r: int, now_us: float) -> float:
     ssd = w.ssd
     pages = w.rpc.pages[r]
-    scattered = w.rpc.fragments[r] - 1
+    scattered = (w.rpc.fragments[r] - 1) / ssd.queue_depth[d]
     work_us = ssd.read_rpc_us[d] + pages * ssd.read_us_page[d] + scattered * ssd.fragment_us[d]
     if ssd.write_work_us[d] > 0.0:
         work_us /= ssd.mixed[d]

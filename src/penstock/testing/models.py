@@ -17,7 +17,9 @@ from penstock.window import DIRECTIONS, Window
 def random_forest(seed: int, feature_count: int, trees: int = 5, leaves: int = 8) -> Forest:
     """A sound forest with arbitrary splits; thresholds fall where log2 features of real windows lie."""
     rng = np.random.default_rng(seed)
-    roots, left, right = [], [], []
+    roots: list[int] = []
+    left: list[int] = []
+    right: list[int] = []
     leaf_total = 0
     for _ in range(trees):
         root = len(left)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import require_extra
+from penstock.predict.checks import MAX_MAGNITUDE
 from penstock.predict.modelfile import short
 from penstock.predict.trees import Forest
 from penstock.predict.trees.forest import Floats
@@ -101,7 +102,8 @@ class _Columns:
             waiting.append((node["left_child"], self.left, home[at]))
 
     def _add_test(self, node: dict[str, Any]) -> None:
-        threshold = short(node["threshold"])
+        # A test only for missing values has an endless threshold; no feature comes near the largest we keep.
+        threshold = short(min(max(node["threshold"], -MAX_MAGNITUDE), MAX_MAGNITUDE))
         # Where training saw nothing missing, LightGBM reads NaN as zero; otherwise it has learned a side.
         as_zero = node["missing_type"] != "NaN"
         self.feature.append(node["split_feature"])

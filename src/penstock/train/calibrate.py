@@ -7,23 +7,34 @@ import numpy as np
 from penstock.predict.trees.forest import Floats
 from penstock.train.judge import Labels
 
+# A whisper of a prior towards (1, 0) keeps separable or tiny samples finite.
+_PRIOR = 1e-3
+_CENTRE = np.array([1.0, 0.0])
+
 
 def calibrate(score: Floats, label: Labels, rounds: int = 50) -> tuple[float, float]:
     """Slope and intercept for which 1 / (1 + exp(-(slope * score + intercept))) is most likely; slope > 0.
 
-    Newton's method on two parameters with a whisper of a prior towards (1, 0), so that separable or tiny
-    samples still give finite numbers.
+    Newton's method with halved steps where a whole one would overshoot. Scores that order samples the wrong
+    way round are left as they are: no curve can mend them.
     """
-    weight = np.array([1.0, 0.0])
     design = np.stack([score, np.ones_like(score)], axis=-1)
-    prior, centre = 1e-3, np.array([1.0, 0.0])
+    weight, loss = _CENTRE, _loss(design, label, _CENTRE)
     for _ in range(rounds):
         p = 1.0 / (1.0 + np.exp(-np.clip(design @ weight, -500.0, 500.0)))
-        gradient = design.T @ (p - label) + prior * (weight - centre)
-        curvature = (design * (p * (1 - p))[:, None]).T @ design + prior * np.eye(2)
+        gradient = design.T @ (p - label) + _PRIOR * (weight - _CENTRE)
+        curvature = (design * (p * (1 - p))[:, None]).T @ design + _PRIOR * np.eye(2)
         step = np.linalg.solve(curvature, gradient)
+        while _loss(design, label, weight - step) > loss and np.abs(step).max() > 1e-12:
+            step = step / 2
         weight = weight - step
+        loss = _loss(design, label, weight)
         if np.abs(step).max() < 1e-10:
             break
     slope, intercept = (float(value) for value in weight)
     return (slope, intercept) if slope > 1e-3 and np.isfinite(weight).all() else (1.0, 0.0)
+
+
+def _loss(design: Floats, label: Labels, weight: Floats) -> float:
+    margin = np.where(label, 1.0, -1.0) * (design @ weight)
+    return float(np.logaddexp(0.0, -margin).sum() + _PRIOR / 2 * ((weight - _CENTRE) ** 2).sum())

@@ -25,12 +25,9 @@ def read(path: Path) -> Table:
         raise DataError(f"{path}: column {missing[0]!r} is missing")
     columns = {name: found.column(name).to_numpy() for name in (*_KEYS, *NUMBERS)}
     try:
+        keys = [columns[name].astype(np.int64) for name in _KEYS[1:]]
         values = np.stack([columns[name].astype(np.float64) for name in NUMBERS], axis=-1)
-        return Table(
-            columns["workload"].astype(np.str_),
-            *(columns[name].astype(np.int64) for name in _KEYS[1:]),
-            values,
-        )
+        return Table(columns["workload"].astype(np.str_), keys[0], keys[1], keys[2], values)
     except (TypeError, ValueError) as error:
         raise DataError(f"{path}: a column does not hold numbers: {error}") from None
 
@@ -71,8 +68,8 @@ def _read(path: Path) -> Any:
 
 def _libraries() -> tuple[Any, Any]:
     try:
-        import pyarrow
-        import pyarrow.parquet
+        import pyarrow  # type: ignore[import-untyped]
+        import pyarrow.parquet  # type: ignore[import-untyped]
     except ImportError as error:
         raise require_extra("train", error) from None
     return pyarrow, pyarrow.parquet

@@ -61,7 +61,7 @@ class Table:
 
 
 def read_table(directory: Path) -> Table:
-    """All measurements in a directory: `*.csv.gz` as in the CARAT authors' traces, or Parquet of `collect`."""
+    """All measurements in a directory: `*.csv.gz` as the CARAT authors' traces, or Parquet of `collect`."""
     from penstock.train import parquet, traces
 
     if not directory.is_dir():
@@ -92,7 +92,8 @@ def _refuse_duplicates(table: Table, directory: Path) -> None:
     if same.any():
         row = int(np.argmax(same))
         raise DataError(
-            f"{directory}: workload {table.workload[row]} iteration {table.iteration[row]} ost {table.ost[row]} "
+            f"{directory}: workload {table.workload[row]} iteration {table.iteration[row]} "
+            f"ost {table.ost[row]} "
             f"has observation_no {table.observation_no[row]} twice"
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -44,8 +45,8 @@ def read(path: Path) -> Table:
         raise DataError(f"{path}: cannot be read as gzipped CSV: {error}") from None
 
 
-def _parse(lines: csv._reader, path: Path) -> Table:  # type: ignore[name-defined]
-    header = next(lines, [])
+def _parse(lines: Iterator[list[str]], path: Path) -> Table:
+    header: list[str] = next(lines, [])
     missing = [name for name in (*_KEYS, *_THEIRS.values()) if name not in header]
     if missing:
         raise DataError(f"{path}: column {missing[0]!r} is missing")

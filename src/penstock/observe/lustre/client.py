@@ -41,6 +41,8 @@ class Instance:
         self._open: list[KernelFile | None] = []
         self._kept: list[int] = []
         self._missing: list[None] = []
+        self._asking = False
+        self._incomplete = False
 
     def read(self) -> list[bytes | None]:
         """Every file's text, None for what cannot be read. Raises `InstanceGoneError` after an unmount."""
@@ -52,10 +54,21 @@ class Instance:
             return self.read_carefully()
         return texts + self._missing
 
+    def read_first(self) -> bytes | None:
+        """The text of the first file alone, the cheapest look; None where only `read` will do."""
+        try:
+            text = pread(self._kept[0], CHUNK_BYTES, 0) if self._kept else b""
+        except OSError:
+            return None
+        return text if 0 < len(text) < WHOLE_BELOW_BYTES else None
+
     def read_carefully(self) -> list[bytes | None]:
         """As `read`, but file by file: long texts to their end, torn ones twice, lost ones looked for."""
         if not self._open:
             self._open = self._find_all()
+            self._set_shortcut()
+        elif self._asking:
+            self._find_missing()
             self._set_shortcut()
         texts: list[bytes | None] = []
         for file in self._open:
@@ -79,6 +92,7 @@ class Instance:
         missing = len(self._open) - len(found)
         orderly = all(file is None for file in self._open[len(found) :]) and min(found, default=-1) >= 0
         self._kept = found if orderly else []
+        self._incomplete = bool(self._lacking())
         self._missing = [None] * missing
 
     def read_named(self, files: Iterable[str]) -> Iterator[tuple[str, bytes]]:
@@ -95,9 +109,9 @@ class Instance:
         return tuple(self._fs.unrooted(file.path) if file else None for file in self._open)
 
     def ask_again(self) -> None:
-        """Look once more for everything that was not found."""
-        if self.problems or any(file is None for file in self._open):
-            self.close()
+        """Look once more, at the next read, for everything that was not found or failed."""
+        if self.problems or self._incomplete:
+            self._asking, self._kept = True, []
 
     def close(self) -> None:
         """Let all descriptors go."""
@@ -115,6 +129,21 @@ class Instance:
         if not any(found.values()) and not self._exists():
             raise InstanceGoneError(self.name)
         return list(found.values())
+
+    def _lacking(self) -> list[int]:
+        """The places of files that are missing and that none stands in for."""
+        found = {name for name, file in zip(self._files, self._open, strict=False) if file is not None}
+        return [
+            index
+            for index, file in enumerate(self._open)
+            if file is None and INSTEAD_OF.get(self._files[index]) not in found
+        ]
+
+    def _find_missing(self) -> None:
+        self._asking = False
+        self.problems.clear()
+        for index in self._lacking():
+            self._open[index] = self._find(self._files[index])
 
     def _find(self, name: str) -> KernelFile | None:
         found = self._fs.find(candidates(self.kind, self.name, name))

@@ -62,6 +62,11 @@ class TargetParser:
         self._active = True
         self._epoch = ""
 
+    @property
+    def counters(self) -> Mapping[str, float]:
+        """The counters last seen."""
+        return self._counters
+
     def parse(self, t_s: float, texts: Texts) -> TargetSnapshot:
         """The snapshot these texts make, in the order of `OSC_FILES`; None stands for a file not read."""
         stats, connection, dirty, grant, pages, flight, limit, active, state = texts
@@ -77,6 +82,16 @@ class TargetParser:
             self._read_gauges(dirty, grant)
         if active != self._active_text:
             self._read_active(active)
+        return self._snapshot(t_s)
+
+    def again(self, t_s: float, stats: bytes) -> TargetSnapshot | None:
+        """The snapshot with everything but the counters as it was; None when these moved or look odd."""
+        before = self._counters
+        if stats != self._stats:
+            self._read_counters(stats)
+        return self._snapshot(t_s) if self._counters == before and not self.problems else None
+
+    def _snapshot(self, t_s: float) -> TargetSnapshot:
         return TargetSnapshot(
             self.target,
             t_s,
@@ -100,7 +115,10 @@ class TargetParser:
             self._set_epoch()
         elif self._doubted or (self._stats is not None and counters.keys() != self._counters.keys()):
             self._doubt(counters)
-        self._stats, self._counters = text, counters
+        self._stats = text
+        if counters != self._counters:
+            # Counters that stand still stay the very same object, which is how windows see it at a glance.
+            self._counters = counters
 
     def _restarted(self, text: bytes) -> bool:
         before = self._start_time

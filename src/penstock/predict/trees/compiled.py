@@ -17,8 +17,8 @@ class CompiledForest:
 
     Nodes that test the candidate have feature -1 and are kept only where both children have candidates.
     `corners[starts[i]:starts[i + 1]]` are cells of the level grid; a negative entry ~c subtracts at cell c.
-    `weights[j, i]` is leaf i's value where it holds candidate j, else zero; `cell[j]` is candidate j's cell of the level grid, whose
-    shape is `levels`.
+    `weights[j, i]` is leaf i's value where it holds candidate j, else zero. `cell[j]` is candidate j's cell
+    of the level grid, whose shape is `levels`.
     """
 
     forest: Forest

@@ -54,15 +54,27 @@ def _told(what: str, bounds: tuple[float, float], ratios: Mapping[str, Interval]
     return tuple(f"{what}, {where}, {name}: {ratio}" for name, ratio in ratios.items())
 
 
+BEST_AGAINST = [(Method("bestbdw"), Method(other)) for other in ("random", "static", "nsys", "tcpu")]
+
+
 def _best_bandwidth_best(rows: Rows) -> Finding:
-    pairs = [(Method("bestbdw"), Method(other)) for other in ("random", "static", "nsys", "tcpu")]
-    low = _ratios(rows["load"], pairs, mean_slowdown, LOW)
-    over_all = _ratios(rows["load"], pairs[-1:], mean_slowdown, (0.05, 1.0))
+    ratios = _ratios(rows["load"], BEST_AGAINST, mean_slowdown, (0.05, 1.0))
     return Finding(
         "VI-A1 (a)",
-        "In general, until the load is large, nothing has a lower mean slowdown than BestBdw (by 1 %)",
-        all(ratio.high <= 1.01 for ratio in low.values()),
-        (*_told("mean slowdown", LOW, low), *_told("mean slowdown", (0.05, 1.0), over_all)),
+        "In general BestBdw is the best allocation for mean slowdown",
+        all(ratio.low <= 1.0 for ratio in ratios.values()),
+        _told("mean slowdown", (0.05, 1.0), ratios),
+    )
+
+
+def _best_bandwidth_best_below_half(rows: Rows) -> Finding:
+    """A narrower reading, added after the one above had failed: the report says so."""
+    ratios = _ratios(rows["load"], BEST_AGAINST, mean_slowdown, LOW)
+    return Finding(
+        "VI-A1 (a) narrowed",
+        "Up to a load of 0.5 nothing has a lower mean slowdown than BestBdw by more than 1 % (post hoc)",
+        all(ratio.high <= 1.01 for ratio in ratios.values()),
+        _told("mean slowdown", LOW, ratios),
     )
 
 
@@ -296,6 +308,7 @@ def _osts_static(rows: Rows) -> Finding:
 Claim = Callable[[Rows], Finding]
 LOAD_CLAIMS: tuple[Claim, ...] = (
     _best_bandwidth_best,
+    _best_bandwidth_best_below_half,
     _least_stress_better_when_high,
     _clairvoyance_gains_little,
     _greedy_beats_random,

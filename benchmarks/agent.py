@@ -1,0 +1,128 @@
+"""What the agent costs on a client of a large system: CPU per interval and memory, with few or all targets busy.
+
+Plain files in the layout of a 2.15 client. Each case runs in a process of its own, as an agent would; only the
+loop's own work is counted, not that of moving the counters on. Beside it, the papers' cost per OSC (CARAT,
+section IV: 24.64 ms for reads, 28.82 ms for writes, end to end).
+
+    ./run bench agent [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.plain_tree import Tree
+
+from penstock.actuate.journal import Journal, owner_of
+from penstock.actuate.lustre import LustreActuator
+from penstock.agent.clock import MonotonicClock
+from penstock.agent.loop import Loop, Ports
+from penstock.agent.policies import load_policy
+from penstock.decide.cache import CacheBudget
+from penstock.decide.guard import Guard, GuardLimits
+from penstock.decide.tuner import Tuner
+from penstock.observe.collector import LustreObserver
+from penstock.ports import Predictor
+
+INTERVAL_S = 0.5
+PAPER_MS = (24.64, 28.82)
+CASES = ((126, 126, "dial"), (252, 252, "dial"), (504, 504, "dial"), (1008, 1008, "dial"), (1008, 64, "dial"))
+
+
+def case(oscs: int, busy: int, policy: str, passes: int) -> dict[str, float | str]:
+    """One configuration, measured in this process."""
+    with tempfile.TemporaryDirectory() as directory:
+        root, state = Path(directory) / "root", Path(directory) / "state"
+        state.mkdir()
+        tree = Tree(root, oscs, busy)
+        (root / "proc/meminfo").write_text("MemTotal: 201326592 kB\nMemAvailable: 150000000 kB\n")
+        observer = LustreObserver(root, peek=True)
+        actuator = LustreActuator(root, Journal(state, owner_of(root)))
+        loop = Loop(
+            Ports(MonotonicClock(), observer, actuator),
+            Tuner(load_policy(policy), 0, _predictor(policy), CacheBudget(40000)),
+            INTERVAL_S,
+            Guard(GuardLimits(), 0),
+        )
+        cpu_ms: list[float] = []
+        for i in range(passes):
+            tree.move_on()
+            start_s = time.process_time()
+            loop.tick()
+            if i >= passes // 3:
+                cpu_ms.append(1e3 * (time.process_time() - start_s))
+        observer.close()
+    median = statistics.median(cpu_ms)
+    return {
+        "oscs": oscs,
+        "busy": busy,
+        "policy": policy,
+        "numba": "no" if os.environ.get("PENSTOCK_NUMPY") else "yes",
+        "tick_ms": median,
+        "core_percent": median / (10 * INTERVAL_S),
+        "us_per_busy_target": 1e3 * median / busy,
+        "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def _predictor(policy: str) -> Predictor | None:
+    if not load_policy(policy).uses_model:
+        return None
+    from penstock.predict import trees
+    from penstock.predict.model import ForestPredictor
+    from penstock.predict.shipped import default_model
+
+    if os.environ.get("PENSTOCK_NUMPY"):
+        trees.has_numba = lambda: False  # type: ignore[assignment]
+    return ForestPredictor(default_model())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--passes", type=int, default=30)
+    parser.add_argument("--case", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    if options.case:
+        oscs, busy, policy = options.case
+        print(json.dumps(case(int(oscs), int(busy), policy, options.passes)))
+        return
+    rows = []
+    for numpy_only in (False, True):
+        for oscs, busy, policy in CASES if not numpy_only else CASES[-1:]:
+            rows.append(_apart(oscs, busy, policy, options.passes, numpy_only=numpy_only))
+    if options.json:
+        print(json.dumps({"rows": rows, "paper_ms_per_osc": PAPER_MS}, indent=2))
+        return
+    print(f"{'OSCs':>6} {'busy':>6} {'numba':>6} {'ms/tick':>9} {'% core':>8} {'us/busy':>9} {'RSS MB':>8}")
+    for row in rows:
+        print(
+            f"{row['oscs']:6} {row['busy']:6} {row['numba']:>6} {row['tick_ms']:9.1f} "
+            f"{row['core_percent']:8.1f} {row['us_per_busy_target']:9.1f} {row['rss_mb']:8.0f}"
+        )
+    print(
+        f"the papers' cost per OSC: {PAPER_MS[0] * 1000:.0f} us for reads, {PAPER_MS[1] * 1000:.0f} us for writes"
+    )
+
+
+def _apart(oscs: int, busy: int, policy: str, passes: int, *, numpy_only: bool) -> dict[str, float]:
+    command = [sys.executable, "-m", "benchmarks.agent", "--passes", str(passes)]
+    command += ["--case", str(oscs), str(busy), policy]
+    environment = {**os.environ, **({"PENSTOCK_NUMPY": "1"} if numpy_only else {})}
+    found: dict[str, float] = json.loads(subprocess.check_output(command, env=environment, text=True))
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""`penstock simulate serve`: a simulated client as a live directory in Lustre's own layout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from penstock.cli.options import NearestChoice, seed_option
+from penstock.errors import AccessError, UsageError
+
+if TYPE_CHECKING:
+    from penstock.emulate.node import ServedNode
+    from penstock.simulate.cluster import Cluster
+
+_LAYOUTS = ("2.15", "2.17")
+_MOST_OSTS = 4096
+
+
+@click.command(
+    epilog="Example: penstock simulate serve --cluster c220g5 --workload s_wr_rn_8k --root ./client "
+    "--layout 2.17 --set ram_gb=4"
+)
+@click.option("--cluster", default="c220g5", show_default=True, help="A built-in cluster or FILE.toml.")
+@click.option("--workload", default="s_wr_sq_1m", show_default=True, help="What the client's jobs do.")
+@click.option("--root", type=click.Path(path_type=Path), required=True, help="Where the tree appears.")
+@click.option("--layout", type=NearestChoice(_LAYOUTS), default="2.15", show_default=True, help="Version.")
+@click.option("--osts", type=click.IntRange(1, _MOST_OSTS), help="How many targets; else the cluster's.")
+@click.option("--policy", type=NearestChoice(("none",)), default="none", help="Tuning is left to others.")
+@click.option("--plain", is_flag=True, help="Ordinary files, refreshed every tick, instead of a FUSE mount.")
+@click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="Override a cluster parameter.")
+@seed_option
+def serve(**asked: object) -> None:
+    """Serve a simulated Lustre client below a directory, alive in real time.
+
+    The files, their modes, texts, errors, rounding and side effects are those of a real client. Lines written
+    to ROOT/.control make things go wrong (block, fail, vanish, unmount, remount, reconnect, evict,
+    deactivate). SIGTERM ends it and takes the tree away.
+    """
+    from penstock.emulate.service import serve_mounted, serve_plain
+
+    root = asked["root"]
+    assert isinstance(root, Path)
+    _prepare(root, plain=bool(asked["plain"]))
+    click.echo("preparing the simulated client", err=True)
+    node = _node(asked)
+
+    def ready() -> None:
+        click.echo(
+            f"serving {len(node.osts)} targets of Lustre {node.plan.layout.version} at {root}", err=True
+        )
+
+    (serve_plain if asked["plain"] else serve_mounted)(node, root, ready)
+
+
+def _prepare(root: Path, *, plain: bool) -> None:
+    from penstock.emulate.mount import check_mountable
+
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        if any(root.iterdir()):
+            raise UsageError(f"{root}: not empty; serve into a new directory")
+    except OSError as error:
+        raise AccessError(f"{root}: {error.strerror}") from None
+    if not plain:
+        check_mountable(root)
+
+
+def _node(asked: dict[str, object]) -> ServedNode:
+    from penstock.emulate.layout import load_layout
+    from penstock.emulate.node import Plan, ServedNode
+    from penstock.emulate.simulated import SimulatorClient
+    from penstock.simulate import assembly
+    from penstock.simulate.simulation import Simulation
+    from penstock.workload import parse_workload
+
+    cluster = _cluster(asked)
+    workload = parse_workload(str(asked["workload"]))
+    seed = int(str(asked["seed"]))
+    simulation = Simulation(assembly.Plan(cluster, (assembly.Job(workload),), 1, seed))
+    simulation.run_until(1e-6)
+    plan = Plan(
+        load_layout(str(asked["layout"])),
+        cluster.layout.ost_count,
+        cluster.client.ram_gb,
+        cluster.lustre.brw_pages,
+        seed=seed,
+    )
+    return ServedNode(plan, SimulatorClient(simulation))
+
+
+def _cluster(asked: dict[str, object]) -> Cluster:
+    from penstock.config import read
+    from penstock.simulate.cluster import CLUSTER_NAMES, builtin_cluster, parse_cluster
+
+    name = str(asked["cluster"])
+    if name in CLUSTER_NAMES or not name.endswith(".toml"):
+        cluster = builtin_cluster(name)
+    else:
+        cluster = parse_cluster(read(Path(name)), name)
+    changes = {"lustre.version": str(asked["layout"])}
+    if asked["osts"] is not None:
+        changes["layout.ost_count"] = str(asked["osts"])
+    given = asked["changes"]
+    assert isinstance(given, tuple)
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"--set {text}: not KEY=VALUE")
+        changes[key.strip()] = value.strip()
+    return cluster.override(changes)

@@ -1,0 +1,83 @@
+"""The simulator's client as the served tree needs it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.emulate.client import Direction, MountFigures, OscFigures, Sums
+from penstock.knobs import Setting
+from penstock.simulate.counters import (
+    BYTES,
+    BYTES_MAX,
+    BYTES_MIN,
+    BYTES_SQUARES,
+    COUNT,
+    USEC,
+    USEC_MAX,
+    USEC_MIN,
+    USEC_SQUARES,
+)
+from penstock.simulate.knobset import apply_knobs
+from penstock.simulate.layout import PAGE
+from penstock.simulate.simulation import PAGES_PER_MIB, Simulation
+
+
+class SimulatorClient:
+    """Client number zero of a simulation, alone or among others."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._world = simulation.world
+
+    def run_until(self, t_s: float) -> None:
+        """Let virtual time pass."""
+        self._simulation.run_until(t_s)
+
+    def osc(self, index: int) -> OscFigures:
+        """The figures of one OSC."""
+        osc = self._world.osc
+        return OscFigures(
+            read=self._direction(2 * index, int(osc.reads[index])),
+            write=self._direction(2 * index + 1, int(osc.writes[index])),
+            dirty_bytes=int(osc.dirty[index]) * PAGE,
+            grant_bytes=int(osc.grant_bytes[index]),
+        )
+
+    def mount(self) -> MountFigures:
+        """The applications' calls of client zero; every call is as large as the largest for its squares."""
+        client = self._world.client
+        return MountFigures(
+            *(
+                _calls(
+                    int(client[f"{side}_calls"][0]),
+                    int(client[f"{side}_min"][0]),
+                    int(client[f"{side}_max"][0]),
+                    int(client[f"{side}_bytes"][0]),
+                )
+                for side in ("read", "write")
+            )
+        )
+
+    def apply(self, index: int, setting: Setting) -> None:
+        """Put values in force as they are."""
+        dirty_pages = setting["dirty"] * PAGES_PER_MIB
+        apply_knobs(self._world, index, setting["pages"], setting["flight"], dirty_pages)
+
+    def _direction(self, row: int, in_flight: int) -> Direction:
+        world: Any = self._world
+        sums = world.sums[row]
+        return Direction(
+            size=_sums(sums, BYTES_MIN, BYTES_MAX, BYTES, BYTES_SQUARES),
+            usec=_sums(sums, USEC_MIN, USEC_MAX, USEC, USEC_SQUARES),
+            in_flight=in_flight,
+            pages_bins=world.pages_histogram[row].tolist(),
+            flight_bins=world.flight_histogram[row].tolist(),
+        )
+
+
+def _sums(sums: Any, low: int, high: int, total: int, squares: int) -> Sums:
+    return Sums(int(sums[COUNT]), int(sums[low]), int(sums[high]), int(sums[total]), int(sums[squares]))
+
+
+def _calls(count: int, low: int, high: int, total: int) -> Sums:
+    return Sums(count, low, high, total, total * high)

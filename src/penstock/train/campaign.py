@@ -1,0 +1,83 @@
+"""A whole collection: many runs, side by side in processes, finished ones kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+from penstock.errors import AccessError
+from penstock.spaces import LUSTRE
+from penstock.train.collect import Run, Walk, keep, missing, plan_runs, tabulate, walk
+from penstock.workload import parse_workload
+
+INTERVAL_S = 0.5
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """What is to be collected, and where to."""
+
+    directory: Path
+    cluster: str
+    workloads: tuple[str, ...]
+    runs: int
+    seconds: float
+    seed: int
+
+    def plan(self) -> list[Run]:
+        """Every run, checked for names that do not exist."""
+        for name in self.workloads:
+            parse_workload(name)
+        intervals = max(3, round(self.seconds / INTERVAL_S))
+        return plan_runs(self.cluster, self.workloads, self.runs, intervals, self.seed)
+
+
+def collect_simulated(wanted: Collection, workers: int, say: Say) -> list[Path]:
+    """Simulate all runs that are not there yet; returns the files of the whole collection."""
+    runs = wanted.plan()
+    _make(wanted.directory)
+    open_runs = missing(runs, wanted.directory)
+    if len(open_runs) < len(runs):
+        say(f"{len(runs) - len(open_runs)} of {len(runs)} runs are there already")
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(simulate_run, run, wanted.directory): run for run in open_runs}
+        for done, future in enumerate(as_completed(waiting), start=1):
+            say(f"{done}/{len(open_runs)} {waiting[future].id}: {future.result()} rows")
+    return [run.path(wanted.directory) for run in runs]
+
+
+def simulate_run(run: Run, directory: Path) -> int:
+    """One run on the simulator, from its first probe to its file; returns the number of rows."""
+    from penstock.train.simulated import simulated_world
+
+    world = simulated_world(run.cluster, run.workload, run.seed)
+    how = Walk(LUSTRE.grid("pages", "flight"), run.intervals, run.interval_s, run.id)
+    table = tabulate(run.workload, run.number, list(walk(world, how)))
+    keep(run, table, directory)
+    return len(table)
+
+
+def collect_live(wanted: Collection, root: Path, state_dir: Path, say: Say) -> list[Path]:
+    """Walk a live client, run after run; its knobs are back when this returns or fails."""
+    from penstock.train.live import live_world
+
+    runs = wanted.plan()
+    _make(wanted.directory)
+    for run in missing(runs, wanted.directory):
+        with live_world(root, state_dir) as world:
+            how = Walk(LUSTRE.grid("pages", "flight"), run.intervals, run.interval_s, run.id)
+            table = tabulate(run.workload, run.number, list(walk(world, how)))
+        keep(run, table, wanted.directory)
+        say(f"{run.id}: {len(table)} rows; knobs restored")
+    return [run.path(wanted.directory) for run in runs]
+
+
+def _make(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AccessError(f"{directory}: {error.strerror}") from None

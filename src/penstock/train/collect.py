@@ -1,0 +1,131 @@
+"""Collecting measurements by the papers' protocol: a random setting after every probe, and what came of it.
+
+The same walk runs on the simulator and on a live client; only the ports differ. A run is one workload with
+one seed; it becomes one Parquet file, written whole, so an interrupted collection continues where it stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from penstock import __version__
+from penstock.knobs import Setting
+from penstock.ports import Actuator, Clock, Observer
+from penstock.predict.features import MEASURES, measure
+from penstock.snapshot import Target
+from penstock.train import parquet
+from penstock.train.table import NUMBERS, SHARED, Table
+from penstock.window import DIRECTIONS, Window, windows
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Something with targets to turn knobs on: simulated or real."""
+
+    clock: Clock
+    observer: Observer
+    actuator: Actuator
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """How a run is done. Candidates are drawn independently per target, each equally likely."""
+
+    candidates: Sequence[Setting]
+    intervals: int
+    interval_s: float
+    seed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a collection: what is simulated, and the seed that makes it different from the others."""
+
+    cluster: str
+    workload: str
+    number: int
+    seed: int
+    intervals: int
+    interval_s: float
+
+    @property
+    def id(self) -> str:
+        """The run's name, unique within its collection, and its file's."""
+        return f"{self.cluster}-{self.workload}-{self.number:03d}-seed{self.seed}"
+
+    def path(self, directory: Path) -> Path:
+        """Where its rows go."""
+        return directory / f"{self.id}.parquet"
+
+
+def walk(world: World, how: Walk) -> Iterator[tuple[int, Window]]:
+    """Windows with their observation number; an interval from which nothing may be concluded leaves a gap."""
+    rng = Random(how.seed)
+    before = world.observer.observe()
+    start_s = world.clock.now()
+    for number in range(how.intervals):
+        for snapshot in before.targets:
+            world.actuator.set(snapshot.target, rng.choice(how.candidates))
+        world.clock.sleep_until(start_s + (number + 1) * how.interval_s)
+        after = world.observer.observe()
+        for seen in windows(before, after):
+            if isinstance(seen, Window):
+                yield number, seen
+        before = after
+
+
+def tabulate(workload: str, iteration: int, seen: Sequence[tuple[int, Window]]) -> Table:
+    """Windows as rows of a table, without targets that were idle all the time.
+
+    Targets are numbered in the order of their names.
+    """
+    order: dict[Target, int] = {target: at for at, target in enumerate(sorted({w.target for _, w in seen}))}
+    busy = {window.target for _, window in seen if window.bytes_per_s > 0}
+    seen = [(number, window) for number, window in seen if window.target in busy]
+    values = np.empty((len(seen), len(NUMBERS)))
+    for row, (_, window) in enumerate(seen):
+        for direction in DIRECTIONS:
+            for name, value in zip(MEASURES, measure(window, direction), strict=True):
+                values[row, NUMBERS.index(name if name in SHARED else f"{direction}_{name}")] = value
+    return Table(
+        workload=np.array([workload] * len(seen), dtype=np.str_),
+        iteration=np.full(len(seen), iteration, dtype=np.int64),
+        ost=np.array([order[window.target] for _, window in seen], dtype=np.int64),
+        observation_no=np.array([number for number, _ in seen], dtype=np.int64),
+        values=values,
+    )
+
+
+def missing(runs: Sequence[Run], directory: Path) -> list[Run]:
+    """The runs whose files are not there yet."""
+    return [run for run in runs if not run.path(directory).exists()]
+
+
+def keep(run: Run, table: Table, directory: Path) -> None:
+    """Write a finished run with all it takes to repeat it."""
+    origin = {
+        "source": "penstock simulate",
+        "run": run.id,
+        "cluster": run.cluster,
+        "workload": run.workload,
+        "seed": run.seed,
+        "interval_s": run.interval_s,
+        "intervals": run.intervals,
+        "protocol": "a random setting of 99 after every probe",
+        "penstock": __version__,
+    }
+    parquet.write(run.path(directory), table, origin)
+
+
+def plan_runs(cluster: str, workloads: Sequence[str], runs: int, intervals: int, seed: int) -> list[Run]:
+    """Runs in an order that serves all workloads evenly, should time end early."""
+    return [
+        Run(cluster, workload, number, seed * 1000 + number, intervals, 0.5)
+        for number in range(1, runs + 1)
+        for workload in workloads
+    ]

@@ -1,0 +1,163 @@
+"""Originals survive power loss, reboots, full disks and damage, or nothing is changed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.actuate.errors import JournalCorruptError, JournalUnwritableError
+from penstock.actuate.journal import FILE, PREVIOUS, Entry, Journal, Owner
+from penstock.actuate.lock import BusyError, StateLock, holder
+from penstock.actuate.system import System
+from penstock.errors import AccessError, InvalidError
+from penstock.knobs import Setting
+
+OWNER = Owner("/", "boot-1")
+NAME = "lustre-OST0000-osc-ff1100010179b000"
+ENTRY = Entry(
+    Setting(pages=1024, flight=8, dirty=490),
+    {"pages": frozenset({256, 1024})},
+    Setting(pages=256, flight=8, dirty=490),
+    frozenset({"dirty"}),
+    3,
+    1024,
+)
+
+
+def test_journal_returns_what_was_recorded(tmp_path: Path) -> None:
+    Journal(tmp_path / "a/b", OWNER).record(NAME, ENTRY)
+    assert Journal(tmp_path / "a/b", OWNER).entries == {NAME: ENTRY}
+    assert (tmp_path / "a/b" / FILE).stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "a/b").stat().st_mode & 0o777 == 0o700
+
+
+def test_journal_drops_targets(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, OWNER)
+    journal.record(NAME, ENTRY)
+    journal.drop(NAME)
+    assert Journal(tmp_path, OWNER).entries == {}
+
+
+def test_journal_of_another_boot_is_discarded(tmp_path: Path) -> None:
+    Journal(tmp_path, OWNER).record(NAME, ENTRY)
+    later = Journal(tmp_path, Owner("/", "boot-2"))
+    assert (later.entries, later.trusted) == ({}, True)
+    assert "rebooted" in (later.note or "")
+
+
+def test_journal_of_another_root_is_not_touched(tmp_path: Path) -> None:
+    Journal(tmp_path, OWNER).record(NAME, ENTRY)
+    with pytest.raises(InvalidError, match="belongs to --root /"):
+        Journal(tmp_path, Owner("/elsewhere", "boot-1"))
+
+
+def test_journal_cut_at_any_byte_falls_back_on_the_previous_copy(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, OWNER)
+    journal.record(NAME, ENTRY)
+    journal.record("other", ENTRY)
+    whole = (tmp_path / FILE).read_bytes()
+    for length in range(len(whole)):
+        (tmp_path / FILE).write_bytes(whole[:length])
+        found = Journal(tmp_path, OWNER)
+        assert not found.trusted
+        assert found.entries == {NAME: ENTRY}
+        assert "previous copy" in (found.note or "")
+
+
+@given(st.data())
+def test_journal_with_any_byte_changed_is_never_believed(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    directory = tmp_path_factory.mktemp("state")
+    Journal(directory, OWNER).record(NAME, ENTRY)
+    raw = bytearray((directory / FILE).read_bytes())
+    position = data.draw(st.integers(0, len(raw) - 1))
+    raw[position] ^= data.draw(st.integers(1, 255))
+    (directory / FILE).write_bytes(bytes(raw))
+    try:
+        found = Journal(directory, OWNER)
+    except InvalidError:
+        return
+    assert found.entries == {NAME: ENTRY} or json.loads(raw)["body"]["boot_id"] != "boot-1"
+
+
+def test_journal_with_both_copies_broken_is_refused(tmp_path: Path) -> None:
+    for file in (FILE, PREVIOUS):
+        (tmp_path / file).write_text("{}")
+    with pytest.raises(JournalCorruptError, match="not a journal"):
+        Journal(tmp_path, OWNER)
+
+
+def test_journal_that_others_may_write_is_refused(tmp_path: Path) -> None:
+    Journal(tmp_path, OWNER).record(NAME, ENTRY)
+    (tmp_path / FILE).chmod(0o666)
+    with pytest.raises(AccessError, match="others may write"):
+        Journal(tmp_path, OWNER)
+
+
+class FullDisk(System):
+    def write(self, fd: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+
+def test_journal_on_a_full_disk_refuses_and_keeps_the_old_copy(tmp_path: Path) -> None:
+    Journal(tmp_path, OWNER).record(NAME, ENTRY)
+    journal = Journal(tmp_path, OWNER, FullDisk())
+    with pytest.raises(JournalUnwritableError, match="No space left"):
+        journal.record("other", ENTRY)
+    assert Journal(tmp_path, OWNER).entries == {NAME: ENTRY}
+
+
+class Watched(System):
+    """Writes down the order of what matters for power loss."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def write(self, fd: int, data: bytes) -> int:
+        self.calls.append("write")
+        return super().write(fd, data)
+
+    def fsync(self, fd: int) -> None:
+        self.calls.append("fsync")
+        super().fsync(fd)
+
+    def rename(self, old: str, new: str) -> None:
+        self.calls.append(f"rename {Path(new).name}")
+        super().rename(old, new)
+
+
+def test_journal_is_synced_before_and_after_it_takes_its_name(tmp_path: Path) -> None:
+    system = Watched()
+    journal = Journal(tmp_path, OWNER, system)
+    journal.record(NAME, ENTRY)
+    journal.record("other", ENTRY)
+    assert system.calls == [
+        *("write", "fsync", f"rename {FILE}", "fsync"),
+        *("write", "fsync", f"rename {PREVIOUS}", f"rename {FILE}", "fsync"),
+    ]
+
+
+def test_lock_names_its_holder_and_ends_with_it(tmp_path: Path) -> None:
+    code = (
+        "import sys, os, signal\nfrom penstock.actuate.lock import StateLock\n"
+        "lock = StateLock(sys.argv[1]); print(os.getpid(), flush=True); signal.pause()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        pid = int(other.stdout.readline())
+        assert holder(tmp_path) == pid
+        with pytest.raises(BusyError, match=f"process {pid}"):
+            StateLock(tmp_path)
+        other.kill()
+        other.wait()
+    assert holder(tmp_path) is None
+    StateLock(tmp_path).release()

@@ -1,0 +1,128 @@
+"""`penstock simulate` as its users see it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from penstock.cli.main import cli
+from penstock.errors import PenstockError
+
+RUN_KEYS = {
+    "workload", "cluster", "seconds", "seed", "app_mbps", "rpc_mbps", "rpcs", "pages_per_rpc", "rpcs_in_flight",
+    "page_latency_us", "dirty_mb", "events", "wall_s", "final", "changes",
+}  # fmt: skip
+
+
+def document(*words: str) -> dict[str, Any]:
+    result = CliRunner().invoke(cli, ["simulate", *words, "--json"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    parsed: dict[str, Any] = json.loads(result.stdout)
+    return parsed
+
+
+def refusal(*words: str) -> PenstockError:
+    with pytest.raises(PenstockError) as error:
+        CliRunner().invoke(cli, ["simulate", *words], catch_exceptions=False, standalone_mode=False)
+    return error.value
+
+
+def test_run_prints_the_documented_keys_and_repeats_itself() -> None:
+    words = (
+        "run",
+        "--workload",
+        "s_rd_rn_1m",
+        "--pages",
+        "8",
+        "--flight",
+        "32",
+        "--seconds",
+        "1",
+        "--seed",
+        "5",
+    )
+    first, second = document(*words), document(*words)
+    assert set(first) == RUN_KEYS
+    assert first["final"] == {"pages": 8, "flight": 32, "dirty": 2000}
+    assert first["pages_per_rpc"] == 8
+    assert {**first, "wall_s": 0} == {**second, "wall_s": 0}
+
+
+def test_run_with_clients_adds_each_and_sums_them() -> None:
+    seen = document("run", "--workload", "s_rd_rn_8k", "--clients", "2", "--seconds", "1", "--warmup", "0")
+    assert len(seen["clients"]) == 2
+    assert sum(one["app_mbps"] for one in seen["clients"]) == pytest.approx(seen["app_mbps"])
+
+
+def test_run_under_a_policy_counts_its_changes_from_the_default() -> None:
+    seen = document(
+        "run", "--workload", "s_rd_rn_1m", "--policy", "random", "--seconds", "5", "--warmup", "1"
+    )
+    assert seen["changes"] > 0
+    still = document(
+        "run", "--workload", "s_rd_rn_1m", "--policy", "default", "--seconds", "2", "--warmup", "1"
+    )
+    assert (still["changes"], still["final"]["pages"]) == (0, 1024)
+
+
+def test_run_takes_another_cluster_from_a_file_and_overrides(tmp_path: Path) -> None:
+    from importlib import resources
+
+    text = resources.files("penstock.simulate").joinpath("clusters/c6525-25g.toml").read_text("utf-8")
+    mine = tmp_path / "mine.toml"
+    mine.write_text(text.replace('name = "c6525-25g"', 'name = "mine"'), encoding="utf-8")
+    words = ("run", "--cluster", str(mine), "--workload", "s_rd_sq_1m", "--seconds", "1", "--warmup", "0.5")
+    plain, slow = document(*words), document(*words, "--set", "device.read_us_per_page=32")
+    assert plain["cluster"] == "mine"
+    assert slow["app_mbps"] < 0.5 * plain["app_mbps"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "part"),
+    [
+        (("run", "--workload", "s_rd_sq_1x"), 2, "s_rd_sq_1m"),
+        (("run", "--workload", "s_rd_sq_1m", "--cluster", "c220g6"), 2, "c220g5"),
+        (("run", "--workload", "s_rd_sq_1m", "--cluster", "none.toml"), 3, "none.toml"),
+        (("run", "--workload", "s_rd_sq_1m", "--set", "read_rcp_us=3"), 2, "read_rpc_us"),
+        (("run", "--workload", "s_rd_sq_1m", "--set", "read_rpc_us=-3"), 5, "read_rpc_us"),
+        (("run", "--workload", "s_rd_sq_1m", "--set", "read_rpc_us"), 2, "KEY=VALUE"),
+        (("run", "--workload", "s_rd_sq_1m", "--flight", "300"), 5, "flight=300"),
+        (("run", "--workload", "s_rd_sq_1m", "--seconds", "0"), 2, "--seconds"),
+        (("run", "--workload", "s_rd_sq_1m", "--policy", "climb", "--pages", "8"), 2, "--policy"),
+    ],
+)
+def test_bad_input_is_refused_by_name(words: tuple[str, ...], code: int, part: str) -> None:
+    error = refusal(*words)
+    assert error.exit_code == code
+    assert part in str(error)
+
+
+def test_surface_is_the_same_whatever_the_number_of_workers(tmp_path: Path) -> None:
+    words = ("surface", "--workload", "s_rd_rn_8k", "--seconds", "0.1", "--warmup", "0.05")
+    png = tmp_path / "map.png"
+    alone = document(*words, "--workers", "1", "--png", str(png))
+    assert alone == document(*words, "--workers", "2")
+    assert len(alone["rows"]) == 99
+    assert set(alone["rows"][0]) == {"pages", "flight", "app_mbps", "rpc_mbps"}
+    assert png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_random_walk_visits_every_setting() -> None:
+    seen = document(
+        "surface",
+        "--workload",
+        "s_rd_rn_8k",
+        "--protocol",
+        "random-walk",
+        "--seconds",
+        "0.1",
+        "--interval",
+        "0.1",
+    )
+    assert seen["protocol"] == "random-walk"
+    assert len({(row["pages"], row["flight"]) for row in seen["rows"]}) == 99
+    assert min(row["app_mbps"] for row in seen["rows"]) > 0

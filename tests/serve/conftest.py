@@ -1,0 +1,67 @@
+"""A served client and figures that the tests of this room share."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from penstock.serve.status import AgentStatus, NodeStatus, Pace, Tallies, TargetStatus
+from penstock.testing.served import Served, served, why_not
+
+
+@pytest.fixture(scope="session")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    if (reason := why_not()) is not None:
+        pytest.skip(reason)
+    with served(tmp_path_factory.mktemp("client"), layout="2.17") as running:
+        yield running
+
+
+@pytest.fixture
+def client(tree: Served) -> Served:
+    """A freshly mounted 2.17 client with two busy targets."""
+    return tree.fresh()
+
+
+@pytest.fixture
+def tool() -> Callable[[str, str], str]:
+    """The path of a program of a Debian package, or a skip that names the package."""
+
+    def find(program: str, package: str) -> str:
+        path = shutil.which(program)
+        if path is None:
+            pytest.skip(f"needs {program} (Debian: apt-get install {package})")
+        return path
+
+    return find
+
+
+@pytest.fixture
+def status() -> AgentStatus:
+    """An agent with two targets, one of them without a trustworthy last interval."""
+    counters = {"read.bytes": 1e9, "write.bytes": 2e9, "write.rpcs": 500.0, "write.usec": 3e6}
+    return AgentStatus(
+        version="1.2.3",
+        mode="tune",
+        modes=("observe", "advise", "tune"),
+        policy="climb",
+        paused=False,
+        problems=2,
+        lost_log_lines=0,
+        jobs=1,
+        pace=Pace(1_700_000_000.0, 1_700_000_100.0, 200, 1.5, 3),
+        node=NodeStatus(980 * 2.0**20, 1024 * 2.0**20, 0.61),
+        targets=(
+            TargetStatus("scratch", "OST0000", {"pages": 1024.0, "dirty": 490 * 2.0**20}, counters, True),
+            TargetStatus("scratch", "OST0001", {"pages": 256.0}, {"read.bytes": float("nan")}, False),
+        ),
+        tallies=Tallies(
+            knob_changes={("scratch", "OST0000", "pages"): 7, ("scratch", "OST00ff", "pages"): 1},
+            changes={"try": 5, "guard.revert": 2},
+            refusals={"dwell": 40},
+            voids={"restarted": 1},
+            guarded_now={"breaker": 1},
+        ),
+    )

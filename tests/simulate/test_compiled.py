@@ -1,0 +1,56 @@
+"""The kernels run compiled and uncompiled, event by event the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import penstock
+
+CASE = """
+import json, sys
+from penstock.knobs import Setting
+from penstock.simulate.assembly import Job, Plan
+from penstock.simulate.cluster import builtin_cluster
+from penstock.simulate.simulation import Simulation
+from penstock.workload import parse_workload
+from dataclasses import astuple, replace
+
+name, pages, flight, seconds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+work = replace(parse_workload(name), file_bytes=64 << 20, cache_bytes=32 << 20)
+made = Simulation(Plan(builtin_cluster("c220g5"), (Job(work),), 1, 3, traced=True))
+made.set_all(Setting(pages=pages, flight=flight))
+made.run_until(seconds / 2)
+made.set_all(Setting(pages=16, flight=4))
+made.run_until(seconds)
+print(json.dumps([int(made.world.trace[0]), list(astuple(made.totals()))]))
+"""
+CASES = [
+    ("s_rd_rn_1m", 8, 16, 0.06),
+    ("s_rd_sq_8k", 64, 8, 0.06),
+    ("s_wr_rn_8k", 1, 8, 0.06),
+    ("f_wr_rn_1m", 256, 8, 0.06),
+]
+
+
+def outcome(case: tuple[str, int, int, float], plain: bool) -> object:
+    source = Path(penstock.__file__).parent.parent
+    environment = {**os.environ, "PYTHONPATH": str(source), "NUMBA_DISABLE_JIT": "1" if plain else "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", CASE, *map(str, case)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
+def test_trace_is_identical_compiled_and_uncompiled(case: tuple[str, int, int, float]) -> None:
+    assert outcome(case, plain=False) == outcome(case, plain=True)
