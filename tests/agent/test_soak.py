@@ -117,9 +117,6 @@ def replay(history: Sequence[tuple[Step, ...]], policy: str, seed: int) -> list[
     for steps in history:
         seen: list[Window | Void] = [step.window for step in steps]
         if not seen:
-            for target in list(tuner.targets):
-                tuner.forget(target)
-                guard.forget(target)
             continue
         now_s = seen[0].t1_s
         decisions = tuner.step(seen, lambda target: space, now_s)
