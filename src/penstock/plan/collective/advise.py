@@ -12,8 +12,8 @@ from penstock.plan.collective.predictor import Forecast, forecast
 from penstock.plan.collective.surrogates import Surrogates
 
 # What a forecast must promise over a simpler choice before it is preferred; less is the model's own error.
-NONE_MARGIN = 1.05
-RULE_MARGIN = 1.1
+NONE_MARGIN = 0.05
+RULE_MARGIN = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +51,18 @@ def advise(surrogates: Surrogates, access: Access, options: Sequence[Candidate] 
 
 
 def _simplest_good(best: Ranked, none: Ranked, rule: Ranked) -> tuple[Ranked, str]:
-    fastest_s = best.forecast.seconds
-    if none.forecast.seconds <= NONE_MARGIN * fastest_s:
-        return none, f"no hints are predicted within {NONE_MARGIN - 1:.0%} of the best, so none are set"
+    """No hints or the rule where nothing promises more than the surrogates' own error over them."""
+    fastest_s, error_ratio = best.forecast.seconds, best.forecast.error_ratio
+    for simple, margin in ((none, NONE_MARGIN), (rule, RULE_MARGIN)):
+        slack = max(margin, error_ratio)
+        if simple.forecast.seconds <= (1 + slack) * fastest_s:
+            gain = none.forecast.seconds / simple.forecast.seconds
+            what = "no hints are" if simple is none else f"the fixed rule ({gain:.2f}x no hints) is"
+            return (
+                simple,
+                f"{what} predicted within {slack:.0%} of the best, which is the least to promise more",
+            )
     gain = none.forecast.seconds / fastest_s
-    if rule.forecast.seconds <= RULE_MARGIN * fastest_s:
-        gain = none.forecast.seconds / rule.forecast.seconds
-        return (
-            rule,
-            f"the fixed rule is predicted near the best ({RULE_MARGIN - 1:.0%}), {gain:.2f}x no hints",
-        )
     return best, f"predicted {gain:.2f}x no hints and {rule.forecast.seconds / fastest_s:.2f}x the fixed rule"
 
 
