@@ -18,8 +18,8 @@ from penstock.decide.policies import policy_class
 from penstock.decide.tuner import Tuner
 from penstock.decision import Decision, Receipt
 from penstock.knobs import KnobSpace, Setting
-from penstock.simulate.queueing import Hardware, Load, QueueingTarget
 from penstock.snapshot import NodeSnapshot, Target
+from penstock.testing.queueing import Hardware, Load, QueueingTarget
 from penstock.window import Void, Window
 
 INTERVAL_S = 0.5

@@ -125,7 +125,7 @@ class AgentConfig(Section):
 
     mode: Annotated[Mode, _word(Mode)] = Mode.OBSERVE
     policy: str = "climb"
-    model: str | None = None
+    model: str = ""
     interval_s: Duration = Field(0.5, gt=0, le=60)
     rollback: Annotated[Rollback, _word(Rollback)] = Rollback.ALWAYS
     cache_ratio: float = Field(

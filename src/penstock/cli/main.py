@@ -22,7 +22,6 @@ VERBS = {
         "Read a client's knobs and counters: once, live, or recorded.",
     ),
     "replay": ("penstock.cli.replay:replay", "Compute the windows of a recording."),
-    "simulate": ("penstock.cli.simulate:simulate", "The simulated cluster, run or served as files."),
     "agent": ("penstock.cli.agent:agent", "Keep this node tuned; undo it after anything."),
     "simulate": ("penstock.cli.simulate:simulate", "The simulated cluster: run a workload, map its surface."),
     "train": ("penstock.cli.train:train", "Make a model from measurements: collect, fit, compare, study."),

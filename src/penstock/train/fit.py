@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
@@ -131,8 +131,3 @@ def bounds(vectors: Floats) -> tuple[Floats, Floats]:
     high = np.where(known, vectors, -np.inf).max(axis=0)
     never = ~known.any(axis=0)
     return np.where(never, -_UNBOUNDED, low), np.where(never, _UNBOUNDED, high)
-
-
-def with_seed(recipe: Recipe, seed: int) -> Recipe:
-    """The same recipe with another seed everywhere."""
-    return replace(recipe, boosting={name: replace(how, seed=seed) for name, how in recipe.boosting.items()})
