@@ -95,18 +95,24 @@ def contenders(advice: Advice, top: int) -> list[Ranked]:
 def settle(advice: Advice, trials: Sequence[Trial]) -> Advice:
     """The advice that real runs leave standing.
 
-    Without a clear winner the fastest of them is advised if it is measurably faster than no hints: whichever
-    of the fastest it is then matters less than noise.
+    Without a clear winner the fastest is advised if it is measurably faster than no hints: whichever of the
+    fastest it is then matters less than noise. Where nothing beats no hints measurably, the forecast's choice
+    stands only if its runs were faster too.
     """
     ranked = {one.candidate.name: one for one in advice.ranking}
-    none = next(trial for trial in trials if trial.candidate.name == "none")
+    by_name = {trial.candidate.name: trial for trial in trials}
+    none = by_name["none"]
     winner = clear_winner(trials)
     best = winner or min(trials, key=lambda trial: trial.median_s)
+    foreseen = by_name.get(advice.chosen.candidate.name) if advice.chosen else None
     chosen = ranked[best.candidate.name] if best is not none and beats(best, none) else None
     if winner is not None:
         reason = f"confirmed: {best.candidate.name} wins with a median of {best.median_s:.4g} s"
     elif chosen is not None:
         reason = f"no clear winner within noise; {best.candidate.name} is among the fastest"
+    elif foreseen is not None and foreseen.median_s < none.median_s:
+        chosen = advice.chosen
+        reason = f"no clear winner within noise; {foreseen.candidate.name}, as predicted, is not slower"
     else:
         reason = "no clear winner within noise; none beats no hints measurably"
     return replace(advice, chosen=chosen, reasons=(*advice.reasons, reason), trials=tuple(trials))
