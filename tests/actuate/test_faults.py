@@ -18,10 +18,11 @@ from penstock.actuate.journal import FILE, PREVIOUS, Journal, Owner, owner_of
 from penstock.actuate.lustre import LustreActuator
 from penstock.actuate.recovery import restore_all, verify_all
 from penstock.actuate.system import System
-from penstock.errors import KnobError, UsageError
+from penstock.emulate.mount import unmount
+from penstock.errors import AccessError, KnobError, UsageError
 from penstock.knobs import Setting
 from penstock.snapshot import Target
-from penstock.testing.served import Served
+from penstock.testing.served import Served, served, why_not
 
 ORIGINAL = Setting(pages=1024, flight=8, dirty=490)
 TUNED = Setting(pages=256, flight=16, dirty=64)
@@ -393,3 +394,19 @@ def test_verify_says_what_differs_and_how_to_undo_it(client: Served, make: Make,
     assert actuator.verify(target)[0].knob_id == "dirty"
     restore_all(client.root, tmp_path / "state")
     assert verify_all(client.root, tmp_path / "state").differences == ()
+
+
+def test_restore_from_a_dead_mount_keeps_the_journal(tmp_path: Path) -> None:
+    if why_not():
+        pytest.skip(why_not() or "")
+    root, state = tmp_path / "client", tmp_path / "state"
+    with served(root) as client:
+        actuator = LustreActuator(root, Journal(state, owner_of(root)))
+        actuator.set(actuator.targets()[0], TUNED)
+        client.process.kill()
+        client.process.wait()
+        kept = (state / FILE).read_bytes()
+        with pytest.raises(AccessError, match="not connected"):
+            restore_all(root, state)
+        assert (state / FILE).read_bytes() == kept
+        unmount(root)

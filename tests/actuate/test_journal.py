@@ -161,3 +161,14 @@ def test_lock_names_its_holder_and_ends_with_it(tmp_path: Path) -> None:
         other.wait()
     assert holder(tmp_path) is None
     StateLock(tmp_path).release()
+
+
+def test_journal_that_may_not_be_read_is_a_matter_of_permission(tmp_path: Path) -> None:
+    Journal(tmp_path, OWNER).record(NAME, ENTRY)
+
+    class Forbidden(System):
+        def open(self, path: str, flags: int, mode: int = 0o600, dir_fd: int | None = None) -> int:
+            raise PermissionError(13, "Permission denied")
+
+    with pytest.raises(AccessError, match="kept for root"):
+        Journal(tmp_path, OWNER, Forbidden())

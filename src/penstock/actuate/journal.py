@@ -131,8 +131,10 @@ class Journal:
                 return f"{path}: checksum or format is wrong"
             for fields in body["targets"].values():
                 _entry(fields)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
+        except PermissionError as error:
+            raise AccessError(f"{path}: {error.strerror}; the originals are kept for root") from None
         except OSError as error:
             return f"{path}: {error.strerror}"
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

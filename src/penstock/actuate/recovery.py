@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from penstock.actuate.lock import StateLock, holder
 from penstock.actuate.lustre import Difference, LustreActuator
 from penstock.actuate.system import SYSTEM, System
 from penstock.decision import Change
-from penstock.errors import DataError, MissingError
+from penstock.errors import AccessError, DataError, MissingError
 from penstock.observe.lustre.layout import osc_target
 from penstock.snapshot import Target
 
@@ -174,5 +175,11 @@ def _target(name: str) -> Target:
 
 
 def _require(root: str | Path) -> None:
-    if not Path(root).is_dir():
+    try:
+        there = stat.S_ISDIR(Path(root).stat().st_mode)
+    except FileNotFoundError:
+        there = False
+    except OSError as error:
+        raise AccessError(f"{root}: {error.strerror}") from None
+    if not there:
         raise MissingError(f"{root}: no such directory")

@@ -33,6 +33,8 @@ def mount(node: ServedNode, faults: Faults, directory: Path) -> None:
         raise require_extra("serve", error) from None
     except OSError as error:
         raise MissingError(f"{error}: install libfuse3 (Debian: apt-get install fuse3)") from None
+    # The library would take SIGINT for itself; whoever serves has already decided what signals do.
+    mfusepy.signal = lambda *_: None
     options: dict[str, Any] = {
         "foreground": True,
         "raw_fi": True,

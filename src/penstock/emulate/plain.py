@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from pathlib import Path
 
 from penstock.emulate.faults import CONTROL_FILE, Faults
@@ -49,9 +50,9 @@ class PlainTree:
                     self._show(file)
 
     def clear(self) -> None:
-        """Remove every file that was written."""
-        for path in list(self._written):
-            self._remove(path)
+        """Remove everything that was written."""
+        for top in {path.partition("/")[0] for path in self._written}:
+            shutil.rmtree(self._directory / top, ignore_errors=True)
         (self._directory / CONTROL_FILE).unlink(missing_ok=True)
 
     def _obey(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import threading
 import time
@@ -13,11 +14,31 @@ from penstock.emulate.faults import Faults
 from penstock.emulate.mount import check_mountable, mount, unmount
 from penstock.emulate.node import ServedNode
 from penstock.emulate.plain import PlainTree
+from penstock.errors import PenstockError
 
 _TICK_S = 0.05
 _PLAIN_TICK_S = 0.2
 _PATIENCE_S = 0.5
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class _Signals:
+    """Hears the signals that end a service, whichever thread they reach and whatever the main one is doing.
+
+    Libraries start threads that mask nothing, so waiting for a masked signal would miss some. The byte that
+    Python's own handler writes comes at once, even while the main thread is inside libfuse.
+    """
+
+    def __init__(self) -> None:
+        self._heard, write_end = os.pipe()
+        os.set_blocking(write_end, False)
+        signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+        for number in _SIGNALS:
+            signal.signal(number, lambda *_: None)
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Whether a signal came within that time."""
+        return bool(select.select([self._heard], [], [], seconds)[0])
 
 
 class _Pulse(threading.Thread):
@@ -44,24 +65,29 @@ def serve_mounted(node: ServedNode, directory: Path, ready: Callable[[], None]) 
     """Mount, run, and unmount on SIGTERM, SIGINT or SIGHUP, whatever is open or hangs meanwhile."""
     check_mountable(directory)
     faults = Faults(node)
-    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    signals = _Signals()
     _Pulse(node, _TICK_S).start()
-    done = threading.Event()
-    threading.Thread(target=_end_on_signal, args=(faults, directory, done), daemon=True).start()
+    ending, done = threading.Event(), threading.Event()
+
+    def end() -> None:
+        signals.wait()
+        ending.set()
+        faults.clear()
+        unmount(directory)
+        if not done.wait(_PATIENCE_S):
+            # Somebody keeps files open: ending the process ends the connection, and they are told so.
+            os._exit(0)
+
+    threading.Thread(target=end, daemon=True).start()
     threading.Thread(target=_announce, args=(directory, ready), daemon=True).start()
     try:
         mount(node, faults, directory)
+    except PenstockError:
+        # libfuse takes being unmounted under way for a failure; when it was asked for, it is none.
+        if not ending.is_set():
+            raise
     finally:
         done.set()
-
-
-def _end_on_signal(faults: Faults, directory: Path, done: threading.Event) -> None:
-    signal.sigwait(_SIGNALS)
-    faults.clear()
-    unmount(directory)
-    if not done.wait(_PATIENCE_S):
-        # Somebody keeps files open: ending the process ends the connection, and they are told so.
-        os._exit(0)
 
 
 def _announce(directory: Path, ready: Callable[[], None]) -> None:
@@ -72,12 +98,12 @@ def _announce(directory: Path, ready: Callable[[], None]) -> None:
 
 def serve_plain(node: ServedNode, directory: Path, ready: Callable[[], None]) -> None:
     """Keep ordinary files in step until a signal ends it; they are removed then."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    signals = _Signals()
     tree = PlainTree(node, Faults(node), directory)
     pulse = _Pulse(node, _TICK_S)
     pulse.start()
     ready()
-    while signal.sigtimedwait(_SIGNALS, _PLAIN_TICK_S) is None:
+    while not signals.wait(_PLAIN_TICK_S):
         tree.tick()
     pulse.stop()
     tree.clear()
