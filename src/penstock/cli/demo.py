@@ -20,7 +20,7 @@ from penstock.cli.options import (
     seed_option,
     write_text,
 )
-from penstock.decide.policies import MODEL_FREE
+from penstock.decide.policies import POLICY_NAMES
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -31,11 +31,11 @@ SPARKS = "▁▂▃▄▅▆▇█"
 LIVE_FRAMES_PER_S = 20
 
 
-@click.command(epilog="Example: penstock demo --policy climb --seed 7 --out demo.html")
+@click.command(epilog="Example: penstock demo --policy greedy --seed 7 --out demo.html")
 @click.option(
     "--policy",
-    type=NearestChoice(MODEL_FREE),
-    default="climb",
+    type=NearestChoice(POLICY_NAMES),
+    default="carat",
     show_default=True,
     help="Who tunes the right-hand client.",
 )

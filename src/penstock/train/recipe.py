@@ -87,8 +87,8 @@ def held_out_loss(found: Samples, how: Boosting) -> float:
 
 def _suggest(trial: Any) -> dict[str, Any]:
     return {
-        "learning_rate": trial.suggest_float("learning_rate", 0.02, 0.15, log=True),
-        "num_leaves": trial.suggest_int("num_leaves", 15, 63, log=True),
+        "learning_rate": trial.suggest_float("learning_rate", 0.02, 0.3, log=True),
+        "num_leaves": trial.suggest_int("num_leaves", 4, 127, log=True),
         "min_data_in_leaf": trial.suggest_int("min_data_in_leaf", 10, 200, log=True),
         "feature_fraction": trial.suggest_float("feature_fraction", 0.2, 1.0),
         "lambda_l2": trial.suggest_float("lambda_l2", 0.01, 30.0, log=True),
