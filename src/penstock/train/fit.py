@@ -24,7 +24,9 @@ HISTORY = {"read": 1, "write": 8}
 BLUR = {"read": 0.03, "write": 0.05}
 # Reads are a crisp function of few features and bear large trees; writes are noisier.
 BOOSTING = {
-    "read": Boosting(rounds=250, num_leaves=127, min_data_in_leaf=15, feature_fraction=0.8),
+    "read": Boosting(
+        rounds=200, learning_rate=0.05, num_leaves=95, min_data_in_leaf=15, feature_fraction=0.8
+    ),
     "write": Boosting(),
 }
 FOLDS = 4
