@@ -11,12 +11,15 @@ import json
 import tempfile
 from pathlib import Path
 
+from penstock.config import validate
 from penstock.plan.collective.access import Access
+from penstock.plan.collective.bgq_study import SIGMAS
 from penstock.plan.collective.candidates import Candidate, candidates
 from penstock.plan.collective.compare import METHODS, Instance, geomean, score_all
 from penstock.plan.collective.confirm import Bench, Trial, try_all
 from penstock.plan.collective.launch import find_launcher
-from penstock.plan.collective.profile import Measuring, measure, save_text
+from penstock.plan.collective.noise import profile_study
+from penstock.plan.collective.profile import Measuring, Profile, measure, save_text
 from penstock.plan.collective.surrogates import Surrogates, choose
 from penstock.units import KIB, MIB, format_size
 
@@ -48,9 +51,20 @@ def main() -> None:
     parser.add_argument("--dir", type=Path, default=None, help="target directory (default: a temporary one)")
     parser.add_argument("--repetitions", type=int, default=10)
     parser.add_argument("--save", type=Path, help="keep the raw seconds here as JSON")
+    parser.add_argument("--load", type=Path, help="report on a saved file again instead of measuring")
     arguments = parser.parse_args()
+    surrogates, found = (
+        _loaded(arguments.load) if arguments.load else _measured(arguments.dir, arguments.repetitions)
+    )
+    if arguments.save:
+        arguments.save.write_text(json.dumps(_raw(surrogates, found), indent=1))
+    report(surrogates, found)
+    noise(surrogates, found)
+
+
+def _measured(directory: Path | None, repetitions: int) -> tuple[Surrogates, list[Instance]]:
     with tempfile.TemporaryDirectory() as temporary:
-        home = arguments.dir or Path(temporary)
+        home = directory or Path(temporary)
         launcher = find_launcher()
         ranks = tuple(sorted({instance[0] for instance in INSTANCES}))
         surrogates = Surrogates(choose(measure(launcher, Measuring(home, ranks), print)))
@@ -58,11 +72,9 @@ def main() -> None:
         for ranks_now, size, block in INSTANCES:
             access = Access(ranks_now, 1, size, block)
             print(f"running {ranks_now} ranks x {format_size(size)} in {format_size(block)}", flush=True)
-            bench = Bench(launcher, home, arguments.repetitions)
+            bench = Bench(launcher, home, repetitions)
             found.append(Instance(access, tuple(try_all(bench, access, worth_running(access)))))
-    if arguments.save:
-        arguments.save.write_text(json.dumps(_raw(surrogates, found), indent=1))
-    report(surrogates, found)
+    return surrogates, found
 
 
 def report(surrogates: Surrogates, found: list[Instance]) -> None:
@@ -84,6 +96,14 @@ def report(surrogates: Surrogates, found: list[Instance]) -> None:
         print(f"\n{method} / rule {means[method] / means['rule']:.3f}")
 
 
+def noise(surrogates: Surrogates, found: list[Instance]) -> None:
+    rows = profile_study(surrogates.profile, [one.access for one in found], SIGMAS, repetitions=3)
+    print("\nNoise in every element of the profile: how like the clean ranking, and what the choice costs\n")
+    print("| sigma | rank correlation | regret |\n|---|---|---|")
+    for row in rows:
+        print(f"| {row.sigma:g} | {row.rank_correlation:.3f} | {row.regret:.3f} |")
+
+
 def _raw(surrogates: Surrogates, found: list[Instance]) -> dict[str, object]:
     rows = [
         {
@@ -97,18 +117,15 @@ def _raw(surrogates: Surrogates, found: list[Instance]) -> dict[str, object]:
     return {"profile": json.loads(save_text(surrogates.profile)), "instances": rows}
 
 
-def from_raw(document: dict[str, list[dict[str, object]]]) -> list[Instance]:
-    """Instances from a saved file."""
+def _loaded(path: Path) -> tuple[Surrogates, list[Instance]]:
+    document = json.loads(path.read_text())
     found = []
     for row in document["instances"]:
-        access = Access(
-            int(str(row["ranks"])), 1, int(str(row["bytes_per_rank"])), int(str(row["block_bytes"]))
-        )
+        access = Access(row["ranks"], 1, row["bytes_per_rank"], row["block_bytes"])
         options = {option.name: option for option in candidates(access)}
-        seconds = row["seconds"]
-        assert isinstance(seconds, dict)
-        found.append(Instance(access, tuple(Trial(options[name], tuple(s)) for name, s in seconds.items())))
-    return found
+        trials = tuple(Trial(options[name], tuple(seconds)) for name, seconds in row["seconds"].items())
+        found.append(Instance(access, trials))
+    return Surrogates(choose(validate(document["profile"], Profile, str(path)))), found
 
 
 if __name__ == "__main__":

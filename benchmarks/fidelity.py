@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-import fidelity_page
-import fidelity_real
+import fidelity_page  # type: ignore[import-not-found]
+import fidelity_real  # type: ignore[import-not-found]
 from penstock.report.heatmap import draw_maps
 from penstock.simulate.cluster import builtin_cluster
 from penstock.simulate.protocol import Cell, random_walk, recorded_interval_s, single
@@ -135,12 +135,12 @@ def main() -> int:
             print(
                 f"{name}: rho {figures.spearman:.3f}, {time.perf_counter() - started:.0f} s", file=sys.stderr
             )
-    figures = [
+    found = [
         json.loads((OUT / f"{name}.json").read_text("utf-8"))
         for name in NAMES
         if (OUT / f"{name}.json").is_file()
     ]
-    (ROOT / "docs" / "fidelity.md").write_text(fidelity_page.render(figures), encoding="utf-8")
+    (ROOT / "docs" / "fidelity.md").write_text(fidelity_page.render(found), encoding="utf-8")
     print("wrote docs/fidelity.md", file=sys.stderr)
     return 0
 

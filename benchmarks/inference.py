@@ -21,8 +21,8 @@ from penstock.predict.features import candidate_matrix, names
 from penstock.predict.trees import compile_forest, scores_numba, scores_numpy
 from penstock.predict.trees.forest import Floats
 from penstock.spaces import LUSTRE
-from penstock.train.boost import Boosting, boost, to_forest
-from penstock.train.fit import HISTORY, soft_labels
+from penstock.train.boost import boost, to_forest
+from penstock.train.fit import BOOSTING, HISTORY, soft_labels
 from penstock.train.samples import samples
 from penstock.train.table import read_table
 
@@ -57,7 +57,7 @@ def measured(direction: str, directory: Path) -> tuple[Floats, Floats]:
 
 def report(direction: str, vectors: Floats, target: Floats) -> None:
     grid = candidate_matrix(LUSTRE.grid("pages", "flight"))
-    booster = boost(vectors, target, Boosting())
+    booster = boost(vectors, target, BOOSTING[direction])
     forest = to_forest(booster)
     compiled = compile_forest(forest, grid)
     past = np.ascontiguousarray(np.resize(vectors[:, :-3], (TARGETS, vectors.shape[1] - 3)))

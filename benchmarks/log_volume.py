@@ -22,8 +22,8 @@ from penstock.agent.startup import Places
 from penstock.agent.voice import Voice
 from penstock.decision import Receipt
 from penstock.knobs import KnobSpace, Setting
-from penstock.simulate.queueing import Hardware, Load, QueueingTarget
 from penstock.snapshot import NodeSnapshot, Problem, Target
+from penstock.testing.queueing import Hardware, Load, QueueingTarget
 
 HOUR_S = 3600.0
 

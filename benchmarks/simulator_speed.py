@@ -41,17 +41,10 @@ def cell(name: str, setting: Setting, seconds: float) -> tuple[float, int]:
 
 def uncompiled(name: str, setting: Setting, seconds: float) -> float:
     """Processor seconds per simulated second with numba switched off."""
-    code = (
-        "import benchmarks.simulator_speed as b; from penstock.knobs import Setting; "
-        f"print(b.cell({name!r}, {setting!r}, {seconds})[0])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        check=True,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-    )
+    words = ["--one", name, str(setting["pages"]), str(setting["flight"]), str(seconds)]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, __file__, *words]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     return float(done.stdout)
 
 
@@ -74,7 +67,12 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=0.5)
     parser.add_argument("--every", type=int, default=1, help="measure every n-th cell only")
     parser.add_argument("--uncompiled", action="store_true", help="compare with the uncompiled loop too")
+    parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
+    if chosen.one:
+        name, pages, flight, seconds = chosen.one
+        print(cell(name, Setting(pages=int(pages), flight=int(flight)), float(seconds))[0])
+        return 0
     grid = LUSTRE.grid("pages", "flight")
     cells = [(name, setting) for name in NAMES if name.startswith("s_") for setting in grid][:: chosen.every]
     speeds, events, spent = [], 0, 0.0

@@ -41,11 +41,13 @@ def test_contracts_hold() -> None:
     ("module", "line", "broken"),
     [
         ("decide/tuner.py", "import time", "Deciding and simulating touch nothing BROKEN"),
-        ("simulate/queueing.py", "import os", "Deciding and simulating touch nothing BROKEN"),
+        ("simulate/server.py", "import os", "Deciding and simulating touch nothing BROKEN"),
         ("knobs.py", "import penstock.agent.loop", "Imports point one way BROKEN"),
-        ("decide/tuner.py", "import penstock.simulate.queueing", "Imports point one way BROKEN"),
+        ("decide/tuner.py", "import penstock.testing.queueing", "Imports point one way BROKEN"),
         ("evaluate/demo.py", "import pickle", "Nothing unpickles BROKEN"),
         ("agent/loop.py", "import numba", "Numba stays in its rooms BROKEN"),
+        ("predict/features.py", "import time", "Deciding and simulating touch nothing BROKEN"),
+        ("train/fit.py", "import numba", "Numba stays in its rooms BROKEN"),
     ],
 )
 def test_contracts_notice_a_planted_import(tmp_path: Path, module: str, line: str, broken: str) -> None:

@@ -86,12 +86,12 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Void:
-    """A pair of snapshots from which nothing may be concluded, and why: a `VoidReason`, or words alike."""
+    """A pair of snapshots from which nothing may be concluded, and why."""
 
     target: Target
     t0_s: float
     t1_s: float
-    reason: VoidReason | str
+    reason: VoidReason
 
 
 def window(

@@ -120,7 +120,7 @@ def test_full_state_directory_means_no_changes(client: Served, tmp_path: Path) -
         pytest.skip("needs root, to mount a small tmpfs")
     state = tmp_path / "state"
     state.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(state)], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k,mode=700", "tmpfs", str(state)], check=True)
     try:
         (tmp_path / "state.toml").write_text(EAGER)
         (state / "ballast").write_bytes(b"x" * 12288)

@@ -9,8 +9,8 @@ from penstock.decide.policies import policy_class
 from penstock.decide.policies.fixed import FixedPolicy
 from penstock.decide.tuner import Tuner
 from penstock.knobs import Setting
-from penstock.simulate.queueing import Hardware, Load, QueueingTarget
 from penstock.snapshot import NodeSnapshot
+from penstock.testing.queueing import Hardware, Load, QueueingTarget
 from penstock.window import Window
 
 

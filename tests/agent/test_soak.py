@@ -18,8 +18,8 @@ from penstock.decide.policies import policy_class
 from penstock.decide.tuner import Tuner
 from penstock.decision import Decision, Receipt
 from penstock.knobs import KnobSpace, Setting
-from penstock.simulate.queueing import Hardware, Load, QueueingTarget
 from penstock.snapshot import NodeSnapshot, Target
+from penstock.testing.queueing import Hardware, Load, QueueingTarget
 from penstock.window import Void, Window
 
 INTERVAL_S = 0.5
@@ -85,13 +85,11 @@ def test_soak_keeps_bounds_and_does_not_oscillate(policy: str) -> None:
     world, history = soak(policy, seed=7)
     for setting in world.in_force:
         world.inner.knobs.check(setting)
-    changed_s = [
-        step.decision.t_s for steps in history for step in steps if step.decision and step.decision.changes
-    ]
-    for start_s in range(0, int(TICKS * INTERVAL_S), 60):
-        assert sum(start_s <= t_s < start_s + 60 for t_s in changed_s) <= 240
-    assert len(changed_s) <= 240
-    assert changed_s
+    made = [s.decision for steps in history for s in steps if s.decision and s.decision.changes]
+    reverts = [decision for decision in made if decision.reason == "guard.revert"]
+    # Half an hour is within the hour that the budget counts; going back is always allowed.
+    assert 0 < len(made) - len(reverts) <= GuardLimits().changes_per_hour
+    assert len(reverts) <= len(made) / 2
 
 
 def test_soak_does_not_leak() -> None:
@@ -119,9 +117,6 @@ def replay(history: Sequence[tuple[Step, ...]], policy: str, seed: int) -> list[
     for steps in history:
         seen: list[Window | Void] = [step.window for step in steps]
         if not seen:
-            for target in list(tuner.targets):
-                tuner.forget(target)
-                guard.forget(target)
             continue
         now_s = seen[0].t1_s
         decisions = tuner.step(seen, lambda target: space, now_s)

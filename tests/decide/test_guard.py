@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.decide.guard import Guard, GuardLimits, NodeView
-from penstock.decide.guard.record import Ban
+from penstock.decide.guard.record import Ban, useful_bytes_per_s
 from penstock.decision import Decision
 from penstock.knobs import KnobSpace, Setting
 from penstock.snapshot import Target
@@ -73,6 +73,34 @@ def test_guard_takes_back_a_change_that_does_harm_and_blacklists_it() -> None:
     assert reverts[0].evidence["before_bytes_per_s"] == 1e8
     assert node.settings[A] == LUSTRE.default
     assert node.step(1e8, {"flight": 1}).reason == "guard.blacklist"
+
+
+def test_guard_takes_back_slow_harm_after_longer_looking() -> None:
+    node = Node()
+    for _ in range(3):
+        node.step(1e8)
+    node.step(1e8, {"flight": 1})
+    reasons = [node.step(7e7).reason for _ in range(12)]
+    assert reasons.index("guard.revert") == CALM.judge_windows
+    assert node.settings[A] == LUSTRE.default
+
+
+def test_guard_judges_changes_that_follow_each_other_against_what_was_before_the_first() -> None:
+    node = Node()
+    for _ in range(3):
+        node.step(1e8)
+    for i in range(20):
+        verdict = node.step(1e8 * 0.97**i, {"flight": 2 ** (i % 5 + 4)} if i % 3 == 0 else None)
+        if verdict.reason == "guard.revert":
+            break
+    assert verdict.reason == "guard.revert"
+    assert verdict.wanted == LUSTRE.default
+
+
+def test_guard_counts_what_the_application_gets_not_what_the_wire_carries() -> None:
+    metrics = {"write.bytes": 1e8, "app.write_bytes": 0.0, "app.read_bytes": None}
+    assert useful_bytes_per_s(Window(A, 0.0, 0.5, LUSTRE.default, metrics)) == 0.0
+    assert useful_bytes_per_s(Window(A, 0.0, 0.5, LUSTRE.default, {"write.bytes": 1e8})) == 2e8
 
 
 def test_guard_does_not_blame_a_change_for_what_happens_to_everybody() -> None:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
 
 from penstock.plan.campaign import Campaign, WritePath, measure_campaign
 from penstock.plan.system import load_system
+
+# A busy machine is no failure: no test here asserts seconds.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session")

@@ -22,8 +22,18 @@ def test_locate_scattered_is_as_even_as_can_be(nodes: int) -> None:
     placed = locate(TITAN, nodes, "scattered")
     assert np.unique(placed).size == nodes
     used, most = in_use(TITAN, "router", placed)
-    assert used == min(nodes, 172)
-    assert -(-nodes // 172) <= most <= -(-nodes // 172) + 1
+    assert (used, most) == (min(nodes, 172), -(-nodes // 172))
+
+
+def test_locate_scattered_where_even_spacing_would_miss_a_router() -> None:
+    assert in_use(TITAN, "router", locate(TITAN, 173, "scattered")) == (172, 2)
+
+
+@given(st.integers(1, 4096))
+def test_locate_scattered_balances_every_stage(nodes: int) -> None:
+    placed = locate(CETUS, nodes, "scattered")
+    assert in_use(CETUS, "io_node", placed) == (min(nodes, 32), -(-nodes // 32))
+    assert in_use(CETUS, "bridge", placed) == (min(nodes, 64), -(-nodes // 64))
 
 
 def test_locate_compact_fills_one_component_after_the_other() -> None:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import shutil
+import socket
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 
 import pytest
 
 from penstock.serve.status import AgentStatus, NodeStatus, Pace, Tallies, TargetStatus
+from penstock.testing.agents import EAGER, AgentProcess, agent
 from penstock.testing.served import Served, served, why_not
+
+Exporting = Callable[..., AbstractContextManager[AgentProcess]]
 
 
 @pytest.fixture(scope="session")
@@ -36,6 +42,37 @@ def tool() -> Callable[[str, str], str]:
         return path
 
     return find
+
+
+@pytest.fixture
+def free_port() -> Callable[[], int]:
+    """A port nobody listens on now."""
+
+    def find() -> int:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port: int = probe.getsockname()[1]
+        return port
+
+    return find
+
+
+@pytest.fixture
+def exporting(client: Served, tmp_path: Path) -> Exporting:
+    """Runs an agent with both ways out open: a port, and textfile/penstock.prom in the test's directory."""
+
+    @contextmanager
+    def run(port: int, *options: str) -> Iterator[AgentProcess]:
+        textfile = tmp_path / "textfile" / "penstock.prom"
+        textfile.parent.mkdir()
+        (tmp_path / "state.toml").write_text(
+            f'{EAGER}\n[metrics]\nlisten = "127.0.0.1:{port}"\ntextfile = "{textfile}"\n'
+            "textfile_period_s = 1\n"
+        )
+        with agent(client, tmp_path / "state", *options) as running:
+            yield running
+
+    return run
 
 
 @pytest.fixture

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
+import urllib.request
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 import pytest
@@ -12,6 +15,10 @@ from prometheus_client.samples import Sample
 
 from penstock.serve.metrics import MOST_REASONS, AgentCollector, registry, text
 from penstock.serve.status import AgentStatus, Tallies
+from penstock.testing.agents import AgentProcess
+from penstock.testing.served import wait_for
+
+Exporting = Callable[..., AbstractContextManager[AgentProcess]]
 
 LEGAL_LABELS = {"fs", "target", "knob", "reason", "mode", "version", "policy"}
 
@@ -94,3 +101,21 @@ def test_metrics_escape_hostile_names(status: AgentStatus) -> None:
     shown = exposition(replace(status, targets=(evil,)))
     assert not any(line.startswith("evil_metric") for line in shown.splitlines())
     assert value(shown, "penstock_target_up", fs="scratch", target=evil.label) == 1
+
+
+def test_dead_scraper_leaves_the_loop_alone(free_port: Callable[[], int], exporting: Exporting) -> None:
+    port, slow = free_port(), []
+    with exporting(port, "--mode", "tune") as running:
+        try:
+            for i in range(40):
+                connection = socket.create_connection(("127.0.0.1", port), timeout=20)
+                connection.sendall(b"GET /metrics HTTP/1.1\r\n" + (b"\r\n" if i % 2 else b""))
+                slow.append(connection)
+            before = running.ask("status")["ticks"]
+            wait_for(lambda: running.ask("status")["ticks"] > before + 20)
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20) as answer:
+                assert b"penstock_agent_info" in answer.read()
+        finally:
+            for connection in slow:
+                connection.close()
+        assert running.stop() == 0

@@ -9,37 +9,19 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from penstock.testing.agents import EAGER, AgentProcess, agent
+from penstock.testing.agents import AgentProcess, agent
 from penstock.testing.served import Served, wait_for
 
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
+Exporting = Callable[..., AbstractContextManager[AgentProcess]]
 
 
 @contextmanager
-def exporting(client: Served, tmp_path: Path, port: int, *options: str) -> Iterator[AgentProcess]:
-    """An agent with both ways out open."""
-    state_dir, textfile = tmp_path / "state", tmp_path / "textfile" / "penstock.prom"
-    textfile.parent.mkdir()
-    (tmp_path / "state.toml").write_text(
-        f'{EAGER}\n[metrics]\nlisten = "127.0.0.1:{port}"\ntextfile = "{textfile}"\ntextfile_period_s = 1\n'
-    )
-    with agent(client, state_dir, *options) as running:
-        yield running
-
-
-@contextmanager
-def prometheus(binary: str, tmp_path: Path, scraped_port: int) -> Iterator[str]:
+def prometheus(binary: str, tmp_path: Path, port: int, scraped_port: int) -> Iterator[str]:
     """A Prometheus that scrapes one port every second; yields the address of its API."""
-    port = free_port()
     config = {
         "global": {"scrape_interval": "1s"},
         "scrape_configs": [
@@ -69,12 +51,12 @@ def query(api: str, expression: str) -> list[dict[str, Any]]:
 
 
 def test_prometheus_scrapes_a_tuning_agent(
-    client: Served, tmp_path: Path, tool: Callable[[str, str], str]
+    tmp_path: Path, tool: Callable[[str, str], str], free_port: Callable[[], int], exporting: Exporting
 ) -> None:
     binary, port = tool("prometheus", "prometheus"), free_port()
     with (
-        exporting(client, tmp_path, port, "--mode", "tune"),
-        prometheus(binary, tmp_path, port) as api,
+        exporting(port, "--mode", "tune"),
+        prometheus(binary, tmp_path, free_port(), port) as api,
     ):
         wait_for(lambda: bool(query(api, "sum(penstock_changes_total) > 1")))
         wait_for(lambda: bool(query(api, "rate(penstock_target_read_bytes_total[10s]) > 0")), 60.0)
@@ -88,11 +70,11 @@ def test_prometheus_scrapes_a_tuning_agent(
 
 
 def test_textfile_passes_promtool_and_goes_with_the_agent(
-    client: Served, tmp_path: Path, tool: Callable[[str, str], str]
+    tmp_path: Path, tool: Callable[[str, str], str], free_port: Callable[[], int], exporting: Exporting
 ) -> None:
     promtool = tool("promtool", "prometheus")
     path = tmp_path / "textfile" / "penstock.prom"
-    with exporting(client, tmp_path, free_port()) as running:
+    with exporting(free_port()) as running:
         wait_for(lambda: path.exists() and b"OST0001" in path.read_bytes())
         with path.open("rb") as shown:
             check = subprocess.run(
@@ -101,24 +83,6 @@ def test_textfile_passes_promtool_and_goes_with_the_agent(
         assert (check.returncode, check.stdout + check.stderr) == (0, b"")
         assert running.stop() == 0
     assert list(path.parent.iterdir()) == []
-
-
-def test_slow_and_dead_scrapers_leave_the_loop_alone(client: Served, tmp_path: Path) -> None:
-    port, slow = free_port(), []
-    with exporting(client, tmp_path, port, "--mode", "tune") as running:
-        try:
-            for i in range(40):
-                connection = socket.create_connection(("127.0.0.1", port), timeout=20)
-                connection.sendall(b"GET /metrics HTTP/1.1\r\n" + (b"\r\n" if i % 2 else b""))
-                slow.append(connection)
-            before = running.ask("status")["ticks"]
-            wait_for(lambda: running.ask("status")["ticks"] > before + 20)
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20) as answer:
-                assert b"penstock_agent_info" in answer.read()
-        finally:
-            for connection in slow:
-                connection.close()
-        assert running.stop() == 0
 
 
 def test_port_that_is_taken_is_said_before_anything_changes(client: Served, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_override_refuses_unknown_names_and_wrong_values(name: str, value: str) 
 @pytest.mark.parametrize(
     ("old", "new", "part"),
     [
-        ("wake_us", "wake_ms", "wake_ms"),
+        ("wake_us", "wake_ms", "wake_us"),
         ("threads = 184", "threads = 0", "threads"),
         ("threads = 184", 'threads = "many"', "threads"),
         ("round_trip_us = 70.0", "round_trip_us = nan", "round_trip_us"),

@@ -11,9 +11,9 @@ from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.lustre import LustreActuator
 from penstock.decision import Receipt
 from penstock.knobs import Setting
-from penstock.simulate.queueing import Hardware, Load, QueueingTarget
 from penstock.snapshot import Target
 from penstock.testing.actuators import Rig, check_actuator
+from penstock.testing.queueing import Hardware, Load, QueueingTarget
 from penstock.testing.served import served, why_not
 
 

@@ -14,9 +14,9 @@ import pytest
 from penstock.knobs import Setting
 from penstock.observe.collector import LustreObserver
 from penstock.ports import Observer
-from penstock.simulate.queueing import Hardware, Load, QueueingTarget
 from penstock.snapshot import NodeSnapshot, Problem, Target, TargetSnapshot
 from penstock.testing.observers import check_observer, check_tree_untouched
+from penstock.testing.queueing import Hardware, Load, QueueingTarget
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 SEEN = NodeSnapshot(

@@ -17,7 +17,7 @@ from penstock.train.build import build_model
 from penstock.train.calibrate import calibrate
 from penstock.train.fit import Recipe, bounds, fit_all, soft_labels, split_runs
 from penstock.train.judge import judge, reliability
-from penstock.train.recipe import Bound, recipe_for
+from penstock.train.recipe import Bound, adapted, searched
 from penstock.train.samples import samples
 from penstock.train.table import NUMBERS, Table
 
@@ -118,10 +118,11 @@ def test_a_direction_without_samples_is_left_out(table: Table) -> None:
 
 def test_search_is_bounded_and_never_worse_than_its_start(table: Table) -> None:
     said: list[str] = []
-    recipe = recipe_for(table, 0, 3, Bound(2, 60.0), said.append)
+    recipe = searched(adapted(Recipe(), 3, 0, 5, 7), table, Bound(2, 60.0), said.append)
     assert recipe.history == {"read": 0, "write": 0}
     assert len([line for line in said if "trial" in line]) == 4
     assert recipe.boosting["read"].seed == 3
+    assert recipe.boosting["read"].rounds == 5
 
 
 def test_calibration_recovers_a_known_curve() -> None:

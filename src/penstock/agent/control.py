@@ -13,6 +13,7 @@ import os
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from penstock.errors import AccessError, PenstockError, UnreachableError
 
 MAX_REQUEST_BYTES = 65536
 TIMEOUT_S = 5.0
+MOST_CLIENTS = 16
 SOCKET_MODE = 0o660
 READ_VERBS = frozenset({"status", "explain", "verify"})
 
@@ -38,9 +40,10 @@ class Peer:
 
 
 class ControlServer:
-    """Serves requests one at a time on a thread of its own; a slow or silent client is cut off.
+    """Serves each client on a thread of its own, so that a slow or silent one holds up nobody.
 
-    The handler runs on that thread: it must only touch what is safe to touch beside the control loop.
+    A client has a few seconds in all, and of too many the oldest is cut off. The handler runs on these threads:
+    it must only touch what is safe to touch beside the control loop.
     """
 
     def __init__(self, path: Path, handler: Handler, timeout_s: float = TIMEOUT_S) -> None:
@@ -48,6 +51,8 @@ class ControlServer:
         self._handler = handler
         self._timeout_s = timeout_s
         self._socket = _listen(path)
+        self._clients: dict[socket.socket, threading.Thread] = {}
+        self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._serve, name="penstock-control", daemon=True)
         self._thread.start()
 
@@ -57,6 +62,11 @@ class ControlServer:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         self._thread.join(self._timeout_s)
+        with self._lock:
+            left = dict(self._clients)
+        for connection, thread in left.items():
+            _cut_off(connection)
+            thread.join(self._timeout_s)
         self.path.unlink(missing_ok=True)
 
     def _serve(self) -> None:
@@ -65,14 +75,28 @@ class ControlServer:
                 connection, _ = self._socket.accept()
             except OSError:
                 return
-            with connection, contextlib.suppress(OSError, ValueError):
-                connection.settimeout(self._timeout_s)
+            thread = threading.Thread(target=self._converse, args=(connection,), daemon=True)
+            with self._lock:
+                self._clients[connection] = thread
+                excess = list(self._clients)[:-MOST_CLIENTS]
+            for oldest in excess:
+                _cut_off(oldest)
+            thread.start()
+
+    def _converse(self, connection: socket.socket) -> None:
+        try:
+            with contextlib.suppress(OSError, ValueError):
                 answer = self._answer(connection)
+                connection.settimeout(self._timeout_s)
                 connection.sendall(json.dumps(answer, allow_nan=False).encode() + b"\n")
+        finally:
+            with self._lock:
+                del self._clients[connection]
+            connection.close()
 
     def _answer(self, connection: socket.socket) -> Mapping[str, Any]:
         try:
-            request = json.loads(_read_line(connection, MAX_REQUEST_BYTES))
+            request = json.loads(_read_line(connection, MAX_REQUEST_BYTES, self._timeout_s))
             verb = request.pop("verb") if isinstance(request, dict) else None
         except (ValueError, KeyError, RecursionError):
             return _error("a request is one JSON object with a verb")
@@ -94,7 +118,7 @@ def request(path: Path, verb: str, timeout_s: float = TIMEOUT_S, **arguments: An
             connection.settimeout(timeout_s)
             connection.connect(str(path))
             connection.sendall(json.dumps({"verb": verb, **arguments}).encode() + b"\n")
-            answer = json.loads(_read_line(connection, 64 * MAX_REQUEST_BYTES))
+            answer = json.loads(_read_line(connection, 64 * MAX_REQUEST_BYTES, timeout_s))
     except PermissionError:
         raise AccessError(f"{path}: permission denied") from None
     except (OSError, ValueError) as error:
@@ -119,23 +143,30 @@ def _listen(path: Path) -> socket.socket:
             listener.bind(str(path))
         finally:
             os.umask(mask)
-        listener.listen(8)
+        listener.listen(4 * MOST_CLIENTS)
     except OSError as error:
         listener.close()
         raise PenstockError(f"{path}: cannot listen: {error.strerror or error}") from None
     return listener
 
 
-def _read_line(connection: socket.socket, limit_bytes: int) -> bytes:
-    line = b""
+def _read_line(connection: socket.socket, limit_bytes: int, timeout_s: float) -> bytes:
+    """One line within a size and a time, however small the pieces it comes in."""
+    line, end_s = b"", time.monotonic() + timeout_s
     while not line.endswith(b"\n"):
         if len(line) > limit_bytes:
             raise ValueError(f"longer than {limit_bytes} bytes")
-        more = connection.recv(4096)
+        connection.settimeout(max(0.001, end_s - time.monotonic()))
+        more = connection.recv(65536)
         if not more:
             raise ValueError("the connection ended early")
         line += more
     return line
+
+
+def _cut_off(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 def _error(message: str, kind: type[PenstockError] = PenstockError) -> dict[str, Any]:

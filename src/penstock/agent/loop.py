@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.agent.spaces import SpaceBook
 from penstock.decide.guard import Guard, NodeView
@@ -15,6 +15,7 @@ from penstock.snapshot import NodeSnapshot, Target
 from penstock.window import Void, Window, windows
 
 LONGEST_INTERVALS = 6
+FORGET_TICKS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class Loop:
     acting: bool = True
     before: NodeSnapshot | None = None
     spaces: SpaceBook | None = None
+    absent: dict[Target, int] = field(default_factory=dict)
 
     def tick(self) -> tuple[Step, ...]:
         """Observe now and act on what happened since the last look; the first look only looks."""
@@ -96,13 +98,21 @@ class Loop:
         return all(knob_id in window.setting for knob_id in self._book().space_of(window.target).ids)
 
     def _forget_the_gone(self, before: NodeSnapshot, after: NodeSnapshot) -> None:
+        """Drop targets missing for long; one unreadable moment must not wipe budgets and blacklists."""
         present = {snapshot.target for snapshot in after.targets}
         for snapshot in before.targets:
             if snapshot.target not in present:
-                self.tuner.forget(snapshot.target)
                 self._book().refresh(snapshot.target)
+                self.absent[snapshot.target] = 0
+        for target in list(self.absent):
+            self.absent[target] += 1
+            if target in present:
+                del self.absent[target]
+            elif self.absent[target] > FORGET_TICKS:
+                del self.absent[target]
+                self.tuner.forget(target)
                 if self.guard is not None:
-                    self.guard.forget(snapshot.target)
+                    self.guard.forget(target)
 
     def _book(self) -> SpaceBook:
         if self.spaces is None:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from penstock.agent.startup import Places
+from penstock.config import require_own
 from penstock.errors import ModelFileError, PenstockError
 from penstock.ports import Predictor
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE
 from penstock.window import DIRECTIONS, Window
+
+if TYPE_CHECKING:
+    from penstock.predict.model import Model
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +33,7 @@ def load_predictor(wanted: str | None, places: Places) -> Predictor:
 
     kept = places.state_dir / LAST_GOOD
     try:
-        model = load(Path(wanted)) if wanted else default_model()
+        model = _load_own(Path(wanted)) if wanted else default_model()
     except PenstockError as error:
         log.error("%s", error)
         if not kept.exists():
@@ -38,6 +43,14 @@ def load_predictor(wanted: str | None, places: Places) -> Predictor:
     else:
         _keep(kept, dump(model))
     return _warm(ForestPredictor(model))
+
+
+def _load_own(path: Path) -> Model:
+    """A model is data, but it steers what root sets: its author must be trusted with that."""
+    from penstock.predict.modelfile import load
+
+    require_own(path)
+    return load(path)
 
 
 def _warm(predictor: Predictor) -> Predictor:

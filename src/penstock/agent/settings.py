@@ -71,7 +71,9 @@ class GuardSection(Section):
     hysteresis_confidence: float = Field(0.9, ge=0, le=1)
     changes_per_hour: int = Field(240, ge=0)
     worse_ratio: float = Field(0.85, gt=0, le=1)
-    judge_windows: int = Field(2, ge=1)
+    judge_windows: int = Field(10, ge=1)
+    crash_ratio: float = Field(0.4, ge=0, le=1)
+    crash_windows: int = Field(2, ge=1)
     blacklist_s: Duration = Field(60.0, gt=0)
     breaker_reverts: int = Field(4, ge=1)
     breaker_window_s: Duration = Field(300.0, gt=0)
@@ -125,7 +127,7 @@ class AgentConfig(Section):
 
     mode: Annotated[Mode, _word(Mode)] = Mode.OBSERVE
     policy: str = "climb"
-    model: str | None = None
+    model: str = ""
     interval_s: Duration = Field(0.5, gt=0, le=60)
     rollback: Annotated[Rollback, _word(Rollback)] = Rollback.ALWAYS
     cache_ratio: float = Field(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from penstock.actuate.errors import JournalCorruptError
 from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.recovery import restore_all
 from penstock.agent.node import lies_on_lustre
+from penstock.config import require_own
 from penstock.errors import AccessError, ConfigError
 
 log = logging.getLogger(__name__)
@@ -45,7 +47,7 @@ class NoJournal(Journal):
 
 
 def prepare(places: Places) -> None:
-    """Make the state directory, refusing one on a file system the agent might tune."""
+    """Make the state directory; refuse one others may write, or on a file system the agent might tune."""
     directory = places.state_dir
     try:
         directory.mkdir(mode=0o750, parents=True, exist_ok=True)
@@ -54,6 +56,9 @@ def prepare(places: Places) -> None:
         raise AccessError(f"{directory}: permission denied") from None
     except OSError as error:
         raise ConfigError(f"{directory}: {error.strerror}") from None
+    require_own(directory)
+    if directory.stat().st_mode & stat.S_IWOTH:
+        raise AccessError(f"{directory}: anybody may write it, so nothing in it can be trusted (chmod o-w)")
     if lies_on_lustre(directory.resolve(), mounts):
         raise ConfigError(f"{directory}: on a Lustre file system; the agent keeps nothing on what it tunes")
 

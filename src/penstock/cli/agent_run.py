@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import os
-import sys
 from pathlib import Path
 
 import click
@@ -37,22 +34,13 @@ def run(
     Without --mode nothing is ever changed. In tune mode every original is on disk before its knob moves;
     SIGTERM gives everything back, and after a crash `penstock agent restore` does.
     """
+    from penstock.agent.journald import log_to_stderr
     from penstock.agent.policies import load_policy
     from penstock.agent.service import Agent
     from penstock.agent.settings import read_settings
     from penstock.agent.startup import Places
 
-    _log_to_stderr(debug)
+    log_to_stderr(debug=debug)
     chosen = {"mode": mode, "policy": policy, "model": model, "interval_s": interval}
     settings = read_settings(config).with_options(**{key: v for key, v in chosen.items() if v is not None})
     Agent(settings, Places(root, state_dir), load_policy(settings.policy)).run()
-
-
-def _log_to_stderr(debug: bool) -> None:
-    # The journal stamps lines itself.
-    stamp = "" if os.environ.get("JOURNAL_STREAM") else "%(asctime)s "
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=logging.DEBUG if debug else logging.INFO,
-        format=f"{stamp}penstock %(levelname)s %(message)s",
-    )

@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from penstock.cli.options import NearestChoice, console, emit_json, json_option, seed_option, write_text
-from penstock.decide.policies import MODEL_FREE
+from penstock.cli.options import (
+    NearestChoice,
+    console,
+    emit_json,
+    json_option,
+    require_writable,
+    say_compiling,
+    seed_option,
+    write_text,
+)
+from penstock.decide.policies import POLICY_NAMES
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -22,15 +31,15 @@ SPARKS = "▁▂▃▄▅▆▇█"
 LIVE_FRAMES_PER_S = 20
 
 
-@click.command(epilog="Example: penstock demo --policy climb --seed 7 --out demo.html")
+@click.command(epilog="Example: penstock demo --policy greedy --seed 7 --out demo.html")
 @click.option(
     "--policy",
-    type=NearestChoice(MODEL_FREE),
-    default="climb",
+    type=NearestChoice(POLICY_NAMES),
+    default="carat",
     show_default=True,
     help="Who tunes the right-hand client.",
 )
-@click.option("--config", type=click.Path(path_type=Path), help="Another server and other phases (TOML).")
+@click.option("--config", type=click.Path(path_type=Path), help="Another cluster and other phases (TOML).")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -43,15 +52,17 @@ LIVE_FRAMES_PER_S = 20
 def demo(policy: str, config: Path | None, out: Path, seed: int, as_json: bool) -> None:
     """Tune a simulated client live, side by side with one left at its defaults.
 
-    Both clients see the same server, the same changing workload and the same noise. The tuner sees only its
-    own client's counters. Two minutes of virtual time take a few seconds.
+    Both clients see the same servers and the same changing workload. The tuner sees only its own client's
+    counters. Two minutes of virtual time take a few seconds; the very first run compiles the simulator, which
+    takes about half a minute more.
     """
     from penstock.evaluate.demo import frames, read_config, summarise
 
     settings = read_config(config)
-    write_text(out, "")
+    require_writable(out)
     seen: list[Frame] = []
     screen = console(stderr=as_json)
+    say_compiling()
     if screen.is_terminal:
         from rich.live import Live
 
@@ -92,50 +103,52 @@ def _panel(title: str, points: Sequence[Point], top: float, colour: str) -> Rend
     recent = [point.bytes_per_s for point in points[-width:]]
     line = "".join(SPARKS[min(7, int(8 * value / top))] for value in recent) if top else ""
     text = Text()
-    text.append(f"{now.bytes_per_s / 1e6:8.0f} MB/s   t = {now.t_s:.0f} s\n", style="bold")
+    text.append(f"{now.workload}  {now.bytes_per_s / 1e6:.0f} MB/s  t = {now.t_s:.0f} s\n", style="bold")
     text.append(f"{line:<{width}}\n", style=colour)
     text.append(f"{now.setting}\n")
     text.append(now.sentence, style="dim")
-    return Panel(text, title=title, border_style=colour, height=7)
+    return Panel(text, title=title, border_style=colour, height=8)
 
 
 def _table(summary: Summary, policy: str) -> RenderableType:
     from rich.table import Table
 
-    table = Table(title=f"{summary.seconds:.0f} s of virtual time, MB/s")
-    for heading in ("client", "mean", "last quarter", "changes", "setting at the end"):
-        table.add_column(
-            heading, justify="right" if heading in ("mean", "last quarter", "changes") else "left"
-        )
-    table.add_row(
-        "default", f"{summary.default_mbps:.0f}", f"{summary.default_end_mbps:.0f}", "0", "as it was"
-    )
-    table.add_row(
-        policy,
-        f"{summary.tuned_mbps:.0f} ({summary.gain:.2f}x)",
-        f"{summary.tuned_end_mbps:.0f} ({summary.tuned_end_mbps / summary.default_end_mbps:.2f}x)",
-        str(summary.changes),
-        str(summary.final),
-    )
+    table = Table(title=f"{summary.seconds:.0f} s of virtual time, {summary.changes} changes; MB/s")
+    table.add_column("workload")
+    for heading in ("default", policy, "gain"):
+        table.add_column(heading, justify="right")
+    table.add_column("setting at the end")
+    for phase in summary.phases:
+        gain = phase.tuned_mbps / phase.default_mbps
+        rates = (f"{phase.default_mbps:.0f}", f"{phase.tuned_mbps:.0f}", f"{gain:.2f}x")
+        table.add_row(phase.workload, *rates, str(phase.setting))
+    rates = (f"{summary.default_mbps:.0f}", f"{summary.tuned_mbps:.0f}", f"{summary.gain:.2f}x")
+    table.add_row("all", *rates, "", style="bold")
     return table
 
 
 def _document(summary: Summary, policy: str, seed: int, out: Path) -> dict[str, object]:
-    figures = {**dataclasses.asdict(summary), "final": dict(summary.final), "gain": summary.gain}
+    phases = [{**dataclasses.asdict(phase), "setting": dict(phase.setting)} for phase in summary.phases]
+    figures = {**dataclasses.asdict(summary), "phases": phases, "gain": summary.gain}
     return {"policy": policy, "seed": seed, **figures, "report": str(out)}
 
 
 def _report(seen: Sequence[Frame], summary: Summary, policy: str) -> str:
     from penstock.report.timeline import Page, Series, render
 
+    phases = ", then ".join(phase.workload for phase in summary.phases)
     lead = (
-        f"The same simulated client twice, through the same changing workload: left at its defaults "
+        f"The same simulated client twice, through {phases}: left at its defaults "
         f"({summary.default_mbps:.0f} MB/s) and tuned by {policy} ({summary.tuned_mbps:.0f} MB/s, "
-        f"{summary.gain:.2f} times as fast, with {summary.changes} changes)."
+        f"{summary.gain:.2f} times as fast, with {summary.changes} changes). What the application saw."
     )
     series = [
         Series("default", "#d29922", [(f.default.t_s, f.default.bytes_per_s / 1e6) for f in seen]),
         Series(policy, "#2da44e", [(f.tuned.t_s, f.tuned.bytes_per_s / 1e6) for f in seen]),
     ]
-    rows = [(f"{f.tuned.t_s:.1f}", str(f.tuned.setting), f.tuned.sentence) for f in seen if f.tuned.changed]
-    return render(Page("Penstock demo", lead, "MB/s", series, ("t (s)", "from", "why it was changed"), rows))
+    rows = [
+        (f"{f.tuned.t_s:.1f}", f.tuned.workload, ", ".join(f.tuned.changes), f.tuned.sentence)
+        for f in seen
+        if f.tuned.changes
+    ]
+    return render(Page("Penstock demo", lead, "MB/s", series, ("t (s)", "workload", "change", "why"), rows))

@@ -119,13 +119,37 @@ def console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, soft_wrap=False)
 
 
+def say_compiling() -> None:
+    """Explain the one long pause a new user meets: the simulator's first start compiles it."""
+    import penstock.simulate
+
+    home = Path(penstock.simulate.__file__).parent / "__pycache__"
+    if not any(home.glob("engine.run_until*.nbc")):
+        click.echo("penstock: compiling the simulator, once (about half a minute)", err=True)
+
+
+def require_writable(path: Path) -> None:
+    """Find out before the work, not after it, that its result cannot be written; what is there stays."""
+    existed = path.exists()
+    try:
+        path.open("a").close()
+        if not existed:
+            path.unlink()
+    except OSError as error:
+        raise _refusal(path, error) from None
+
+
 def write_text(path: Path, text: str) -> None:
     """Write an output file whole; a refusal names the path."""
     try:
         path.write_text(text, encoding="utf-8")
-    except FileNotFoundError:
-        raise MissingError(f"{path}: no such directory") from None
-    except PermissionError:
-        raise AccessError(f"{path}: permission denied") from None
     except OSError as error:
-        raise PenstockError(f"{path}: {error.strerror}") from None
+        raise _refusal(path, error) from None
+
+
+def _refusal(path: Path, error: OSError) -> PenstockError:
+    if isinstance(error, FileNotFoundError):
+        return MissingError(f"{path}: no such directory")
+    if isinstance(error, PermissionError):
+        return AccessError(f"{path}: permission denied")
+    return PenstockError(f"{path}: {error.strerror}")

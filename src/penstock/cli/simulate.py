@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,13 +84,13 @@ def run(
     from penstock.workload import parse_workload
 
     work = parse_workload(workload)
-    _say_compiling()
-    from penstock.evaluate.simulated import Course, cluster_plan
-    from penstock.evaluate.simulated import run as simulate_run
+    with _patience():
+        from penstock.evaluate.simulated import Course, cluster_plan
+        from penstock.evaluate.simulated import run as simulate_run
 
     started = time.perf_counter()
     course = Course(seconds, warmup, Setting(wanted) if wanted else None, policy)
-    outcome = simulate_run(cluster_plan(cluster, work, clients, seed), course)
+    outcome = simulate_run(cluster_plan(cluster, work, clients, seed), course, Progress(1.0, patience_s=2.0))
     document = {
         "workload": workload,
         "cluster": cluster.name,
@@ -168,8 +170,8 @@ def surface(
     from penstock.workload import parse_workload
 
     work = parse_workload(workload)
-    _say_compiling()
-    from penstock.evaluate.simulated import single, static_surface, walk_surface
+    with _patience():
+        from penstock.evaluate.simulated import single, static_surface, walk_surface
 
     plan = single(cluster, work, seed)
     if protocol == "static":
@@ -230,12 +232,16 @@ def _cluster(name: str, overrides: Sequence[str]) -> Cluster:
     return cluster.override(changes) if changes else cluster
 
 
-def _say_compiling() -> None:
-    import penstock.simulate
-
-    home = Path(penstock.simulate.__file__).parent / "__pycache__"
-    if not any(home.glob("engine.run_until*.nbc")):
-        click.echo("penstock: compiling the simulator, once (about half a minute)", err=True)
+@contextlib.contextmanager
+def _patience() -> Iterator[None]:
+    """Say what takes so long if loading the simulator has to compile it first."""
+    words = "penstock: compiling the simulator; only the first run has to"
+    timer = threading.Timer(2.0, click.echo, (words,), {"err": True})
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _with_progress(cells: Iterable[Cell]) -> list[Cell]:
@@ -248,15 +254,16 @@ def _with_progress(cells: Iterable[Cell]) -> list[Cell]:
 
 
 class Progress:
-    """Says on stderr how far a long job is, a line every tenth."""
+    """Says on stderr how far a long job is, a line every tenth, once it has lasted a while."""
 
-    def __init__(self, total: float) -> None:
+    def __init__(self, total: float, patience_s: float = 0.0) -> None:
         self._total = total
         self._said = 0
+        self._from_s = time.monotonic() + patience_s
 
     def __call__(self, done: float) -> None:
         """So much of the total is done."""
         tenth = int(10 * done / self._total)
-        if tenth > self._said:
+        if tenth > self._said and time.monotonic() >= self._from_s:
             self._said = tenth
             click.echo(f"penstock: {10 * tenth} %", err=True)

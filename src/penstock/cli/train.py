@@ -33,11 +33,15 @@ train.add_command(collect)
 
 
 @train.command(epilog="Example: penstock train fit --data traces/ --out model.json")
-@click.option("--data", type=PATH, required=True, help=DATA_HELP)
+@click.option("--data", type=PATH, required=True, multiple=True, help=DATA_HELP + " Several may be given.")
 @click.option("--out", type=PATH, required=True, help="Where the model file goes.")
 @click.option(
     "--history", type=click.IntRange(0, 16), help="Intervals before the current; else the best known."
 )
+@click.option(
+    "--rounds", type=click.IntRange(1, 4096), help="Trees a direction; fewer are faster and weaker."
+)
+@click.option("--leaves", type=click.IntRange(2, 255), help="Leaves a tree; fewer are faster and weaker.")
 @click.option("--search", is_flag=True, help="Search for better tree parameters first (bounded; slow).")
 @click.option("--trials", type=click.IntRange(1, 1000), default=20, show_default=True, help="Ends --search.")
 @click.option(
@@ -48,9 +52,11 @@ train.add_command(collect)
 @seed_option
 @json_option
 def fit(
-    data: Path,
+    data: tuple[Path, ...],
     out: Path,
     history: int | None,
+    rounds: int | None,
+    leaves: int | None,
     search: bool,
     trials: int,
     minutes: float,
@@ -66,17 +72,21 @@ def fit(
     """
     from penstock.predict import modelfile
     from penstock.train.build import build_model
-    from penstock.train.fit import fit_all
-    from penstock.train.recipe import Bound, recipe_for
-    from penstock.train.table import read_table
+    from penstock.train.fit import Recipe, fit_all
+    from penstock.train.recipe import Bound, adapted, searched
+    from penstock.train.table import read_tables
 
     say = progress()
-    say(f"reading {data}")
-    table = read_table(data)
+    say(f"reading {', '.join(str(directory) for directory in data)}")
+    table = read_tables(data)
     check_writable(out)
-    recipe = recipe_for(table, history, seed, Bound(trials, minutes * 30) if search else None, say)
+    recipe = adapted(Recipe(), seed, history, rounds, leaves)
+    if search:
+        recipe = searched(recipe, table, Bound(trials, minutes * 30), say)
     fits = list(fit_all(table, recipe, say))
-    model = build_model(fits, table, recipe, origin or data.resolve().name)
+    model = build_model(
+        fits, table, recipe, origin or ", ".join(directory.resolve().name for directory in data)
+    )
     write_text(out, modelfile.dump(model).decode())
     if plot is not None:
         _draw(plot, fits)

@@ -71,11 +71,6 @@ class Tuner:
         """Drop what was learned of a target that is gone or was taken over by somebody else."""
         self._memories.pop(target, None)
 
-    @property
-    def targets(self) -> tuple[Target, ...]:
-        """The targets it remembers something of."""
-        return tuple(self._memories)
-
     def is_active(self, target: Target) -> bool:
         """Whether a target is in an active stage now."""
         memory = self._memories.get(target)

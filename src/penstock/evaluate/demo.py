@@ -1,4 +1,4 @@
-"""The demonstration: two equal clients in equal worlds, one left at its defaults, one tuned."""
+"""The demonstration: two equal simulated clients in equal worlds, one left at its defaults, one tuned."""
 
 from __future__ import annotations
 
@@ -7,44 +7,47 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from penstock.agent.loop import Loop, Ports, Step, ticks
-from penstock.config import Duration, Section, Size, load
-from penstock.decide.policies import policy_class
-from penstock.decide.tuner import Tuner
+from penstock.config import Duration, Section, load
+from penstock.decide.guard import Guard
+from penstock.errors import PenstockError
+from penstock.evaluate.tuners import make_tuner
 from penstock.knobs import Setting
-from penstock.simulate.queueing import Hardware, Load, QueueingTarget
-from penstock.units import KIB, MIB
+from penstock.units import GIB
 from penstock.window import Window
+from penstock.workload import parse_workload
 
-
-class TargetSection(Section):
-    """`[target]`: the simulated server."""
-
-    bandwidth: Size = Field(1200 * MIB, gt=0, description="bytes the server can take per second")
-    overhead_s: Duration = Field(60e-6, ge=0, description="server time per request")
-    noise: float = Field(0.05, ge=0, le=1, description="relative spread of the server's rate")
+DEFAULT_POLICY = "carat"
+APPLICATION = ("app.read_bytes", "app.write_bytes")
 
 
 class PhaseSection(Section):
     """`[[phase]]`: what the application does, until the next phase."""
 
+    workload: str
     seconds: Duration = Field(gt=0)
-    request: Size = Field(gt=0, description="bytes of one application request")
-    latency_s: Duration = Field(ge=0, description="time a request spends on its way")
+
+    @field_validator("workload")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        try:
+            return parse_workload(name).name
+        except PenstockError as error:
+            raise ValueError(str(error)) from error
 
 
 class DemoConfig(Section):
     """The whole file; everything has a default."""
 
+    cluster: str = "c220g5"
     interval_s: Duration = Field(0.5, gt=0, le=60, description="time between two decisions")
-    target: TargetSection = TargetSection()
     phase: tuple[PhaseSection, ...] = Field(
         (
-            PhaseSection(seconds=40.0, request=256 * KIB, latency_s=6e-3),
-            PhaseSection(seconds=40.0, request=4 * MIB, latency_s=1e-3),
-            PhaseSection(seconds=40.0, request=64 * KIB, latency_s=2e-3),
+            PhaseSection(workload="s_rd_rn_1m", seconds=40.0),
+            PhaseSection(workload="s_wr_rn_1m", seconds=40.0),
+            PhaseSection(workload="s_rd_rn_16m", seconds=40.0),
         ),
         strict=False,
     )
@@ -65,13 +68,14 @@ class DemoConfig(Section):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One client over one interval."""
+    """One client over one interval: what its application got, and what was done about it."""
 
     t_s: float
     bytes_per_s: float
+    workload: str
     setting: Setting
     sentence: str
-    changed: bool
+    changes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +87,18 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
+class Phase:
+    """One phase in figures."""
+
+    workload: str
+    default_mbps: float
+    tuned_mbps: float
+    setting: Setting
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
-    """The outcome, over everything and over the last quarter, when the search is over."""
+    """The outcome, over everything, over the last quarter, and phase by phase; the search itself counts."""
 
     seconds: float
     default_mbps: float
@@ -92,11 +106,11 @@ class Summary:
     default_end_mbps: float
     tuned_end_mbps: float
     changes: int
-    final: Setting
+    phases: tuple[Phase, ...]
 
     @property
     def gain(self) -> float:
-        """Tuned over default, over the whole time: the search itself counts."""
+        """Tuned over default, over the whole time."""
         return self.tuned_mbps / self.default_mbps
 
 
@@ -109,49 +123,65 @@ def frames(config: DemoConfig, policy: str, seed: int) -> Iterator[Frame]:
     """Run both clients side by side, interval by interval."""
     plain = _client(config, "default", seed)
     tuned = _client(config, policy, seed)
-    for left, right in zip(plain, tuned, strict=False):
+    for left, right in zip(plain, tuned, strict=True):
         yield Frame(left, right)
 
 
 def summarise(seen: Sequence[Frame]) -> Summary:
-    """Mean throughputs of both sides."""
+    """Mean throughputs of both sides, as the applications saw them."""
     last = seen[-max(1, len(seen) // 4) :]
+    phases = []
+    for name in dict.fromkeys(frame.tuned.workload for frame in seen):
+        part = [frame for frame in seen if frame.tuned.workload == name]
+        phases.append(Phase(name, *_means(part), part[-1].tuned.setting))
     return Summary(
-        seconds=seen[-1].tuned.t_s,
-        default_mbps=_mean_mbps([frame.default for frame in seen]),
-        tuned_mbps=_mean_mbps([frame.tuned for frame in seen]),
-        default_end_mbps=_mean_mbps([frame.default for frame in last]),
-        tuned_end_mbps=_mean_mbps([frame.tuned for frame in last]),
-        changes=sum(frame.tuned.changed for frame in seen),
-        final=seen[-1].tuned.setting,
+        seen[-1].tuned.t_s,
+        *_means(seen),
+        *_means(last),
+        sum(len(frame.tuned.changes) for frame in seen),
+        tuple(phases),
     )
 
 
-def _mean_mbps(points: Sequence[Point]) -> float:
-    return sum(point.bytes_per_s for point in points) / len(points) / 1e6
+def _means(part: Sequence[Frame]) -> tuple[float, float]:
+    default = sum(frame.default.bytes_per_s for frame in part) / len(part) / 1e6
+    tuned = sum(frame.tuned.bytes_per_s for frame in part) / len(part) / 1e6
+    return default, tuned
 
 
 def _client(config: DemoConfig, policy: str, seed: int) -> Iterator[Point]:
-    world = _world(config, seed)
-    tuner = Tuner(policy_class(policy), seed)
-    for steps in ticks(Loop(Ports(world, world, world), tuner, config.interval_s)):
-        yield _point(steps[0])
-        if world.now() >= config.seconds - 1e-9:
-            return
+    from penstock.simulate.assembly import Job, Plan
+    from penstock.simulate.cluster import builtin_cluster
+    from penstock.simulate.probe import Probe
+    from penstock.simulate.simulation import Simulation
 
-
-def _world(config: DemoConfig, seed: int) -> QueueingTarget:
-    start_s, loads = 0.0, []
+    cluster = builtin_cluster(config.cluster)
+    start_s, jobs = 0.0, []
     for phase in config.phase:
-        loads.append(Load(start_s, phase.request, phase.latency_s))
+        jobs.append(Job(parse_workload(phase.workload), 0, start_s, start_s + phase.seconds))
         start_s += phase.seconds
-    target = config.target
-    return QueueingTarget(Hardware(target.bandwidth, target.overhead_s, target.noise), loads, seed)
+    world = Probe(Simulation(Plan(cluster, tuple(jobs), 1, seed)))
+    tuner = make_tuner(policy, seed, int(cluster.client.ram_gb * GIB))
+    running = ticks(Loop(Ports(world, world, world), tuner, config.interval_s, Guard(seed=seed)))
+    for _ in range(round(config.seconds / config.interval_s)):
+        steps = next(running)
+        name = next(job.workload.name for job in reversed(jobs) if job.start_s < world.now() - 1e-9)
+        yield _point(steps, name)
 
 
-def _point(step: Step) -> Point:
-    window = step.window
-    rate = window.bytes_per_s if isinstance(window, Window) else 0.0
-    setting = window.setting if isinstance(window, Window) else Setting()
-    sentence = step.decision.sentence if step.decision is not None else ""
-    return Point(window.t1_s, rate, setting, sentence, step.receipt is not None)
+def _point(steps: Sequence[Step], workload: str) -> Point:
+    """All targets of the client in one: the sum of their bytes, and the word on the busiest."""
+    windows = [step.window for step in steps if isinstance(step.window, Window)]
+    rate = sum(window.rate(metric) for window in windows for metric in APPLICATION)
+    busiest = max(
+        steps, key=lambda step: step.window.bytes_per_s if isinstance(step.window, Window) else -1.0
+    )
+    setting = busiest.window.setting if isinstance(busiest.window, Window) else Setting()
+    sentence = busiest.decision.sentence if busiest.decision is not None else "idle"
+    changes = tuple(
+        str(change)
+        for step in steps
+        if step.decision is not None and step.receipt is not None
+        for change in step.decision.changes
+    )
+    return Point(busiest.window.t1_s, rate, workload, setting, sentence, changes)

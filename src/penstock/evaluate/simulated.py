@@ -71,7 +71,7 @@ def cluster_plan(cluster: Cluster, workload: Workload, clients: int, seed: int) 
     return Plan(cluster, tuple(Job(workload, client) for client in range(clients)), clients, seed)
 
 
-def run(plan: Plan, course: Course) -> Run:
+def run(plan: Plan, course: Course, progress: Callable[[float], None] = lambda _: None) -> Run:
     """Drive a simulated cluster through warm-up and measurement."""
     simulation = Simulation(plan)
     if course.setting is not None:
@@ -80,8 +80,12 @@ def run(plan: Plan, course: Course) -> Run:
     before = [simulation.totals(client) for client in range(plan.clients)]
     events = simulation.totals().events
     end_s = course.warmup_s + course.seconds
-    changes = _tune(simulation, course.policy, end_s) if course.policy is not None else 0
-    simulation.run_until(end_s)
+    changes = _tune(simulation, course.policy, end_s, progress) if course.policy is not None else 0
+    for tenth in range(1, 11):
+        until_s = end_s - course.seconds * (10 - tenth) / 10
+        if until_s > simulation.now_s:
+            simulation.run_until(until_s)
+        progress(tenth / 10)
     each = tuple(simulation.totals(client) - before[client] for client in range(plan.clients))
     total = each[0]
     for one in each[1:]:
@@ -95,8 +99,8 @@ def run(plan: Plan, course: Course) -> Run:
     )
 
 
-def _tune(simulation: Simulation, policy: str, end_s: float) -> int:
-    loops = []
+def _tune(simulation: Simulation, policy: str, end_s: float, progress: Callable[[float], None]) -> int:
+    start_s, loops = simulation.now_s, []
     for client in range(simulation.plan.clients):
         probe = Probe(simulation, client)
         tuner = make_tuner(policy, simulation.plan.seed, int(simulation.plan.cluster.client.ram_gb * GIB))
@@ -107,6 +111,7 @@ def _tune(simulation: Simulation, policy: str, end_s: float) -> int:
             changes += sum(
                 len(s.decision.changes) for s in next(loop) if s.decision is not None and s.receipt
             )
+        progress((simulation.now_s - start_s) / (end_s - start_s))
     return changes
 
 

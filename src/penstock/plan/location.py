@@ -17,13 +17,13 @@ MAX_LOCATION_BYTES = 16_000_000
 
 
 def locate(system: System, nodes: int, locations: str) -> Ints:
-    """The node numbers of a job: `compact` (one run), `scattered` (evenly spread) or those in a file."""
+    """The node numbers of a job: `compact` (one run), `scattered` (balanced over all) or those in a file."""
     check_nodes(system, nodes)
     if locations == "compact":
         return np.arange(nodes, dtype=np.int64)
     if locations == "scattered":
-        # The middle of each of `nodes` equal stretches, so that rounding never pairs two neighbours.
-        return (2 * np.arange(nodes, dtype=np.int64) + 1) * system.compute.nodes // (2 * nodes)
+        # Evenly spaced numbers would miss a component where blocks differ by one node; dealing out does not.
+        return balanced(system, np.arange(system.compute.nodes, dtype=np.int64), nodes)
     return _listed(system, nodes, Path(locations))
 
 

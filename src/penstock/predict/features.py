@@ -59,24 +59,52 @@ def row_names(direction: str) -> tuple[str, ...]:
     return both if direction == "read" else (*both, "dirty_bytes", "grant_bytes", "unsent_bytes")
 
 
+def remembered_names(direction: str) -> tuple[str, ...]:
+    """What of earlier intervals still matters: for reads what was in flight, for writes the whole backlog.
+
+    More only teaches noise by heart: see the study in docs/learning.md.
+    """
+    if direction == "read":
+        return ("pages_in_flight",)
+    return (
+        "bytes_per_s",
+        "pages_per_rpc",
+        "pages_in_flight",
+        "pages",
+        "window",
+        "app_bytes_per_s",
+        "dirty_bytes",
+        "grant_bytes",
+    )
+
+
 def names(direction: str, history: int) -> tuple[str, ...]:
     """All features of a sample: interval by interval backwards from the current one, then the candidate's.
 
     >>> names("read", 1)[0], names("read", 1)[-4:]
-    ('now.bytes_per_s', ('back1.app_over_wire', 'candidate.pages', 'candidate.flight', 'candidate.window'))
+    ('now.bytes_per_s', ('back1.pages_in_flight', 'candidate.pages', 'candidate.flight', 'candidate.window'))
     """
     if direction not in DIRECTIONS:
         raise UsageError(f"direction {direction!r} is neither read nor write")
     if not 0 <= history <= MAX_HISTORY:
         raise UsageError(f"history {history} is outside 0..{MAX_HISTORY}")
-    past = [f"{_when(lag)}.{name}" for lag in range(history + 1) for name in row_names(direction)]
+    rows = row_names(direction)
+    past = [f"{_when(lag)}.{rows[column]}" for lag, column in past_columns(direction, history)]
     return (*past, *CANDIDATE_FEATURES)
+
+
+def past_columns(direction: str, history: int) -> list[tuple[int, int]]:
+    """Interval and column of every feature of the past: all of the current one, then what is remembered."""
+    rows, remembered = row_names(direction), remembered_names(direction)
+    now = [(0, column) for column in range(len(rows))]
+    return now + [(lag, rows.index(name)) for lag in range(1, history + 1) for name in remembered]
 
 
 def past_features(stack: Floats, direction: str) -> Floats:
     """What is known before a candidate is chosen, one row a sample, in the order of `names`."""
     rows = _row_features(stack, direction)
-    return np.ascontiguousarray(rows.reshape(len(rows), rows.shape[1] * rows.shape[2]))
+    lags, columns = np.array(past_columns(direction, stack.shape[1] - 1)).T
+    return np.ascontiguousarray(rows[:, lags, columns])
 
 
 def candidate_features(pages: Floats, flight: Floats) -> Floats:

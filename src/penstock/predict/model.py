@@ -10,7 +10,7 @@ import numpy as np
 from penstock.decision import Outlook
 from penstock.errors import UsageError
 from penstock.knobs import Setting
-from penstock.predict.features import candidate_matrix, past_features, stack_windows
+from penstock.predict.features import candidate_matrix, past_features, row_names, stack_windows
 from penstock.predict.trees import CompiledForest, Forest, compile_forest, scores
 from penstock.predict.trees.forest import Floats
 from penstock.window import Window
@@ -33,7 +33,7 @@ class DirectionModel:
 
     def outside(self, past: Floats) -> list[list[str]]:
         """Per sample, the features of its current interval that training never came near; NaN is unknown."""
-        count = past.shape[1] // (self.history + 1)
+        count = len(row_names(self.direction))
         now = past[:, :count]
         low, high = self.low[:count] - RANGE_MARGIN, self.high[:count] + RANGE_MARGIN
         strange = (now < low) | (now > high)

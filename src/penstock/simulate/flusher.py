@@ -1,4 +1,4 @@
-"""The kernel's writeback: every 5 s it sends what belongs to a file that has been dirty for 30 s (W7)."""
+"""The kernel's writeback: every 5 s it sends what belongs to files that have been dirty for 30 s (W7)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,15 @@ def make_urgent(w: World, f: int, now_us: float) -> None:
 
 @kernel
 def flush_old(w: World, c: int, now_us: float) -> None:
-    """One pass of the flusher over a client's files."""
+    """One pass of the flusher over a client's files.
+
+    A file that never becomes clean stays old: once 30 s have passed it is flushed at every pass.
+    """
     f = w.client.first_file[c]
     while f != NONE:
         since_us = w.file.dirtied_us[f]
-        if since_us >= 0.0 and now_us - since_us >= w.client.flush_age_us[c]:
+        if w.osc.dirty[w.file.osc[f]] == 0:
+            w.file.dirtied_us[f] = -1.0
+        elif since_us >= 0.0 and now_us - since_us >= w.client.flush_age_us[c]:
             make_urgent(w, f, now_us)
-            # What is dirtied while the rest is being written makes the file dirty anew, as of now.
-            w.file.dirtied_us[f] = now_us
         f = w.file.next_in_client[f]

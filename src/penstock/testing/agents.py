@@ -26,6 +26,7 @@ jitter_s = 0
 dwell_s = 0
 hysteresis_s = 0
 worse_ratio = 0.01
+crash_ratio = 0
 changes_per_hour = 1000000
 breaker_reverts = 1000000
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,9 @@ import numpy as np
 from penstock.errors import PenstockError, require_extra
 from penstock.predict.trees import compile_forest, scores
 from penstock.predict.trees.forest import Floats
-from penstock.train.boost import Boosting, boost, to_forest
+from penstock.train.boost import boost, to_forest
 from penstock.train.calibrate import calibrate
-from penstock.train.fit import Progress, check_samples, soft_labels, split_runs
+from penstock.train.fit import BOOSTING, Progress, check_samples, soft_labels, split_runs
 from penstock.train.judge import Judgement, Labels, judge
 from penstock.train.samples import Samples, samples
 from penstock.train.table import Table
@@ -62,7 +62,9 @@ def compare(table: Table, kinds: tuple[str, ...], seed: int, say: Progress) -> I
         held_out = next(split_runs(found.run, 5, seed))
         for kind in kinds:
             try:
-                yield _row(kind, found, held_out, seed)
+                with _one_core():
+                    row = _row(kind, found, held_out, seed)
+                yield row
             except PenstockError as error:
                 say(f"{kind}: left out: {error}")
                 continue
@@ -99,7 +101,7 @@ def _time(predict_target: Scorer, found: Samples, rounds: int = 20) -> float:
 
 def _fit_gbdt(found: Samples, train: np.ndarray[Any, Any], seed: int) -> tuple[Scorer, Scorer]:
     vectors = found.vectors
-    booster = boost(vectors[train], soft_labels(found)[train], Boosting(seed=seed))
+    booster = boost(vectors[train], soft_labels(found)[train], replace(BOOSTING[found.direction], seed=seed))
     compiled = compile_forest(to_forest(booster), np.unique(found.candidate, axis=0))
     past = found.past[:1]
     return lambda rows: np.asarray(booster.predict(rows, raw_score=True, num_threads=1)), lambda _: scores(
@@ -138,6 +140,15 @@ def _fit_tcn(found: Samples, train: np.ndarray[Any, Any], seed: int) -> tuple[Sc
     from penstock.train.nets import fit_sequence
 
     return fit_sequence("tcn", found, train, HISTORY, seed)
+
+
+def _one_core() -> Any:
+    """Every kind gets one core, so that times compare and a busy machine is not made worse."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError as error:
+        raise require_extra("train", error) from None
+    return threadpool_limits(1)
 
 
 def _pipeline(last: Any) -> Any:

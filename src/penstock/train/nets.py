@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import require_extra
+from penstock.predict.features import past_columns, row_names
 from penstock.predict.trees.forest import Floats
 from penstock.train.samples import Samples
 
@@ -40,17 +41,19 @@ class _Shaper:
     """Flat vectors to scaled (sample, step, feature), unknown values at the mean."""
 
     def __init__(self, found: Samples, train: np.ndarray[Any, Any], history: int) -> None:
-        self.steps = history + 1
-        self.row = found.past.shape[1] // self.steps
+        self.steps, self.row = history + 1, len(row_names(found.direction))
+        self.places = np.array(past_columns(found.direction, history)).T
         known = found.vectors[train]
         self.mean, self.scale = np.nanmean(known, axis=0), np.nanstd(known, axis=0) + 1e-6
         self.width = self.row + found.candidate.shape[1]
 
     def __call__(self, vectors: Floats) -> np.ndarray[Any, Any]:
         scaled = np.nan_to_num((vectors - self.mean) / self.scale)
-        past = scaled[:, : self.steps * self.row].reshape(len(vectors), self.steps, self.row)[:, ::-1]
-        candidate = np.repeat(scaled[:, None, self.steps * self.row :], self.steps, axis=1)
-        return np.ascontiguousarray(np.concatenate([past, candidate], axis=2), dtype=np.float32)
+        count = self.places.shape[1]
+        past = np.zeros((len(vectors), self.steps, self.row))
+        past[:, self.places[0], self.places[1]] = scaled[:, :count]
+        candidate = np.repeat(scaled[:, None, count:], self.steps, axis=1)
+        return np.ascontiguousarray(np.concatenate([past[:, ::-1], candidate], axis=2), dtype=np.float32)
 
 
 def _recurrent(torch: Any, width: int) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from penstock.errors import require_extra
 from penstock.train.boost import Boosting
 from penstock.train.calibrate import calibrate
-from penstock.train.fit import Progress, Recipe, check_samples, grow, soft_labels, split_runs, with_seed
+from penstock.train.fit import Progress, Recipe, check_samples, grow, soft_labels, split_runs
 from penstock.train.samples import Samples, samples
 from penstock.train.table import Table
 from penstock.window import DIRECTIONS
@@ -26,13 +26,24 @@ class Bound:
     seconds: float
 
 
-def recipe_for(table: Table, history: int | None, seed: int, search: Bound | None, say: Progress) -> Recipe:
-    """The default recipe with the given history and seed; with a bound, searched around."""
-    recipe = with_seed(Recipe(), seed)
-    if history is not None:
-        recipe = replace(recipe, history=dict.fromkeys(DIRECTIONS, history))
-    if search is None:
-        return recipe
+def adapted(recipe: Recipe, seed: int, history: int | None, rounds: int | None, leaves: int | None) -> Recipe:
+    """A recipe with another seed and, where given, another history and other trees for both directions.
+
+    Fewer trees learn faster each, so that they come as far together.
+    """
+    boosting = {}
+    for name, how in recipe.boosting.items():
+        count = rounds or how.rounds
+        rate = min(0.3, how.learning_rate * how.rounds / count)
+        boosting[name] = replace(
+            how, seed=seed, rounds=count, learning_rate=rate, num_leaves=leaves or how.num_leaves
+        )
+    histories = recipe.history if history is None else dict.fromkeys(DIRECTIONS, history)
+    return replace(recipe, boosting=boosting, history=histories)
+
+
+def searched(recipe: Recipe, table: Table, search: Bound, say: Progress) -> Recipe:
+    """A recipe whose tree parameters were searched for on this data."""
     boosting = dict(recipe.boosting)
     for direction in DIRECTIONS:
         found = samples(table, direction, recipe.history[direction])
@@ -76,8 +87,8 @@ def held_out_loss(found: Samples, how: Boosting) -> float:
 
 def _suggest(trial: Any) -> dict[str, Any]:
     return {
-        "learning_rate": trial.suggest_float("learning_rate", 0.02, 0.15, log=True),
-        "num_leaves": trial.suggest_int("num_leaves", 15, 63, log=True),
+        "learning_rate": trial.suggest_float("learning_rate", 0.02, 0.3, log=True),
+        "num_leaves": trial.suggest_int("num_leaves", 4, 127, log=True),
         "min_data_in_leaf": trial.suggest_int("min_data_in_leaf", 10, 200, log=True),
         "feature_fraction": trial.suggest_float("feature_fraction", 0.2, 1.0),
         "lambda_l2": trial.suggest_float("lambda_l2", 0.01, 30.0, log=True),

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.train.boost import Boosting
-from penstock.train.fit import Progress, check_samples, cross_calibrated, grow, soft_labels, split_runs
+from penstock.train.fit import (
+    BOOSTING,
+    Progress,
+    check_samples,
+    cross_calibrated,
+    grow,
+    soft_labels,
+    split_runs,
+)
 from penstock.train.judge import Judgement, judge
 from penstock.train.samples import Samples, samples
 from penstock.train.table import NUMBERS, Table
@@ -78,7 +86,7 @@ def _point(table: Table, direction: str, history: int, merged: int, folds: int) 
 
 def held_out_judgement(found: Samples, folds: int, how: Boosting | None = None) -> Judgement:
     """How the default trees do on runs they did not see."""
-    how = how or Boosting()
+    how = how or BOOSTING[found.direction]
     vectors, target = found.vectors, soft_labels(found)
     raw = np.empty(len(found))
     for held_out in split_runs(found.run, folds, how.seed):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -60,6 +61,13 @@ class Table:
         return replace(self, **{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
 
+def read_tables(directories: Sequence[Path]) -> Table:
+    """Several directories as one data set; their runs must not repeat each other."""
+    table = join([read_table(directory) for directory in directories])
+    _refuse_duplicates(table, ", ".join(str(directory) for directory in directories))
+    return table
+
+
 def read_table(directory: Path) -> Table:
     """All measurements in a directory: `*.csv.gz` as the CARAT authors' traces, or Parquet of `collect`."""
     from penstock.train import parquet, traces
@@ -73,7 +81,7 @@ def read_table(directory: Path) -> Table:
     table = join(tables)
     if not len(table):
         raise DataError(f"{directory}: its files hold no rows")
-    _refuse_duplicates(table, directory)
+    _refuse_duplicates(table, str(directory))
     return _share_application(table)
 
 
@@ -87,12 +95,12 @@ def join(tables: list[Table]) -> Table:
     return table.take(np.lexsort((table.observation_no, table.ost, table.iteration, table.workload)))
 
 
-def _refuse_duplicates(table: Table, directory: Path) -> None:
+def _refuse_duplicates(table: Table, source: str) -> None:
     same = (np.diff(table.series()) == 0) & (np.diff(table.observation_no) == 0)
     if same.any():
         row = int(np.argmax(same))
         raise DataError(
-            f"{directory}: workload {table.workload[row]} iteration {table.iteration[row]} "
+            f"{source}: workload {table.workload[row]} iteration {table.iteration[row]} "
             f"ost {table.ost[row]} "
             f"has observation_no {table.observation_no[row]} twice"
         )

@@ -88,7 +88,7 @@ class Guard:
             record.start_anew(now_s + self.limits.dwell_s)
             return
         rate = useful_bytes_per_s(window)
-        if rate <= 0:
+        if rate <= 0 and window.bytes_per_s <= 0:
             return
         if now_s - record.last_busy_s > self.limits.pause_s:
             record.start_anew(now_s + record.rng.uniform(0.0, self.limits.jitter_s))
@@ -101,13 +101,12 @@ class Guard:
         """Take back a change that did harm; None when there is none to judge, or it did well enough."""
         record = self._record(decision.target)
         trial = record.trial
-        if trial is None or len(trial.rates) < self.limits.judge_windows:
+        if trial is None or not (due := self._windows_due(trial, control)):
             return None
         record.trial = None
         if decision.before != trial.went_to:
             return None
-        rate = statistics.median(trial.rates)
-        baseline = trial.baseline_bytes_per_s
+        rate, baseline = statistics.fmean(trial.rates[-due:]), trial.baseline_bytes_per_s
         self._effects.append(
             Effect(trial.decision_id, decision.target, decision.t_s, baseline, rate, control)
         )
@@ -128,6 +127,16 @@ class Guard:
                 "control_ratio": control,
             },
         )
+
+    def _windows_due(self, trial: Trial, control: float) -> int:
+        """How many windows to judge by now: all in the end, a few when throughput collapsed, else none."""
+        limits = self.limits
+        if len(trial.rates) >= limits.judge_windows:
+            return limits.judge_windows
+        few = trial.rates[-limits.crash_windows :]
+        floor = limits.crash_ratio * trial.baseline_bytes_per_s * min(control, 1.0)
+        collapsed = len(few) == limits.crash_windows and statistics.fmean(few) < floor
+        return limits.crash_windows if collapsed else 0
 
     def _ask(self, decision: Decision) -> Decision:
         if not decision.changes:
@@ -175,19 +184,20 @@ class Guard:
         record.changed_s.append(decision.t_s)
         record.path.append(decision.wanted)
         record.left_s[decision.before] = decision.t_s
-        if decision.reason != "guard.revert" and rates:
-            record.trial = Trial(decision.id, decision.before, decision.wanted, statistics.median(rates))
+        if decision.reason == "guard.revert":
+            return
+        if record.trial is not None and record.trial.went_to == decision.before:
+            record.trial.joined(decision.wanted)
+        elif rates and max(rates) > 0:
+            record.trial = Trial(decision.id, decision.before, decision.wanted, statistics.fmean(rates))
 
     def _control_ratio(self) -> float:
         """How untouched busy targets do now against a little while ago; 1 where there are none."""
         ratios = []
         for record in self._records.values():
             rates = [rate for _, rate in record.recent]
-            if (
-                record.trial is None
-                and len(rates) >= 4
-                and len({setting for setting, _ in record.recent}) == 1
-            ):
+            untouched = record.trial is None and len({setting for setting, _ in record.recent}) == 1
+            if untouched and len(rates) >= 4 and min(rates) > 0:
                 half = len(rates) // 2
                 ratios.append(statistics.median(rates[half:]) / statistics.median(rates[:half]))
         return statistics.median(ratios) if ratios else 1.0

@@ -11,6 +11,7 @@ from penstock.window import Window
 
 RECENT_WINDOWS = 6
 PATH_STEPS = 6
+_APPLICATION = ("app.read_bytes", "app.write_bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,9 @@ class GuardLimits:
     hysteresis_confidence: float = 0.9
     changes_per_hour: int = 240
     worse_ratio: float = 0.85
-    judge_windows: int = 2
+    judge_windows: int = 10
+    crash_ratio: float = 0.4
+    crash_windows: int = 2
     blacklist_s: float = 60.0
     breaker_reverts: int = 4
     breaker_window_s: float = 300.0
@@ -34,7 +37,11 @@ class GuardLimits:
 
 @dataclass(slots=True)
 class Trial:
-    """A change that still has to prove itself; the interval of the change itself is not judged."""
+    """Changes that still have to prove themselves against the last setting that did.
+
+    The interval of a change itself is not judged. Changes that follow before the verdict join the trial: what
+    counts is whether the target is better off than before the first of them.
+    """
 
     decision_id: str
     came_from: Setting
@@ -51,6 +58,10 @@ class Trial:
             self.skip -= 1
         else:
             self.rates.append(rate)
+
+    def joined(self, went_to: Setting) -> None:
+        """Another change before the verdict."""
+        self.went_to, self.skip = went_to, 1
 
 
 @dataclass(slots=True)
@@ -91,5 +102,10 @@ class Ban:
 
 
 def useful_bytes_per_s(window: Window) -> float:
-    """What the application got done: bytes on the wire, and writes that only updated the cache."""
+    """What the application got done; where it cannot be told, bytes on the wire and updates in the cache.
+
+    The wire alone misleads: a writer that waits for its own data in flight keeps it busy and gets nothing done.
+    """
+    if any(window.metrics.get(name) is not None for name in _APPLICATION):
+        return sum(window.rate(name) for name in _APPLICATION)
     return window.bytes_per_s + window.rate("cache_update_bytes")

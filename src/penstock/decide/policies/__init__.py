@@ -19,7 +19,6 @@ _HOMES = {
     "epsilon-greedy": "epsilon_greedy",
 }
 POLICY_NAMES = tuple(_HOMES)
-MODEL_FREE = ("default", "fixed", "random", "climb")
 
 
 def policy_class(name: str) -> type[Policy]:

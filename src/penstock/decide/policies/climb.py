@@ -40,6 +40,10 @@ class ClimbPolicy(Policy):
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         """Advance the search by one window."""
         place = window.setting.only(*self.knob_ids)
+        if self._trial is not None and place == self._here:
+            # The guard refused the trial or took it back: that neighbour is judged.
+            self._rates = []
+            return self._try_next(window)
         if place != (self._trial or self._here):
             return self._start_over(window, place)
         if window.bytes_per_s <= 0:
@@ -50,6 +54,9 @@ class ClimbPolicy(Policy):
         self._rates.append(window.bytes_per_s)
         if len(self._rates) < self.windows_per_trial:
             return self._stay(window, "measuring", f"measuring {place}")
+        return self._conclude(window)
+
+    def _conclude(self, window: Window) -> Proposal:
         rate, self._rates = statistics.median(self._rates), []
         if self._trial is not None:
             return self._judge(window, rate)

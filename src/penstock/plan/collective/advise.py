@@ -12,8 +12,8 @@ from penstock.plan.collective.predictor import Forecast, forecast
 from penstock.plan.collective.surrogates import Surrogates
 
 # What a forecast must promise over a simpler choice before it is preferred; less is the model's own error.
-NONE_MARGIN = 1.05
-RULE_MARGIN = 1.1
+NONE_MARGIN = 0.05
+RULE_MARGIN = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +51,18 @@ def advise(surrogates: Surrogates, access: Access, options: Sequence[Candidate] 
 
 
 def _simplest_good(best: Ranked, none: Ranked, rule: Ranked) -> tuple[Ranked, str]:
-    fastest_s = best.forecast.seconds
-    if none.forecast.seconds <= NONE_MARGIN * fastest_s:
-        return none, f"no hints are predicted within {NONE_MARGIN - 1:.0%} of the best, so none are set"
+    """No hints or the rule where nothing promises more than the surrogates' own error over them."""
+    fastest_s, error_ratio = best.forecast.seconds, best.forecast.error_ratio
+    for simple, margin in ((none, NONE_MARGIN), (rule, RULE_MARGIN)):
+        slack = max(margin, error_ratio)
+        if simple.forecast.seconds <= (1 + slack) * fastest_s:
+            gain = none.forecast.seconds / simple.forecast.seconds
+            what = "no hints are" if simple is none else f"the fixed rule ({gain:.2f}x no hints) is"
+            return (
+                simple,
+                f"{what} predicted within {slack:.0%} of the best, which is the least to promise more",
+            )
     gain = none.forecast.seconds / fastest_s
-    if rule.forecast.seconds <= RULE_MARGIN * fastest_s:
-        gain = none.forecast.seconds / rule.forecast.seconds
-        return (
-            rule,
-            f"the fixed rule is predicted near the best ({RULE_MARGIN - 1:.0%}), {gain:.2f}x no hints",
-        )
     return best, f"predicted {gain:.2f}x no hints and {rule.forecast.seconds / fastest_s:.2f}x the fixed rule"
 
 
@@ -93,18 +95,24 @@ def contenders(advice: Advice, top: int) -> list[Ranked]:
 def settle(advice: Advice, trials: Sequence[Trial]) -> Advice:
     """The advice that real runs leave standing.
 
-    Without a clear winner the fastest of them is advised if it is measurably faster than no hints: whichever
-    of the fastest it is then matters less than noise.
+    Without a clear winner the fastest is advised if it is measurably faster than no hints: whichever of the
+    fastest it is then matters less than noise. Where nothing beats no hints measurably, the forecast's choice
+    stands only if its runs were faster too.
     """
     ranked = {one.candidate.name: one for one in advice.ranking}
-    none = next(trial for trial in trials if trial.candidate.name == "none")
+    by_name = {trial.candidate.name: trial for trial in trials}
+    none = by_name["none"]
     winner = clear_winner(trials)
     best = winner or min(trials, key=lambda trial: trial.median_s)
+    foreseen = by_name.get(advice.chosen.candidate.name) if advice.chosen else None
     chosen = ranked[best.candidate.name] if best is not none and beats(best, none) else None
     if winner is not None:
         reason = f"confirmed: {best.candidate.name} wins with a median of {best.median_s:.4g} s"
     elif chosen is not None:
         reason = f"no clear winner within noise; {best.candidate.name} is among the fastest"
+    elif foreseen is not None and foreseen.median_s < none.median_s:
+        chosen = advice.chosen
+        reason = f"no clear winner within noise; {foreseen.candidate.name}, as predicted, is not slower"
     else:
         reason = "no clear winner within noise; none beats no hints measurably"
     return replace(advice, chosen=chosen, reasons=(*advice.reasons, reason), trials=tuple(trials))

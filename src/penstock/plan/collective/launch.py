@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
+import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,6 +19,8 @@ from typing import Any
 
 from penstock.errors import MissingError, PenstockError, UsageError
 
+SHARED_MEMORY = Path("/dev/shm")
+SEGMENT_BYTES = 16 << 20
 WORKER = "penstock.plan.collective.worker"
 NEEDS = "pip install 'penstock[mpi]', or name your site's MPI with --launcher and install mpi4py for it"
 
@@ -57,23 +62,54 @@ def run_tasks(
         asked, answered = Path(home, "tasks.json"), Path(home, "answers.json")
         asked.write_text(json.dumps(list(tasks)), encoding="utf-8")
         command = [*launcher.argv(ranks), sys.executable, "-m", WORKER, str(asked), str(answered)]
-        _finish(command, ranks, timeout_s)
+        _finish(command, ranks, timeout_s, _memory(ranks, home))
         if not answered.exists():
             raise PenstockError(f"{command[0]}: {ranks} ranks ended without an answer")
         answers: list[Any] = json.loads(answered.read_text(encoding="utf-8"))
     return answers
 
 
-def _finish(command: Sequence[str], ranks: int, timeout_s: float) -> None:
+def _finish(command: Sequence[str], ranks: int, timeout_s: float, environment: Mapping[str, str]) -> None:
     try:
-        result = subprocess.run(
-            command, capture_output=True, text=True, timeout=timeout_s, check=False, stdin=subprocess.DEVNULL
+        child = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **environment},
+            start_new_session=True,
         )
-    except subprocess.TimeoutExpired:
-        raise PenstockError(f"{command[0]}: {ranks} ranks did not end within {timeout_s:.0f} s") from None
     except OSError as error:
         raise MissingError(f"MPI is absent: {command[0]}: {error.strerror}; {NEEDS}") from None
-    if result.returncode:
-        said = [line for line in (result.stderr or result.stdout).splitlines() if line.strip()]
+    try:
+        said_out, said_err = child.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        _stop(child)
+        raise PenstockError(f"{command[0]}: {ranks} ranks did not end within {timeout_s:.0f} s") from None
+    except BaseException:
+        _stop(child)
+        raise
+    if child.returncode:
+        said = [line for line in (said_err or said_out).splitlines() if line.strip()]
         last = said[-1].strip() if said else "no message"
-        raise PenstockError(f"{command[0]}: {ranks} ranks failed with exit code {result.returncode}: {last}")
+        raise PenstockError(f"{command[0]}: {ranks} ranks failed with exit code {child.returncode}: {last}")
+
+
+def _stop(child: subprocess.Popen[str]) -> None:
+    """End the launcher by a signal it can pass on: ranks left behind would spin for ever."""
+    for number, patience_s in ((signal.SIGTERM, 5.0), (signal.SIGKILL, None)):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, number)
+        try:
+            child.communicate(timeout=patience_s)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _memory(ranks: int, home: str) -> dict[str, str]:
+    """Where shared memory is scarce, as in containers, the transport's segments go to the disk."""
+    if SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free < ranks * SEGMENT_BYTES:
+        return {"UCX_POSIX_DIR": home}
+    return {}

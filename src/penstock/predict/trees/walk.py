@@ -28,9 +28,7 @@ def walk(past: Any, trees: Any, leaves: Any, grid: Any, totals: Any) -> None:
 
 
 @njit(cache=True)
-def _walk_tree(  # noqa: PLR0913, PLR0917 - a kernel takes its arrays one by one
-    root: Any, row: Any, trees: Any, leaves: Any, waiting: Any, sums: Any
-) -> None:
+def _walk_tree(root: Any, row: Any, trees: Any, leaves: Any, waiting: Any, sums: Any) -> None:
     _, feature, threshold, left, right, missing_left = trees
     value, starts, corners = leaves
     waiting[0] = root

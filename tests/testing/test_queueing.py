@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.knobs import Setting
-from penstock.simulate.queueing import Hardware, Load, QueueingTarget, closed_network
+from penstock.testing.queueing import Hardware, Load, QueueingTarget, closed_network
 
 positive = st.floats(1e-5, 1e-1)
 
