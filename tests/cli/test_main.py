@@ -64,7 +64,7 @@ def test_demo_json_is_one_document_and_leaves_a_report(tmp_path: Path) -> None:
     result = run("demo", "--json", "--seed", "4")
     document = json.loads(result.stdout)
     assert document["tuned_end_mbps"] > document["default_end_mbps"]
-    assert result.stderr == ""
+    assert result.stderr in ("", "penstock: compiling the simulator, once (about half a minute)\n")
     page = (tmp_path / "penstock-demo.html").read_text()
     assert page.count("<polyline") == 2
     assert "http" not in page

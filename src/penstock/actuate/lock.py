@@ -22,12 +22,15 @@ class StateLock:
         path = f"{directory}/{FILE}"
         self._system = system
         self._fd = system.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        if not system.lock(self._fd):
-            pid = holder(directory)
+        try:
+            if not system.lock(self._fd):
+                pid = holder(directory)
+                raise BusyError(f"{directory}: in use by process {pid or '?'}; stop it first")
+            system.truncate(self._fd, 0)
+            system.write(self._fd, b"%d\n" % os.getpid())
+        except BaseException:
             self.release()
-            raise BusyError(f"{directory}: in use by process {pid or '?'}; stop it first")
-        system.truncate(self._fd, 0)
-        system.write(self._fd, b"%d\n" % os.getpid())
+            raise
 
     def release(self) -> None:
         """Let others have it."""

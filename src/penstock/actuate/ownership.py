@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -60,11 +61,12 @@ def reconcile(entry: Entry, now: Setting, connection: Connection, space: KnobSpa
     """
     entry = _reconnected(entry, now, connection, space)
     original, possible, manual = entry.original, dict(entry.possible), set(entry.manual)
+    left = entry.actual or entry.original
+    moved = [knob_id for knob_id in space.ids if now[knob_id] != left[knob_id]]
     for knob_id in space.ids:
         value = now[knob_id]
         if value == original[knob_id] or value in possible.get(knob_id, ()):
             continue
-        moved = [other for other in space.ids if other in manual and now[other] != entry.original[other]]
         made = _recomputed(space, entry, now, knob_id, moved)
         if value in made:
             possible[knob_id] = possible.get(knob_id, frozenset()) | {value}
@@ -78,10 +80,20 @@ def reconcile(entry: Entry, now: Setting, connection: Connection, space: KnobSpa
 def _recomputed(
     space: KnobSpace, entry: Entry, now: Setting, knob_id: str, moved: Sequence[str]
 ) -> frozenset[int]:
-    """The values a side effect can have given a knob when others were moved to where they are."""
-    held = entry.possible.get(knob_id, frozenset()) | {entry.original[knob_id]}
-    rules = [c.rule for c in space.couplings if c.affects == knob_id and c.when & set(moved)]
-    return frozenset(rule(now.replace({knob_id: value})) for rule in rules for value in held)
+    """The values a side effect can have given a knob while others were moved to where they are.
+
+    Others may have been moved one after the other, so each counts with every value it had meanwhile.
+    """
+    had = {
+        other: entry.possible.get(other, frozenset()) | {now[other], entry.original[other]} for other in now
+    }
+    had[knob_id] -= {now[knob_id]}
+    made: set[int] = set()
+    for coupling in space.couplings:
+        if coupling.affects == knob_id and coupling.when & set(moved):
+            axes = [[(other, value) for value in values] for other, values in had.items()]
+            made.update(coupling.rule(Setting(dict(point))) for point in itertools.product(*axes))
+    return frozenset(made)
 
 
 def _reconnected(entry: Entry, now: Setting, connection: Connection, space: KnobSpace) -> Entry:

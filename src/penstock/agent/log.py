@@ -13,6 +13,7 @@ from penstock.decision import Decision, Outlook, Receipt
 from penstock.errors import AccessError, PenstockError
 
 MODE = 0o640
+MOST_CANDIDATES = 10
 
 
 @dataclass(slots=True)
@@ -104,8 +105,10 @@ def decision_event(decision: Decision, receipt: Receipt | None, wall_s: float) -
 
 
 def _outlook_event(outlook: Outlook) -> dict[str, Any]:
+    """The best candidates are enough to read; with the history the model gives all of them again."""
     pairs = zip(outlook.candidates, outlook.probabilities, strict=True)
+    best = sorted(pairs, key=lambda pair: -pair[1])[:MOST_CANDIDATES]
     return {
         "direction": outlook.direction,
-        "candidates": [{**candidate, "p": float(probability)} for candidate, probability in pairs],
+        "candidates": [{**candidate, "p": float(probability)} for candidate, probability in best],
     }

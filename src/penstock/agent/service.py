@@ -160,8 +160,7 @@ class Agent:
             self.log.append(mark.event())
         steps = self.loop.tick()
         self.ledger.take(steps)
-        if steps:
-            self.latest = {step.window.target: step for step in steps}
+        self.latest = {step.window.target: step for step in steps}
         for step in steps:
             if step.decision is not None and step.decision.changes and self.mode is not Mode.OBSERVE:
                 self._log_change(step)
