@@ -96,7 +96,7 @@ def test_an_interval_that_cannot_be_trusted_leaves_a_gap() -> None:
 def test_a_kept_run_is_not_repeated_and_says_where_it_comes_from(tmp_path: Path) -> None:
     toy = Toy()
     runs = [Run("c220g5", "s_rd_sq_1m", number, 7, 40, 0.5) for number in (1, 2)]
-    keep(runs[0], tabulate("s_rd_sq_1m", 1, list(walk(World(toy, toy, toy), how()))), tmp_path)
+    keep(runs[0], tabulate("s_rd_sq_1m", 1, list(walk(World(toy, toy, toy), how()))), tmp_path, "a toy")
     assert missing(runs, tmp_path) == [runs[1]]
     origin = parquet.provenance(runs[0].path(tmp_path))
     assert (origin["cluster"], origin["seed"], origin["run"]) == ("c220g5", 7, runs[0].id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,7 @@ def test_the_shipped_model_is_sound_small_and_says_where_it_comes_from() -> None
     assert set(shown["metrics"]) == {"read", "write"}
     assert "c6525" not in json.dumps(shown["provenance"])
     assert shown["provenance"]["origin"]
+    assert len(files("penstock.predict").joinpath("default.json").read_bytes()) < 600_000
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from penstock.train.collect import Run, Walk, keep, missing, plan_runs, tabulate
 from penstock.workload import parse_workload
 
 INTERVAL_S = 0.5
+LIVE = "live"
 Say = Callable[[str], None]
 
 
@@ -57,7 +58,7 @@ def simulate_run(run: Run, directory: Path) -> int:
     world = simulated_world(run.cluster, run.workload, run.seed)
     how = Walk(LUSTRE.grid("pages", "flight"), run.intervals, run.interval_s, run.id)
     table = tabulate(run.workload, run.number, list(walk(world, how)))
-    keep(run, table, directory)
+    keep(run, table, directory, "penstock simulate")
     return len(table)
 
 
@@ -65,13 +66,13 @@ def collect_live(wanted: Collection, root: Path, state_dir: Path, say: Say) -> l
     """Walk a live client, run after run; its knobs are back when this returns or fails."""
     from penstock.train.live import live_world
 
-    runs = wanted.plan()
+    runs = replace(wanted, cluster=LIVE).plan()
     _make(wanted.directory)
     for run in missing(runs, wanted.directory):
         with live_world(root, state_dir) as world:
             how = Walk(LUSTRE.grid("pages", "flight"), run.intervals, run.interval_s, run.id)
             table = tabulate(run.workload, run.number, list(walk(world, how)))
-        keep(run, table, wanted.directory)
+        keep(run, table, wanted.directory, "live client")
         say(f"{run.id}: {len(table)} rows; knobs restored")
     return [run.path(wanted.directory) for run in runs]
 

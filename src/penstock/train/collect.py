@@ -106,10 +106,10 @@ def missing(runs: Sequence[Run], directory: Path) -> list[Run]:
     return [run for run in runs if not run.path(directory).exists()]
 
 
-def keep(run: Run, table: Table, directory: Path) -> None:
+def keep(run: Run, table: Table, directory: Path, source: str) -> None:
     """Write a finished run with all it takes to repeat it."""
     origin = {
-        "source": "penstock simulate",
+        "source": source,
         "run": run.id,
         "cluster": run.cluster,
         "workload": run.workload,
