@@ -239,7 +239,7 @@ def _age(seconds: float) -> str:
     """A duration in at most five characters.
 
     >>> _age(5), _age(600), _age(36000), _age(999999)
-    ('5s', '10m', '10h', '11d')
+    ('5s', '10m', '10h', '12d')
     """
     for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
         if seconds >= 2 * length:
