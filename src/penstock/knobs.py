@@ -39,10 +39,11 @@ class Setting(Mapping[str, int]):
     Setting(pages=1024, flight=16)
     """
 
-    __slots__ = ("_values",)
+    __slots__ = ("_hash", "_values")
 
     def __init__(self, values: Mapping[str, int] | None = None, /, **knobs: int) -> None:
         self._values: dict[str, int] = {**(values or {}), **knobs}
+        self._hash: int | None = None
 
     def __getitem__(self, knob_id: str) -> int:
         return self._values[knob_id]
@@ -54,7 +55,14 @@ class Setting(Mapping[str, int]):
         return len(self._values)
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._values.items()))
+        if self._hash is None:
+            self._hash = hash(frozenset(self._values.items()))
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Setting):
+            return self._values == other._values
+        return super().__eq__(other)
 
     def __repr__(self) -> str:
         return f"Setting({', '.join(f'{k}={v}' for k, v in self._values.items())})"

@@ -77,6 +77,7 @@ class Journal:
         self.note: str | None = None
         self._system = system
         self._entries: dict[str, Entry] = {}
+        self._texts: dict[str, tuple[Entry, str]] = {}
         self._load()
 
     @property
@@ -159,12 +160,9 @@ class Journal:
             self._system.close(fd)
 
     def _save(self, entries: Mapping[str, Entry]) -> None:
-        body = {
-            "root": self.owner.root,
-            "boot_id": self.owner.boot_id,
-            "targets": {name: _fields(entry) for name, entry in entries.items()},
-        }
-        text = json.dumps({"format": FORMAT, "checksum": _checksum(body), "body": body})
+        body = self._body(entries)
+        checksum = hashlib.sha256(body.encode()).hexdigest()
+        text = f'{{"format":{FORMAT},"checksum":"{checksum}","body":{body}}}'
         try:
             self._make_directory()
             self._write_beside(text.encode())
@@ -177,6 +175,18 @@ class Journal:
                 f"{self.directory}: {error.strerror}: without a journal no knob is changed"
             ) from None
         self._entries = dict(entries)
+
+    def _body(self, entries: Mapping[str, Entry]) -> str:
+        """The canonical text of the body; entries that stay as they were are not spelt out anew."""
+        texts = {}
+        for name, entry in entries.items():
+            known = self._texts.get(name)
+            same = known is not None and known[0] is entry
+            texts[name] = known if same and known else (entry, _canonical(_fields(entry)))
+        self._texts = texts
+        targets = ",".join(f"{_canonical(name)}:{texts[name][1]}" for name in sorted(texts))
+        head = f'"boot_id":{_canonical(self.owner.boot_id)},"root":{_canonical(self.owner.root)}'
+        return f'{{{head},"targets":{{{targets}}}}}'
 
     def _write_beside(self, data: bytes) -> None:
         fd = self._system.open(
@@ -223,8 +233,11 @@ class Journal:
 
 
 def _checksum(body: object) -> str:
-    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    return hashlib.sha256(_canonical(body).encode()).hexdigest()
+
+
+def _canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def _fields(entry: Entry) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class NoJournal(Journal):
     def __init__(self, places: Places, note: str) -> None:
         self.directory, self.owner = str(places.state_dir), owner_of(places.root)
         self.trusted, self.note = False, note
-        self._entries = {}
+        self._entries, self._texts = {}, {}
 
 
 def prepare(places: Places) -> None:
