@@ -119,7 +119,9 @@ def main() -> None:
 def _apart(oscs: int, busy: int, policy: str, passes: int, *, numpy_only: bool) -> dict[str, float]:
     command = [sys.executable, "-m", "benchmarks.agent", "--passes", str(passes)]
     command += ["--case", str(oscs), str(busy), policy]
-    environment = {**os.environ, **({"PENSTOCK_NUMPY": "1"} if numpy_only else {})}
+    # As `penstock agent run` sets it.
+    one_thread = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**one_thread, **({"PENSTOCK_NUMPY": "1"} if numpy_only else {})}
     found: dict[str, float] = json.loads(subprocess.check_output(command, env=environment, text=True))
     return found
 

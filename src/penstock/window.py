@@ -81,7 +81,8 @@ class Window:
     @property
     def bytes_per_s(self) -> float:
         """What went over the wire, both directions together."""
-        return sum(self.rate(f"{direction}.bytes") for direction in DIRECTIONS)
+        read, write = self.metrics.get("read.bytes"), self.metrics.get("write.bytes")
+        return ((read or 0.0) + (write or 0.0)) / (self.t1_s - self.t0_s)
 
 
 @dataclass(frozen=True, slots=True)

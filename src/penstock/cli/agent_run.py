@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -34,6 +35,8 @@ def run(
     Without --mode nothing is ever changed. In tune mode every original is on disk before its knob moves;
     SIGTERM gives everything back, and after a crash `penstock agent restore` does.
     """
+    # One thread: a second one would spin beside every small matrix product and double what the agent costs.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from penstock.agent.journald import log_to_stderr
     from penstock.agent.policies import load_policy
     from penstock.agent.service import Agent

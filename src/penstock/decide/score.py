@@ -1,13 +1,18 @@
 """Conditional score greedy: CARAT's Algorithm 1, as printed and as its authors' own code has it.
 
 Both keep the candidates the model is sure about (probability above tau) and rank them by probability and by
-how far they go, because among safe candidates the larger ones tend to stay good.
+how far they go, because among safe candidates the larger ones tend to stay good. Scores are arrays beside the
+candidates: this runs for every busy target at every interval.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
 
 from penstock.decision import Outlook
 from penstock.knobs import KnobSpace, Setting
@@ -16,62 +21,74 @@ TAU = 0.8
 ALPHA = 0.5
 BETA = 0.5
 
-
-def survivors(outlook: Outlook, tau: float = TAU) -> dict[Setting, float]:
-    """The candidates above the threshold, with their probabilities."""
-    pairs = zip(outlook.candidates, outlook.probabilities, strict=True)
-    return {setting: probability for setting, probability in pairs if probability > tau}
+Floats = NDArray[np.float64]
 
 
-def min_max(values: Sequence[float]) -> list[float]:
+@dataclass(frozen=True, slots=True)
+class Survivors:
+    """The candidates above the threshold: their settings, probabilities and knob values, side by side."""
+
+    settings: Sequence[Setting]
+    p: Floats
+    pages: Floats
+    flight: Floats
+
+    def __len__(self) -> int:
+        return len(self.p)
+
+
+def survivors(outlook: Outlook, tau: float = TAU) -> Survivors:
+    """The candidates the model is sure about, in the order they were given."""
+    p = np.asarray(outlook.probabilities, dtype=np.float64)
+    kept = np.flatnonzero(p > tau)
+    pages, flight = _columns(tuple(outlook.candidates))
+    settings = [outlook.candidates[int(index)] for index in kept]
+    return Survivors(settings, p[kept], pages[kept], flight[kept])
+
+
+def min_max(values: Floats) -> Floats:
     """Values stretched to 0..1; where all are equal there is no order to keep, and each is 1.
 
-    >>> min_max([1, 2, 5]), min_max([7])
+    >>> min_max(np.array([1.0, 2.0, 5.0])).tolist(), min_max(np.array([7.0])).tolist()
     ([0.0, 0.25, 1.0], [1.0])
     """
-    low, high = min(values), max(values)
-    return [(value - low) / (high - low) if high > low else 1.0 for value in values]
+    low, high = values.min(), values.max()
+    return (values - low) / (high - low) if high > low else np.ones_like(values)
 
 
-def printed(kept: Mapping[Setting, float], direction: str) -> dict[Setting, float]:
+def printed(kept: Survivors, direction: str) -> Floats:
     """The score as the paper prints it: knob values min-max normalised inside the set of survivors."""
-    pages = min_max([setting["pages"] for setting in kept])
-    flight = min_max([setting["flight"] for setting in kept])
-    scores = {}
-    for (setting, p), size, count in zip(kept.items(), pages, flight, strict=True):
-        if direction == "write":
-            scores[setting] = p * (1 + BETA * (size + count))
-        else:
-            scores[setting] = p * (1 + ALPHA * size) + count
-    return scores
+    size, count = min_max(kept.pages), min_max(kept.flight)
+    if direction == "write":
+        return kept.p * (1 + BETA * (size + count))
+    return kept.p * (1 + ALPHA * size) + count
 
 
-def authors(
-    kept: Mapping[Setting, float], direction: str, space: KnobSpace, *, updating: bool
-) -> dict[Setting, float]:
+def authors(kept: Survivors, direction: str, space: KnobSpace, *, updating: bool) -> Floats:
     """The score of the authors' code: knobs by their logarithm over the whole space, probabilities min-max.
 
     While most of what is written only updates the cache, many requests in flight do harm: few are preferred.
     """
-    probabilities = min_max(list(kept.values()))
-    scores = {}
-    for setting, p in zip(kept, probabilities, strict=True):
-        size, count = (_log_share(space, knob_id, setting[knob_id]) for knob_id in ("pages", "flight"))
-        if direction == "read":
-            scores[setting] = p + size + count
-        elif updating:
-            scores[setting] = p + (1 - count)
-        else:
-            scores[setting] = p * (1 + size + count)
-    return scores
+    p = min_max(kept.p)
+    size, count = _log_share(space, "pages", kept.pages), _log_share(space, "flight", kept.flight)
+    if direction == "read":
+        return p + size + count
+    return p + (1 - count) if updating else p * (1 + size + count)
 
 
-def best(scores: Mapping[Setting, float]) -> Setting:
-    """The highest score; among equals the first candidate, so that a log replays alike."""
-    return max(scores, key=lambda setting: scores[setting])
+def best(scores: Floats) -> int:
+    """Where the highest score is; among equals the first candidate, so that a log replays alike."""
+    return int(np.argmax(scores))
 
 
-def _log_share(space: KnobSpace, knob_id: str, value: int) -> float:
-    values = space[knob_id].values
-    span = math.log2(values[-1] / values[0])
-    return math.log2(value / values[0]) / span if span else 1.0
+@lru_cache(maxsize=64)
+def _columns(candidates: tuple[Setting, ...]) -> tuple[Floats, Floats]:
+    pages = np.array([candidate["pages"] for candidate in candidates], dtype=np.float64)
+    flight = np.array([candidate["flight"] for candidate in candidates], dtype=np.float64)
+    return pages, flight
+
+
+def _log_share(space: KnobSpace, knob_id: str, values: Floats) -> Floats:
+    known = space[knob_id].values
+    span = np.log2(known[-1] / known[0])
+    return np.log2(values / known[0]) / span if span else np.ones_like(values)

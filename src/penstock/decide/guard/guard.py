@@ -83,6 +83,8 @@ class Guard:
         self._records.pop(target, None)
 
     def _take(self, window: Window | Void) -> None:
+        if window.target not in self._records and isinstance(window, Window) and window.bytes_per_s <= 0:
+            return
         record, now_s = self._record(window.target), window.t1_s
         if isinstance(window, Void):
             record.start_anew(now_s + self.limits.dwell_s)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from penstock.decide import score
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decision import Outlook
-from penstock.knobs import Setting
 from penstock.window import Window
 
 
@@ -24,16 +23,17 @@ class CaratPolicy(Policy):
         if not kept:
             return _nobody(window, outlook)
         scores = self.scores(kept, outlook, window)
-        chosen = score.best(scores)
+        at = score.best(scores)
+        chosen = kept.settings[at]
         return Proposal(
             window.setting.replace(chosen),
             "score",
             f"{len(kept)} candidates promise more {outlook.direction} throughput; {chosen} scores highest",
-            {"survivors": len(kept), "score": scores[chosen], "bytes_per_s": window.bytes_per_s},
-            kept[chosen],
+            {"survivors": len(kept), "score": float(scores[at]), "bytes_per_s": window.bytes_per_s},
+            float(kept.p[at]),
         )
 
-    def scores(self, kept: dict[Setting, float], outlook: Outlook, window: Window) -> dict[Setting, float]:
+    def scores(self, kept: score.Survivors, outlook: Outlook, window: Window) -> score.Floats:
         """How the survivors are ranked."""
         return score.printed(kept, outlook.direction)
 

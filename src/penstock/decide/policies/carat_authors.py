@@ -8,7 +8,7 @@ from penstock.decide import score
 from penstock.decide.policies._base import Proposal
 from penstock.decide.policies.carat import CaratPolicy
 from penstock.decision import Outlook
-from penstock.knobs import KnobSpace, Setting
+from penstock.knobs import KnobSpace
 from penstock.window import Window
 
 UPDATING_BELOW = 0.8
@@ -52,7 +52,7 @@ class CaratAuthorsPolicy(CaratPolicy):
             self._skip = UPDATING_SKIPS
         return proposal
 
-    def scores(self, kept: dict[Setting, float], outlook: Outlook, window: Window) -> dict[Setting, float]:
+    def scores(self, kept: score.Survivors, outlook: Outlook, window: Window) -> score.Floats:
         """The authors' ranking."""
         return score.authors(kept, outlook.direction, self.space, updating=is_updating(window))
 

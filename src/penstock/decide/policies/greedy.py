@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from penstock.decide import score
 from penstock.decide.policies.carat import CaratPolicy
 from penstock.decision import Outlook
-from penstock.knobs import Setting
 from penstock.window import Window
 
 
@@ -14,9 +14,9 @@ class GreedyPolicy(CaratPolicy):
     name = "greedy"
     tunes_cache = False
 
-    def scores(self, kept: dict[Setting, float], outlook: Outlook, window: Window) -> dict[Setting, float]:
+    def scores(self, kept: score.Survivors, outlook: Outlook, window: Window) -> score.Floats:
         """The probability is the score."""
-        return kept
+        return kept.p
 
 
 POLICY = GreedyPolicy
