@@ -297,6 +297,19 @@ def test_restore_over_the_socket_gives_back_and_stays_away(client: Served, tmp_p
         assert all_knobs(client) == before
 
 
+def test_restore_command_goes_through_a_running_agent(client: Served, tmp_path: Path) -> None:
+    before = all_knobs(client)
+    with agent(client, tmp_path / "state", *TUNE) as running:
+        wait_for_changes(running, *OSTS)
+        assert running.ask("verify")["rollback"]
+        outcome = recover(client, tmp_path / "state")
+        assert outcome.returncode == 0, outcome.stderr
+        assert len(json.loads(outcome.stdout)["restored"]) == 2
+        assert all_knobs(client) == before
+        assert running.ask("status")["paused"] == ["*"]
+        assert running.ask("verify")["findings"] == []
+
+
 def test_leaving_tune_mode_gives_back(client: Served, tmp_path: Path) -> None:
     before = all_knobs(client)
     with agent(client, tmp_path / "state", *TUNE) as running:

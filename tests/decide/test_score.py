@@ -29,7 +29,8 @@ def window(update_bytes: float = 0.0) -> Window:
 
 def test_survivors_are_strictly_above_the_threshold() -> None:
     kept = score.survivors(outlook("read", {SMALL: 0.8, WIDE: 0.81}))
-    assert (kept.settings, kept.p.tolist()) == ([WIDE], [0.81])
+    assert len(kept) == 1
+    assert (kept.setting(0), kept.p.tolist()) == (WIDE, [0.81])
 
 
 def test_printed_scores_by_hand() -> None:
@@ -38,7 +39,7 @@ def test_printed_scores_by_hand() -> None:
     assert write == pytest.approx([0.9, 0.85 * 1.5, 0.82 * (1 + 0.5 * (1 + 1 / 3))])
     read = score.printed(kept, "read")
     assert read[1:] == pytest.approx([0.85 + 1, 0.82 * 1.5 + 1 / 3])
-    assert kept.settings[score.best(read)] == WIDE
+    assert kept.setting(score.best(read)) == WIDE
 
 
 def test_printed_score_of_a_single_survivor_divides_by_nothing() -> None:

@@ -6,9 +6,11 @@ import dataclasses
 import os
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock.actuate.recovery import verify_all
 from penstock.agent.control import READ_VERBS
 from penstock.agent.exports import node_status
 from penstock.agent.log import read_log
@@ -37,6 +39,7 @@ class Commands:
         self._verbs: dict[str, Callable[[Arguments], Answer]] = {
             "status": self._status,
             "explain": lambda arguments: explain(agent.places.log, str(arguments.get("id", ""))),
+            "verify": self._verify,
             "mode": self._mode,
             "pause": lambda arguments: self._pause(arguments, agent.paused.add),
             "resume": lambda arguments: self._pause(arguments, agent.paused.discard),
@@ -88,6 +91,11 @@ class Commands:
             "guard": agent.ledger.state(target, time.time(), TRIAL_INTERVALS * agent.config.interval_s),
             "last_change": dataclasses.asdict(last) if last is not None else None,
         }
+
+    def _verify(self, arguments: Arguments) -> Answer:
+        """Which knobs do not hold what this agent last set, and the commands that undo everything."""
+        found = verify_all(self._agent.places.root, self._agent.places.state_dir)
+        return {"findings": [asdict(one) for one in found.differences], "rollback": list(found.rollback)}
 
     def _mode(self, arguments: Arguments) -> Answer:
         wanted = str(arguments.get("mode", ""))

@@ -35,6 +35,8 @@ def restore(root: Path, state_dir: Path, only_commands: bool, as_json: bool) -> 
         else:
             click.echo("\n".join(lines))
         return
+    if _ask_agent(state_dir, as_json=as_json):
+        return
     outcome = restore_all(root, state_dir)
     if as_json:
         emit_json(_restored_document(outcome))
@@ -42,6 +44,25 @@ def restore(root: Path, state_dir: Path, only_commands: bool, as_json: bool) -> 
         _tell_restored(outcome)
     if outcome.failed:
         raise PenstockError(f"{len(outcome.failed)} not restored: {outcome.failed[0]}")
+
+
+def _ask_agent(state_dir: Path, *, as_json: bool) -> bool:
+    """A running agent gives back itself, and stays paused until resumed; false when there is none."""
+    from penstock.agent.control import request
+    from penstock.agent.startup import SOCKET_FILE
+    from penstock.errors import UnreachableError
+
+    try:
+        answer = request(state_dir / SOCKET_FILE, "restore")
+    except UnreachableError:
+        return False
+    if as_json:
+        emit_json(answer)
+        return True
+    click.echo("The running agent gave everything back and is paused; `penstock agent resume` lets it go on.")
+    for row in answer["restored"]:
+        click.echo(f"{row['target']}: {row['error'] or 'restored'}")
+    return True
 
 
 @click.command(epilog="Example: penstock agent verify --state-dir /var/lib/penstock --json")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +22,15 @@ ALPHA = 0.5
 BETA = 0.5
 
 Floats = NDArray[np.float64]
+_LAST: list[Any] = []
 
 
 @dataclass(frozen=True, slots=True)
 class Survivors:
-    """The candidates above the threshold: their settings, probabilities and knob values, side by side."""
+    """The candidates above the threshold: their places, probabilities and knob values, side by side."""
 
-    settings: Sequence[Setting]
+    candidates: Sequence[Setting]
+    places: NDArray[np.intp]
     p: Floats
     pages: Floats
     flight: Floats
@@ -36,14 +38,17 @@ class Survivors:
     def __len__(self) -> int:
         return len(self.p)
 
+    def setting(self, at: int) -> Setting:
+        """The survivor at a place among the scores."""
+        return self.candidates[int(self.places[at])]
+
 
 def survivors(outlook: Outlook, tau: float = TAU) -> Survivors:
     """The candidates the model is sure about, in the order they were given."""
     p = np.asarray(outlook.probabilities, dtype=np.float64)
     kept = np.flatnonzero(p > tau)
-    pages, flight = _columns(tuple(outlook.candidates))
-    settings = [outlook.candidates[int(index)] for index in kept]
-    return Survivors(settings, p[kept], pages[kept], flight[kept])
+    pages, flight = _columns(outlook.candidates)
+    return Survivors(outlook.candidates, kept, p[kept], pages[kept], flight[kept])
 
 
 def min_max(values: Floats) -> Floats:
@@ -81,11 +86,12 @@ def best(scores: Floats) -> int:
     return int(np.argmax(scores))
 
 
-@lru_cache(maxsize=64)
-def _columns(candidates: tuple[Setting, ...]) -> tuple[Floats, Floats]:
-    pages = np.array([candidate["pages"] for candidate in candidates], dtype=np.float64)
-    flight = np.array([candidate["flight"] for candidate in candidates], dtype=np.float64)
-    return pages, flight
+def _columns(candidates: Sequence[Setting]) -> tuple[Floats, Floats]:
+    """The candidates' knob values; targets of one interval share the very same list, so the last one is kept."""
+    if not _LAST or _LAST[0] is not candidates:
+        values = np.array([(one["pages"], one["flight"]) for one in candidates], dtype=np.float64)
+        _LAST[:] = [candidates, values[:, 0].copy(), values[:, 1].copy()]
+    return _LAST[1], _LAST[2]
 
 
 def _log_share(space: KnobSpace, knob_id: str, values: Floats) -> Floats:

@@ -10,7 +10,13 @@ import numpy as np
 from penstock.decision import Outlook
 from penstock.errors import UsageError
 from penstock.knobs import Setting
-from penstock.predict.features import candidate_matrix, past_features, row_names, stack_windows
+from penstock.predict.features import (
+    Measured,
+    candidate_matrix,
+    past_features,
+    row_names,
+    stack_windows,
+)
 from penstock.predict.trees import CompiledForest, Forest, compile_forest, scores
 from penstock.predict.trees.forest import Floats
 from penstock.window import Window
@@ -57,11 +63,12 @@ class Model:
 
 
 class ForestPredictor:
-    """The `Predictor` port over a model. Pure but for a cache of what each list of candidates needs."""
+    """The `Predictor` port over a model. Pure but for caches of candidates and measured windows."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self._compiled: dict[tuple[str, tuple[Setting, ...]], CompiledForest] = {}
+        self._measured: dict[str, Measured] = {}
 
     @property
     def history(self) -> int:
@@ -80,7 +87,8 @@ class ForestPredictor:
         if not histories:
             return []
         part = self.model[direction]
-        past = past_features(stack_windows(histories, direction, part.history), direction)
+        before = self._measured.setdefault(direction, {})
+        past = past_features(stack_windows(histories, direction, part.history, before), direction)
         rows = self.probabilities(direction, past, candidates)
         return [
             Outlook(direction, candidates, row.tolist(), not strange, self.digest)

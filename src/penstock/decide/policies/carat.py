@@ -24,7 +24,7 @@ class CaratPolicy(Policy):
             return _nobody(window, outlook)
         scores = self.scores(kept, outlook, window)
         at = score.best(scores)
-        chosen = kept.settings[at]
+        chosen = kept.setting(at)
         return Proposal(
             window.setting.replace(chosen),
             "score",
