@@ -14,7 +14,6 @@ import threading
 import time
 from typing import Any
 
-from penstock.actuate.journal import Journal
 from penstock.actuate.lock import StateLock
 from penstock.actuate.lustre import LustreActuator
 from penstock.agent.clock import MonotonicClock
@@ -77,8 +76,9 @@ class Agent:
             self.voice.condition(f"observing only: {self._why_not_tune}", lasting=True)
         self.log = DecisionLog(places.log, config.log_max_bytes, config.log_keep)
         self._observer = LustreObserver(places.root, peek=True)
-        self._actuator = self._make_actuator(self._journal)
-        self.loop = self._make_loop(policy, predictor)
+        budget_mib = self._budget_mib()
+        self._actuator = LustreActuator(places.root, self._journal, node_limit_mib=budget_mib)
+        self.loop = self._make_loop(policy, predictor, budget_mib)
 
     def run(self) -> None:
         """Work until SIGTERM or SIGINT, then give back what the rollback policy says."""
@@ -230,15 +230,14 @@ class Agent:
     def _in_scope(self, target: Target) -> bool:
         return self.config.scope.covers(target) and not self.paused & {"*", target.name, target.fs}
 
-    def _make_actuator(self, journal: Journal) -> LustreActuator:
+    def _budget_mib(self) -> int | None:
+        """What all dirty limits may add up to; None where the node's memory cannot be read."""
         budget = node_view(self.places.root, self.config.cache_ratio).dirty_budget_mib
-        limit_mib = int(budget) if budget != float("inf") else None
-        return LustreActuator(self.places.root, journal, node_limit_mib=limit_mib)
+        return int(budget) if budget != float("inf") else None
 
-    def _make_loop(self, policy: type[Policy], predictor: Predictor | None) -> Loop:
-        budget = node_view(self.places.root, self.config.cache_ratio).dirty_budget_mib
-        cache = CacheBudget(int(budget)) if budget != float("inf") else None
-        # Nodes must not act in step, so each agent draws a seed of its own; the log tells which.
+    def _make_loop(self, policy: type[Policy], predictor: Predictor | None, budget_mib: int | None) -> Loop:
+        cache = CacheBudget(budget_mib) if budget_mib is not None else None
+        # Nodes must not act in step, so each agent draws a seed of its own.
         seed = int.from_bytes(os.urandom(4), "big")
         return Loop(
             Ports(self.clock, self._observer, self._actuator),

@@ -22,8 +22,6 @@ from penstock.train.samples import Samples, samples
 from penstock.train.table import NUMBERS, Table
 from penstock.window import DIRECTIONS
 
-HISTORIES = (0, 1, 2, 4, 8)
-MERGES = (1, 2, 4)
 _SUMMED = ("seconds", *(name for name in NUMBERS if name.startswith(("read_", "write_"))))
 
 
