@@ -22,7 +22,7 @@ from penstock.plan.collective.candidates import Candidate, candidates
 from penstock.plan.collective.compare import METHODS, Instance, Score, geomean, score_all
 from penstock.plan.collective.confirm import Bench, Trial, gain, surely_faster, try_all
 from penstock.plan.collective.launch import find_launcher
-from penstock.plan.collective.noise import profile_study
+from penstock.plan.collective.noise import NoiseStudy, profile_study
 from penstock.plan.collective.predictor import forecast
 from penstock.plan.collective.profile import Measuring, Profile, measure
 from penstock.plan.collective.surrogates import Surrogates, choose
@@ -150,11 +150,16 @@ def _name(instance: Instance) -> str:
 
 
 def noise(surrogates: Surrogates, found: list[Instance]) -> None:
-    rows = profile_study(surrogates.profile, [one.access for one in found], SIGMAS, repetitions=3)
-    print("\nNoise in every element of the profile: how like the clean ranking, and what the choice costs\n")
-    print("| sigma | rank correlation | regret |\n|---|---|---|")
-    for row in rows:
-        print(f"| {row.sigma:g} | {row.rank_correlation:.3f} | {row.regret:.3f} |")
+    print("\nNoise in the profile: how like the clean ranking, and what the choice costs\n")
+    print("| sigma | medians of seven: correlation, cost | single times: correlation, cost |\n|---|---|---|")
+    accesses = [one.access for one in found]
+    studies = [
+        profile_study(surrogates.profile, accesses, SIGMAS, NoiseStudy(3, measurements))
+        for measurements in (7, 1)
+    ]
+    for median, single in zip(*studies, strict=True):
+        cells = [f"{row.rank_correlation:.3f}, {row.regret:.3f}" for row in (median, single)]
+        print(f"| {median.sigma:g} | {cells[0]} | {cells[1]} |")
 
 
 def _raw_text(surrogates: Surrogates, found: list[Instance]) -> str:

@@ -14,7 +14,7 @@ from penstock.plan.collective.advise import advise, contenders, settle
 from penstock.plan.collective.blackbox import BlackBox, Run, fractional_design
 from penstock.plan.collective.candidates import candidates, fixed_rule
 from penstock.plan.collective.confirm import Trial
-from penstock.plan.collective.noise import profile_study
+from penstock.plan.collective.noise import NoiseStudy, profile_study
 from penstock.plan.collective.predictor import doubt, forecast
 from penstock.plan.collective.profile import OPERATIONS, Measuring, Profile, load, save_text
 from penstock.plan.collective.romio import NO_HINTS, two_phase
@@ -156,7 +156,8 @@ def test_real_runs_overrule_the_forecast(surrogates: Surrogates, hinted_s: float
 
 
 def test_ranking_survives_noise_of_half_the_time(profile: Profile) -> None:
-    clean, noisy = profile_study(profile, [STRIDED, Access(8, 1, MIB, 16 * KIB)], (0.01, 0.5), repetitions=2)
+    accesses = [STRIDED, Access(8, 1, MIB, 16 * KIB)]
+    clean, noisy = profile_study(profile, accesses, (0.01, 0.5), NoiseStudy(seeds=2))
     assert clean.rank_correlation > 0.98
     assert noisy.rank_correlation > 0.8
     assert noisy.regret < 1.25

@@ -116,37 +116,32 @@ def contenders(advice: Advice, top: int) -> list[Ranked]:
 def settle(advice: Advice, trials: Sequence[Trial]) -> Advice:
     """The advice that real runs leave standing.
 
-    Without a clear winner, of those that measurably beat no hints and that the fastest does not beat, the
-    forecast's choice is taken, else the rule, else the fastest: what is within noise should not be chosen by
-    it. Where nothing beats no hints measurably, the forecast's choice stands if runs speak for it too.
+    A clear winner is advised. Without one the forecast's choice stands, unless its runs were no faster than
+    those without hints or the fastest beats it; else the rule or the fastest, if it measurably beats no hints:
+    what lies within noise should not be chosen by it.
     """
-    ranked = {one.candidate.name: one for one in advice.ranking}
-    by_name = {trial.candidate.name: trial for trial in trials}
-    foreseen = advice.chosen.candidate.name if advice.chosen else "none"
     winner = clear_winner(trials)
-    best = winner or _unbeaten(trials, foreseen)
-    chosen = None if best is None else ranked[best.candidate.name]
+    name = winner.candidate.name if winner else _tied_choice(advice, trials)
     if winner is not None:
-        reason = f"confirmed: {winner.candidate.name} wins with a median of {winner.median_s:.4g} s"
-    elif best is not None:
-        reason = f"no clear winner within noise; {best.candidate.name} is among the fastest"
-    elif foreseen != "none" and gain(by_name[foreseen], by_name["none"]) > LEAST_GAIN:
-        chosen = advice.chosen
-        reason = f"no clear winner within noise; {foreseen}, as predicted, is not slower"
-    else:
+        reason = f"confirmed: {name} wins with a median of {winner.median_s:.4g} s"
+    elif name == "none":
         reason = "no clear winner within noise; none beats no hints measurably"
-    if chosen is not None and chosen.candidate.name == "none":
-        chosen = None
+    else:
+        reason = f"no clear winner within noise; {name} is among the fastest"
+    chosen = None if name == "none" else next(one for one in advice.ranking if one.candidate.name == name)
     return replace(advice, chosen=chosen, reasons=(*advice.reasons, reason), trials=tuple(trials))
 
 
-def _unbeaten(trials: Sequence[Trial], foreseen: str) -> Trial | None:
-    """Of those that beat no hints and are not beaten by the fastest, the one known before; None if none does."""
+def _tied_choice(advice: Advice, trials: Sequence[Trial]) -> str:
     by_name = {trial.candidate.name: trial for trial in trials}
-    fastest = min(trials, key=lambda trial: trial.median_s)
-    good = [trial for trial in trials if beats(trial, by_name["none"]) and not beats(fastest, trial)]
-    names = {trial.candidate.name for trial in good}
-    for name in (foreseen, "rule"):
-        if name in names:
-            return by_name[name]
-    return max(good, key=lambda trial: gain(trial, by_name["none"]), default=None)
+    none, fastest = by_name["none"], min(trials, key=lambda trial: trial.median_s)
+    unbeaten = [trial for trial in trials if not beats(fastest, trial)]
+    if advice.chosen is not None:
+        foreseen = by_name[advice.chosen.candidate.name]
+        if foreseen in unbeaten and gain(foreseen, none) > LEAST_GAIN:
+            return foreseen.candidate.name
+    good = [trial for trial in unbeaten if beats(trial, none)]
+    if by_name["rule"] in good:
+        return "rule"
+    best = max(good, key=lambda trial: gain(trial, none), default=none)
+    return best.candidate.name
