@@ -19,10 +19,6 @@ from penstock.workload import Workload
 # A probe sleeps half a second and then needs time of its own: the recorded intervals are 0.516 s where the
 # workload reads and 0.63 s where it writes.
 READ_INTERVAL_S, WRITE_INTERVAL_S = 0.516, 0.63
-# It reads the counters before it writes the next setting, so that an interval begins under the setting before it.
-# How long is what lagged regressions of throughput on the settings say, on the traces' calibration workloads: the
-# previous setting weighs .04 more than what it leaves behind explains where they read, .07 where they write.
-READ_LATE_S, WRITE_LATE_S = 0.016, 0.045
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +70,6 @@ def recorded_interval_s(workload: Workload) -> float:
     return READ_INTERVAL_S if workload.read_ratio >= 0.5 else WRITE_INTERVAL_S
 
 
-def _late_s(plan: Plan) -> float:
-    reads = all(job.workload.read_ratio >= 0.5 for job in plan.jobs)
-    return READ_LATE_S if reads else WRITE_LATE_S
-
-
 def random_walk(
     plan: Plan,
     settings: Sequence[Setting],
@@ -89,30 +80,26 @@ def random_walk(
     """One run in which every setting is in force for about `seconds` in all, one interval at a time.
 
     Settings come in random order, each once before any comes again. The first round warms the system up and
-    is not counted. As in the recorded walks a setting comes into force shortly after its interval has begun.
+    is not counted.
     """
     simulation = Simulation(plan)
-    late_s = min(_late_s(plan), interval_s / 2)
     rng = Random(f"walk/{plan.seed}")
     rounds = max(1, round(seconds / interval_s))
     cells: dict[Setting, Cell] = {}
     step = 0
     for number in range(rounds + 1):
         for setting in rng.sample(list(settings), len(settings)):
-            cell = _interval(simulation, setting, (step * interval_s + late_s, (step + 1) * interval_s))
             step += 1
+            cell = _interval(simulation, setting, step * interval_s, interval_s)
             if number > 0:
                 cells[setting] = cells[setting].plus(cell) if setting in cells else cell
         progress((number + 1) / (rounds + 1))
     return [cells[setting] for setting in settings]
 
 
-def _interval(simulation: Simulation, setting: Setting, span_s: tuple[float, float]) -> Cell:
-    set_s, until_s = span_s
-    before, started_s = simulation.totals(), simulation.now_s
-    simulation.run_until(set_s)
+def _interval(simulation: Simulation, setting: Setting, until_s: float, interval_s: float) -> Cell:
     simulation.set_all(setting)
+    before = simulation.totals()
     simulation.run_until(until_s)
-    elapsed_s = until_s - started_s
-    dirty = float(simulation.world.osc.dirty.sum()) * 4096 * elapsed_s
-    return Cell(setting, elapsed_s, simulation.totals() - before, dirty)
+    dirty = float(simulation.world.osc.dirty.sum()) * 4096 * interval_s
+    return Cell(setting, interval_s, simulation.totals() - before, dirty)
