@@ -36,15 +36,6 @@ def _next_offset(w: World, s: int, direction: int, pages: int) -> int:
 
 
 @kernel
-def _write_call_us(w: World, s: int, c: int) -> float:
-    """What entering a write() costs: more while the OSC's daemon sends and completes RPCs under the same locks."""
-    spent_us = w.client.write_call_us[c]
-    if w.osc.writes[w.file.osc[w.stream.file[s]]] > 0:
-        spent_us += w.client.write_contended_us[c]
-    return spent_us
-
-
-@kernel
 def _begin_call(w: World, s: int, t_us: float) -> float:
     stream = w.stream
     if stream.stop_us[s] > 0.0 and t_us >= stream.stop_us[s]:
@@ -69,7 +60,7 @@ def _begin_call(w: World, s: int, t_us: float) -> float:
     stream.end[s] = begin + pages
     stream.busy[s] = 1
     if direction == WRITE:
-        return t_us + _write_call_us(w, s, c)
+        return t_us + w.client.write_call_us[c]
     note_read(w, s, begin, pages)
     t_us += w.client.read_call_us[c]
     if wants_refill(w, s):
