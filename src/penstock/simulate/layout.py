@@ -46,7 +46,7 @@ FILE = fields(
     "dirtied_us",
     "osc pages state_base ext_base index1_base index2_base index3_base next_in_osc next_in_client "
     "hp_head hp_tail urgent_head urgent_tail full_head full_tail cached_extents reading_head reading_tail "
-    "locked_head locked_tail locks_waiting locks_scattered first_stream",
+    "locked_head locked_tail locks_waiting locks_scattered first_stream home",
 )
 STREAM = fields(
     "read_ratio think_us start_us stop_us active_us idle_us phase_us call_us",
