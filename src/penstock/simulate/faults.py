@@ -50,7 +50,7 @@ class Fault:
         for name, value, least in (
             ("at", self.at_s, 0.0),
             ("for", self.for_s, 0.0),
-            ("factor", self.factor, 1e-3),
+            ("factor", self.factor, 1.0),
             ("mbps", self.mbps, 0.0),
             ("kib", self.request_kib, 4.0),
             ("depth", self.depth, 1),
