@@ -63,7 +63,7 @@ def test_event_words_say_what_the_data_says() -> None:
     "event", ["slow:ost=9:at=1:for=1:factor=2", "fail:oss=4:at=1:for=1", "evict:client=7:at=1"]
 )
 def test_event_for_something_that_is_not_there_is_refused(lab: Lab, event: str) -> None:
-    with pytest.raises(UsageError, match="there are|the cluster has"):
+    with pytest.raises(UsageError, match=r"there are|the cluster has"):
         reader(lab, event)
 
 
