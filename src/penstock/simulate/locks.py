@@ -222,6 +222,12 @@ def _write_back(w: World, k: int, now_us: float) -> None:
 
 
 @kernel
+def _free(w: World, k: int) -> None:
+    w.lock.next[k] = w.sim.lock_free[0]
+    w.sim.lock_free[0] = k
+
+
+@kernel
 def lock_called_back(w: World, k: int, now_us: float) -> None:
     """The OST wants a lock back; calls under way may finish first."""
     w.lock.heard[k] = 1
@@ -259,12 +265,6 @@ def settle_locks(w: World, f: int, now_us: float) -> None:
         if mine and w.lock.users[k] == 0 and w.lock.extents[k] == 0:
             _give_up(w, k, now_us)
         k = w.lock.next[k]
-
-
-@kernel
-def _free(w: World, k: int) -> None:
-    w.lock.next[k] = w.sim.lock_free[0]
-    w.sim.lock_free[0] = k
 
 
 @kernel
