@@ -11,14 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from penstock.cli.options import DURATION, NearestChoice, console, emit_json, json_option, seed_option
 from penstock.cli.serve import serve
+from penstock.cli.workloads import workloads
 from penstock.decide.policies import POLICY_NAMES
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
     from penstock.evaluate.simulated import Run
+    from penstock.simulate.assembly import Plan
     from penstock.simulate.cluster import Cluster
     from penstock.simulate.protocol import Cell
 
@@ -31,6 +34,7 @@ def simulate() -> None:
 
 
 simulate.add_command(serve)
+simulate.add_command(workloads)
 
 
 def _cluster_options(function: click.decorators.FC) -> click.decorators.FC:
@@ -38,7 +42,11 @@ def _cluster_options(function: click.decorators.FC) -> click.decorators.FC:
         click.option(
             "--cluster", "cluster_name", default="c220g5", show_default=True, metavar="NAME|FILE.toml"
         ),
-        click.option("--workload", required=True, metavar="NAME", help="As in s_wr_rn_1m: see the manual."),
+        click.option(
+            "--workload",
+            metavar="NAME",
+            help="As in s_wr_rn_1m, or an application: penstock simulate workloads.",
+        ),
         click.option("--seconds", type=DURATION, default=20.0, show_default=True, help="Measured time."),
         click.option("--warmup", type=DURATION, default=5.0, show_default=True, help="Time before that."),
         click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one parameter."),
@@ -59,9 +67,21 @@ def _cluster_options(function: click.decorators.FC) -> click.decorators.FC:
 @click.option("--dirty", type=int, help="max_dirty_mb.")
 @click.option("--policy", type=NearestChoice(POLICY_NAMES), help="Let a policy turn the knobs.")
 @click.option("--clients", type=click.IntRange(1, 1000), default=1, show_default=True)
+@click.option(
+    "--trace",
+    type=click.Path(path_type=Path),
+    help="Play recorded requests: .csv, .parquet, .darshan with DXT.",
+)
+@click.option(
+    "--loop",
+    type=NearestChoice(("open", "closed")),
+    default="closed",
+    show_default=True,
+    help="Recorded requests: at their times, or each stream at the pace it gets.",
+)
 def run(
     cluster_name: str,
-    workload: str,
+    workload: str | None,
     seconds: float,
     warmup: float,
     overrides: Sequence[str],
@@ -72,8 +92,13 @@ def run(
     dirty: int | None,
     policy: str | None,
     clients: int,
+    trace: Path | None,
+    loop: str,
 ) -> None:
-    """Run one workload at one setting, or under a policy, and print what it achieved."""
+    """Run one workload at one setting, or under a policy, and print what it achieved.
+
+    Recorded requests are played once; without --seconds and --warmup, for as long as they took when recorded.
+    """
     chosen = {"pages": pages, "flight": flight, "dirty": dirty}
     wanted = {knob: value for knob, value in chosen.items() if value is not None}
     if policy is not None and wanted:
@@ -81,16 +106,20 @@ def run(
     _check_times(seconds, warmup)
     cluster = _cluster(cluster_name, overrides)
     from penstock.knobs import Setting
-    from penstock.workload import parse_workload
 
-    work = parse_workload(workload)
     with _patience():
-        from penstock.evaluate.simulated import Course, cluster_plan
+        from penstock.evaluate.simulated import Course
         from penstock.evaluate.simulated import run as simulate_run
 
+    if trace is not None and workload is None:
+        plan, recorded_s = _trace_plan(cluster, trace, loop, seed)
+        seconds, warmup = _unless_given("seconds", seconds, recorded_s), _unless_given("warmup", warmup, 0.0)
+        workload, clients = trace.name, plan.clients
+    else:
+        plan = _named_plan(cluster, _one_workload(workload, trace), clients, seed)
     started = time.perf_counter()
     course = Course(seconds, warmup, Setting(wanted) if wanted else None, policy)
-    outcome = simulate_run(cluster_plan(cluster, work, clients, seed), course, Progress(1.0, patience_s=2.0))
+    outcome = simulate_run(plan, course, Progress(1.0, patience_s=2.0))
     document = {
         "workload": workload,
         "cluster": cluster.name,
@@ -104,6 +133,36 @@ def run(
         emit_json(document)
     else:
         _show_run(document)
+
+
+def _one_workload(workload: str | None, trace: Path | None) -> str:
+    if workload is None:
+        raise UsageError("--workload is needed: a name, as penstock simulate workloads lists them")
+    if trace is not None:
+        raise UsageError("--trace is a workload itself: leave out --workload")
+    return workload
+
+
+def _named_plan(cluster: Cluster, workload: str, clients: int, seed: int) -> Plan:
+    from penstock.simulate.catalogue import named_plan
+
+    return named_plan(cluster, workload, clients, seed)
+
+
+def _trace_plan(cluster: Cluster, trace: Path, loop: str, seed: int) -> tuple[Plan, float]:
+    """The plan that plays recorded requests, and how long they took."""
+    from penstock.evaluate.requests import read_requests
+    from penstock.simulate.assembly import Plan
+    from penstock.simulate.recorded import play
+
+    requests = read_requests(trace)
+    program = play(requests, trace.name, "open" if loop == "open" else "closed")
+    return Plan(cluster, (), requests.clients, seed, programs=(program,)), max(requests.span_s, 1e-3)
+
+
+def _unless_given(option: str, given: float, otherwise: float) -> float:
+    source = click.get_current_context().get_parameter_source(option)
+    return otherwise if source == ParameterSource.DEFAULT else given
 
 
 def _figures(outcome: Run, wall_s: float) -> dict[str, object]:
@@ -148,7 +207,7 @@ def _show_run(document: dict[str, object]) -> None:
 @click.option("--workers", type=click.IntRange(1, 256), help="Processes for the static protocol [all cores].")
 def surface(
     cluster_name: str,
-    workload: str,
+    workload: str | None,
     seconds: float,
     warmup: float,
     overrides: Sequence[str],
@@ -167,13 +226,11 @@ def surface(
     """
     _check_times(seconds, warmup)
     cluster = _cluster(cluster_name, overrides)
-    from penstock.workload import parse_workload
-
-    work = parse_workload(workload)
     with _patience():
-        from penstock.evaluate.simulated import single, static_surface, walk_surface
+        from penstock.evaluate.simulated import static_surface, walk_surface
 
-    plan = single(cluster, work, seed)
+    workload = _one_workload(workload, None)
+    plan = _named_plan(cluster, workload, 1, seed)
     if protocol == "static":
         cells = _with_progress(static_surface(plan, seconds, warmup, workers or os.cpu_count() or 1))
     else:

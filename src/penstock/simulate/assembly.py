@@ -104,7 +104,9 @@ def _empty(plan: Plan, scripts: Scripts, placement: Placement, oscs: int, osses:
         "osc": (oscs,),
         "file": (len(files),),
         "stream": (streams,),
-        "extent": (_extents(plan, files[: scripts.files_before(placement)]) + _script_extents(plan, scripts),),
+        "extent": (
+            _extents(plan, files[: scripts.files_before(placement)]) + _script_extents(plan, scripts),
+        ),
         "rpc": (rpcs,),
         "oss": (osses,),
         "ost": (layout.ost_count,),
