@@ -1,7 +1,7 @@
 """The program that reads one Darshan log with pydarshan and prints its records as JSON.
 
-Run as `python -m penstock.plan.darshan_reader LOG`, or with `--dxt` for its traced requests. It runs apart from its caller because the C library
-beneath pydarshan may crash on a damaged log.
+Run as `python -m penstock.plan.darshan_reader LOG`, or with `--dxt` for the requests it traced. It runs apart from
+its caller because the C library beneath pydarshan may crash on a damaged log.
 """
 
 from __future__ import annotations

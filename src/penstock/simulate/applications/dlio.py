@@ -24,7 +24,7 @@ _SHARED = (
     Parameter("prefetch", 2, "batches the loader may be ahead (DLIO prefetch_size)", most=4096),
     Parameter("compute", 0.0, "seconds of training a batch; 0 leaves the I/O kernel", "time", 0, 3600),
     Parameter("chunk", MIB, "bytes a call when writing a checkpoint", "size", 4 * KIB, GIB),
-    Parameter("cache", 16 * GIB, "page cache of a client; no less than its dirty limits", "size", MIB),
+    Parameter("cache", 16 * GIB, "page cache of a client; dirty data must fit", "size", GIB),
 )
 
 
@@ -121,7 +121,8 @@ MEGATRON = Application(
     "dlio-megatron",
     "Megatron-DeepSpeed input: random samples of one striped token file, checkpoint bursts of every client",
     "DLIO configs/workload/megatron_deepspeed_LLNL.yaml: one memory-mapped file of 277,203,535 samples of 2,048 "
-    "bytes, batch 16, every rank saves its optimizer groups of 1,009,254,400 + 865,075,200 + 793,600 bytes. DLIO trains 2.44 s a batch and saves every 1,000 batches; here training takes no time.",
+    "bytes, batch 16, every rank saves its optimizer groups of 1,009,254,400 + 865,075,200 + 793,600 bytes. "
+    "DLIO trains 2.44 s a batch and saves every 1,000 batches; here training takes no time.",
     (
         *_SHARED,
         Parameter("samples", 277_203_535, "samples of the file"),

@@ -29,7 +29,7 @@ _SHARED = (
     Parameter("compute", 0.0, "seconds of computing after each step (h5bench: 1)", "time", 0, 86400),
 )
 # As the traces' authors ran writes and reads: written data stays cached, read data is never found again.
-_WRITE_CACHE = Parameter("cache", 90 * GIB, "page cache of a client", "size", MIB)
+_WRITE_CACHE = Parameter("cache", 90 * GIB, "page cache of a client; dirty data must fit", "size", 8 * GIB)
 _READ_CACHE = Parameter("cache", GIB, "page cache of a client", "size", MIB)
 
 
