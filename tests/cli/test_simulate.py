@@ -58,6 +58,26 @@ def test_run_with_clients_adds_each_and_sums_them() -> None:
     assert sum(one["app_mbps"] for one in seen["clients"]) == pytest.approx(seen["app_mbps"])
 
 
+def test_run_with_events_a_shared_file_and_few_osts_says_what_each_client_lost() -> None:
+    seen = document(
+        "run", "--workload", "s_wr_sq_1m", "--clients", "2", "--shared", "--osts", "1", "--seconds", "1",
+        "--warmup", "0.5", "--event", "evict:client=1:ost=0:at=0.9", "--event", "slow:ost=0:at=1:for=1:factor=2",
+    )  # fmt: skip
+    assert [one["lost_bytes"] >= 0 for one in seen["clients"]] == [True, True]
+    assert seen["lost_bytes"] == sum(one["lost_bytes"] for one in seen["clients"])
+    assert seen["clients"][0]["lost_bytes"] == 0
+
+
+def test_run_takes_jobs_and_events_from_a_scenario(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text(
+        'clients = 2\nevents = ["load:ost=0:at=0:for=9:mbps=100"]\n[[job]]\nworkload = "s_rd_sq_1m"\n',
+        "utf-8",
+    )
+    seen = document("run", "--scenario", str(mine), "--seconds", "0.5", "--warmup", "0.2")
+    assert (len(seen["clients"]), seen["workload"]) == (2, str(mine))
+
+
 def test_run_under_a_policy_counts_its_changes_from_the_default() -> None:
     seen = document(
         "run", "--workload", "s_rd_rn_1m", "--policy", "random", "--seconds", "5", "--warmup", "1"
@@ -92,6 +112,11 @@ def test_run_takes_another_cluster_from_a_file_and_overrides(tmp_path: Path) -> 
         (("run", "--workload", "s_rd_sq_1m", "--set", "read_rpc_us"), 2, "KEY=VALUE"),
         (("run", "--workload", "s_rd_sq_1m", "--flight", "300"), 5, "flight=300"),
         (("run", "--workload", "s_rd_sq_1m", "--seconds", "0"), 2, "--seconds"),
+        (("run",), 2, "--scenario"),
+        (("run", "--scenario", "none.toml"), 3, "none.toml"),
+        (("run", "--scenario", "none.toml", "--clients", "2"), 2, "--scenario"),
+        (("run", "--workload", "s_rd_sq_1m", "--event", "slwo:ost=1:at=1:for=1:factor=2"), 2, "slow"),
+        (("run", "--workload", "s_rd_sq_1m", "--event", "fail:ost=8:at=1:for=1"), 2, "8 OSTs"),
         (("run", "--workload", "s_rd_sq_1m", "--policy", "climb", "--pages", "8"), 2, "--policy"),
     ],
 )

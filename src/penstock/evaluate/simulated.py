@@ -55,6 +55,7 @@ class Run:
     final: Setting
     changes: int
     events: int
+    lost_bytes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,7 @@ def run(plan: Plan, course: Course, progress: Callable[[float], None] = lambda _
         simulation.setting(int(simulation.world.file.osc[0])),
         changes,
         simulation.totals().events - events,
+        tuple(simulation.lost_bytes(client) for client in range(plan.clients)),
     )
 
 
