@@ -151,3 +151,36 @@ def test_random_walk_visits_every_setting() -> None:
     assert seen["protocol"] == "random-walk"
     assert len({(row["pages"], row["flight"]) for row in seen["rows"]}) == 99
     assert min(row["app_mbps"] for row in seen["rows"]) > 0
+
+
+def test_run_takes_an_application_with_parameters() -> None:
+    name = "dlio-bert:files=8,samples=3000,threads=2,osts=2"
+    seen = document("run", "--workload", name, "--seconds", "1", "--warmup", "0")
+    assert (seen["workload"], set(seen)) == (name, RUN_KEYS)
+    assert seen["app_mbps"] > 0
+
+
+def test_run_plays_recorded_requests_for_as_long_as_they_took(tmp_path: Path) -> None:
+    trace = tmp_path / "mine.csv"
+    rows = [
+        f"{n * 0.1},0,{n % 2},f{n % 2},{'write' if n % 2 else 'read'},{n << 20},1048576" for n in range(10)
+    ]
+    trace.write_text("\n".join(["t,client,stream,file,op,offset,bytes", *rows]), encoding="utf-8")
+    seen = document("run", "--trace", str(trace), "--loop", "open", "--seconds", "2", "--warmup", "0")
+    assert seen["app_mbps"] == pytest.approx(10 * 1.048576 / 2)
+    assert document("run", "--trace", str(trace))["seconds"] == pytest.approx(0.9)
+    assert refusal("run", "--trace", str(trace), "--workload", "s_rd_sq_1m").exit_code == 2
+    assert refusal("run", "--trace", str(tmp_path / "none.csv")).exit_code == 3
+    assert refusal("run").exit_code == 2
+
+
+def test_workloads_are_listed_with_parameters_and_sources() -> None:
+    seen = document("workloads")
+    assert len(seen["synthetic"]) == 24
+    assert {"dlio-bert", "vpic-2d-interleaved", "bdcats-strided"} <= {
+        app["name"] for app in seen["applications"]
+    }
+    assert all(app["source"] and app["parameters"]["osts"] for app in seen["applications"])
+    shown = CliRunner().invoke(cli, ["simulate", "workloads", "webserver"], catch_exceptions=False)
+    assert "Filebench" in shown.output
+    assert "dlio-bert" in str(refusal("workloads", "dlio-brt"))

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from penstock.cli.options import DURATION, NearestChoice, console, emit_json, json_option, seed_option
 from penstock.cli.serve import serve
+from penstock.cli.workloads import workloads
 from penstock.decide.policies import POLICY_NAMES
 from penstock.errors import UsageError
 
@@ -33,6 +35,7 @@ def simulate() -> None:
 
 
 simulate.add_command(serve)
+simulate.add_command(workloads)
 
 
 def _cluster_options(function: click.decorators.FC, *, workload_required: bool = True) -> click.decorators.FC:
@@ -44,7 +47,7 @@ def _cluster_options(function: click.decorators.FC, *, workload_required: bool =
             "--workload",
             required=workload_required,
             metavar="NAME",
-            help="As in s_wr_rn_1m: see the manual.",
+            help="As in s_wr_rn_1m, or an application: penstock simulate workloads.",
         ),
         click.option("--seconds", type=DURATION, default=20.0, show_default=True, help="Measured time."),
         click.option("--warmup", type=DURATION, default=5.0, show_default=True, help="Time before that."),
@@ -65,6 +68,18 @@ def _cluster_options(function: click.decorators.FC, *, workload_required: bool =
 @click.option("--flight", type=int, help="max_rpcs_in_flight.")
 @click.option("--dirty", type=int, help="max_dirty_mb.")
 @click.option("--policy", type=NearestChoice(POLICY_NAMES), help="Let a policy turn the knobs.")
+@click.option(
+    "--trace",
+    type=click.Path(path_type=Path),
+    help="Play recorded requests: .csv, .parquet, .darshan with DXT.",
+)
+@click.option(
+    "--loop",
+    type=NearestChoice(("open", "closed")),
+    default="closed",
+    show_default=True,
+    help="Recorded requests: at their times, or each stream at the pace it gets.",
+)
 @click.option("--clients", type=click.IntRange(1, 1000), help="How many run the workload [1].")
 @click.option("--shared", is_flag=True, help="All streams of all clients work on one file.")
 @click.option("--osts", type=click.IntRange(1, 4096), help="As many OSTs instead of the cluster's.")
@@ -93,21 +108,25 @@ def run(
     osts: int | None,
     events: Sequence[str],
     scenario: Path | None,
+    trace: Path | None,
+    loop: str,
 ) -> None:
     """Run one workload at one setting, or under a policy, and print what it achieved.
 
     Times of events count from the start, warm-up included. With several clients the figures are sums and means
-    over all of them; --json lists each client too.
+    over all of them; --json lists each client too. Recorded requests are played once; without --seconds and
+    --warmup, for as long as they took when recorded.
     """
     chosen = {"pages": pages, "flight": flight, "dirty": dirty}
     wanted = {knob: value for knob, value in chosen.items() if value is not None}
     if policy is not None and wanted:
         raise UsageError("--policy turns the knobs itself: leave out --pages, --flight and --dirty")
     _check_times(seconds, warmup)
-    if (workload is None) == (scenario is None):
-        raise UsageError("give --workload or --scenario, one of them")
-    if scenario is not None and (clients is not None or shared):
-        raise UsageError("--scenario says which clients there are and what they share: leave out the others")
+    if sum(given is not None for given in (workload, scenario, trace)) != 1:
+        raise UsageError("give --workload, --scenario or --trace, one of them")
+    if workload is None and (clients is not None or shared):
+        word = "--scenario" if trace is None else "--trace"
+        raise UsageError(f"{word} says which clients there are and what they share: leave out the others")
     osts_word = [f"layout.ost_count={osts}"] if osts is not None else []
     cluster = _cluster(cluster_name, [*overrides, *osts_word])
     from penstock.knobs import Setting
@@ -116,14 +135,21 @@ def run(
         from penstock.evaluate.simulated import Course
         from penstock.evaluate.simulated import run as simulate_run
 
-        plan = _plan(cluster, workload, scenario, clients or 1, seed)
+        if trace is not None:
+            plan, recorded_s = _trace_plan(cluster, trace, loop, seed)
+            seconds, warmup = (
+                _unless_given("seconds", seconds, recorded_s),
+                _unless_given("warmup", warmup, 0.0),
+            )
+        else:
+            plan = _plan(cluster, workload, scenario, clients or 1, seed)
     plan = _with_events(plan, events, shared)
 
     started = time.perf_counter()
     course = Course(seconds, warmup, Setting(wanted) if wanted else None, policy)
     outcome = simulate_run(plan, course, Progress(1.0, patience_s=2.0))
     document = {
-        "workload": workload or str(scenario),
+        "workload": workload or str(scenario or trace),
         "cluster": cluster.name,
         "seconds": seconds,
         "seed": seed,
@@ -146,10 +172,25 @@ def _plan(cluster: Cluster, workload: str | None, scenario: Path | None, clients
 
         name = str(scenario)
         return scenario_plan(parse_scenario(read(Path(name)), name), cluster, seed, name)
-    from penstock.evaluate.simulated import cluster_plan
-    from penstock.workload import parse_workload
+    from penstock.simulate.catalogue import named_plan
 
-    return cluster_plan(cluster, parse_workload(workload), clients, seed)
+    return named_plan(cluster, workload, clients, seed)
+
+
+def _trace_plan(cluster: Cluster, trace: Path, loop: str, seed: int) -> tuple[Plan, float]:
+    """The plan that plays recorded requests, and how long they took."""
+    from penstock.evaluate.requests import read_requests
+    from penstock.simulate.assembly import Plan
+    from penstock.simulate.recorded import play
+
+    requests = read_requests(trace)
+    program = play(requests, trace.name, "open" if loop == "open" else "closed")
+    return Plan(cluster, (), requests.clients, seed, programs=(program,)), max(requests.span_s, 1e-3)
+
+
+def _unless_given(option: str, given: float, otherwise: float) -> float:
+    source = click.get_current_context().get_parameter_source(option)
+    return otherwise if source == ParameterSource.DEFAULT else given
 
 
 def _with_events(plan: Plan, events: Sequence[str], shared: bool) -> Plan:
@@ -227,13 +268,10 @@ def surface(
     """
     _check_times(seconds, warmup)
     cluster = _cluster(cluster_name, overrides)
-    from penstock.workload import parse_workload
-
-    work = parse_workload(workload)
     with _patience():
-        from penstock.evaluate.simulated import single, static_surface, walk_surface
+        from penstock.evaluate.simulated import static_surface, walk_surface
 
-    plan = single(cluster, work, seed)
+    plan = _plan(cluster, workload, None, 1, seed)
     if protocol == "static":
         cells = _with_progress(static_surface(plan, seconds, warmup, workers or os.cpu_count() or 1))
     else:

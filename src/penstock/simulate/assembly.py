@@ -22,11 +22,15 @@ from penstock.simulate.events import (
 from penstock.simulate.faults import KINDS, Fault
 from penstock.simulate.layout import NONE, PAGE, World
 from penstock.simulate.placement import PlacedFile, Placement, Wish, place
+from penstock.simulate.program import Program
 from penstock.simulate.rng import seeded
 from penstock.simulate.rpcs import RPCS_PER_OSC
+from penstock.simulate.scripting import Scripts, fill_scripts, lay_out
 from penstock.units import GIB, MIB
 from penstock.workload import Workload
 
+# Readahead windows of one scripted stream that may be under way at once.
+READ_AHEADS = 8
 SECOND_US = 1e6
 
 
@@ -56,19 +60,22 @@ class Plan:
     seed: int
     traced: bool = False
     faults: tuple[Fault, ...] = ()
+    programs: tuple[Program, ...] = ()
 
 
 def assemble(plan: Plan) -> World:
     """A world at time zero, idle, every stream about to start, default knobs not yet set."""
     cluster = plan.cluster
-    placement = place(_wishes(plan), cluster.layout.ost_count)
+    scripts = lay_out(plan.programs, cluster.layout.ost_count)
+    placement = place([*_wishes(plan), *scripts.wishes], cluster.layout.ost_count)
     oscs = plan.clients * cluster.layout.ost_count
     osses = -(-cluster.layout.ost_count // cluster.layout.osts_per_oss)
-    world = _empty(plan, placement, oscs, osses)
+    world = _empty(plan, scripts, placement, oscs, osses)
     _fill_servers(world, cluster, plan.clients)
     _fill_clients(world, cluster, plan.clients)
     _fill_files(world, placement)
     _fill_streams(world, plan, placement)
+    fill_scripts(world, scripts, placement)
     _chain_pools(world)
     _fill_calendar(world, plan)
     return world
@@ -89,10 +96,10 @@ def _wishes(plan: Plan) -> Iterator[Wish]:
             yield Wish(job.client, ost, work.file_bytes, work.cache_bytes, work.read_ratio < 1.0, job.shared)
 
 
-def _empty(plan: Plan, placement: Placement, oscs: int, osses: int) -> World:
+def _empty(plan: Plan, scripts: Scripts, placement: Placement, oscs: int, osses: int) -> World:
     layout = plan.cluster.layout
     files = placement.files
-    streams = sum(job.workload.streams for job in plan.jobs)
+    streams = sum(job.workload.streams for job in plan.jobs) + scripts.streams
     faults = _faults(plan)
     # An evicted client's RPCs linger at the server while new ones are sent.
     evictions = sum(fault.kind == "evict" for fault, _ in faults)
@@ -111,7 +118,9 @@ def _empty(plan: Plan, placement: Placement, oscs: int, osses: int) -> World:
         "osc": (oscs,),
         "file": (len(files),),
         "stream": (streams,),
-        "extent": (_extents(plan, files),),
+        "extent": (
+            _extents(plan, files[: scripts.files_before(placement)]) + _script_extents(plan, scripts),
+        ),
         "rpc": (rpcs,),
         "oss": (osses,),
         "ost": (layout.ost_count,),
@@ -119,6 +128,9 @@ def _empty(plan: Plan, placement: Placement, oscs: int, osses: int) -> World:
         "nic": (plan.clients + osses,),
         "link": (links,),
         "lru": (lru,),
+        "op": (scripts.ops,),
+        "handle": (scripts.handles,),
+        "gate": (scripts.gates,),
         "lock": (max(locks, 1),),
         "fault": (len(faults),),
         "foreign": (len(faults), max((fault.depth for fault, _ in faults), default=1)),
@@ -169,13 +181,27 @@ def _extents(plan: Plan, files: Sequence[PlacedFile]) -> int:
     lustre = plan.cluster.lustre
     most = max(lustre.grant_initial_bytes, lustre.grant_max_bytes)
     held = PAGE + int(lustre.extent_tax_kib * 1024)
-    largest = max(job.workload.request_bytes for job in plan.jobs) // PAGE
+    largest = max((job.workload.request_bytes for job in plan.jobs), default=0) // PAGE
     window = int(plan.cluster.client.read_ahead_mib * MIB) // PAGE
     each: dict[int, int] = {}
     for f in files:
         each[f.osc] = each.get(f.osc, 0) + (f.pages if f.written else 0)
     dirty = sum(min(pages, most // held + 1024) for pages in each.values())
     return dirty + len(files) * (2 * largest + 2 * window + 1024 + RPCS_PER_OSC)
+
+
+def _script_extents(plan: Plan, scripts: Scripts) -> int:
+    """The same for scripts, whose many files share few streams: a stream reads ahead on a few at a time."""
+    lustre = plan.cluster.lustre
+    held = PAGE + int(lustre.extent_tax_kib * 1024)
+    most = max(lustre.grant_initial_bytes, lustre.grant_max_bytes) // held + 1024
+    window = int(plan.cluster.client.read_ahead_mib * MIB) // PAGE
+    dirty: dict[tuple[int, int], int] = {}
+    for wish in scripts.wishes:
+        pages = -(-wish.file_bytes // PAGE) if wish.written else 0
+        dirty[wish.client, wish.ost] = dirty.get((wish.client, wish.ost), 0) + pages
+    written = sum(min(pages, most) for pages in dirty.values())
+    return written + scripts.streams * (2 * scripts.largest_pages + READ_AHEADS * window + 2048)
 
 
 def _lru_size(files: Sequence[PlacedFile]) -> int:
@@ -348,6 +374,7 @@ def _fill_streams(w: World, plan: Plan, placement: Placement) -> None:
             w.stream.read_ratio[s] = work.read_ratio
             w.stream.sequential[s] = int(work.sequential)
             w.stream.request[s] = max(1, -(-work.request_bytes // PAGE))
+            w.stream.call_bytes[s] = w.stream.request[s] * PAGE
             w.stream.think_us[s] = work.think_s * SECOND_US
             w.stream.active_us[s], w.stream.idle_us[s] = work.active_s * SECOND_US, work.idle_s * SECOND_US
             w.stream.start_us[s], w.stream.stop_us[s] = job.start_s * SECOND_US, job.stop_s * SECOND_US

@@ -141,6 +141,7 @@ def _empty_file(w: World, f: int) -> None:
         w.stream.sync[s] = 0
         s = w.stream.next_in_file[s]
     w.file.filling[f] = NONE
+    w.file.writing[f] = 0
     w.file.dirtied_us[f] = -1.0
     e = head_of(w, f, TO_READ)
     while e != NONE:

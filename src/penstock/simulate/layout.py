@@ -48,14 +48,18 @@ FILE = fields(
     "hp_head hp_tail urgent_head urgent_tail full_head full_tail cached_extents reading_head reading_tail "
     "locked_head locked_tail locks_waiting locks_scattered first_stream home shared "
     "lock filling lock_head lock_count lock_room wanted_head wanted_tail called_back touched_low touched_high "
-    "disk_page",
+    "disk_page writing",
 )
 STREAM = fields(
     "read_ratio think_us start_us stop_us active_us idle_us phase_us call_us",
     "client file sequential request rng mode busy cursor end begin direction position_read position_write "
     "wait_page active_ext ra_start ra_next ra_window ra_end_of_last reads_done cache_pages sync blocked next_in_file "
-    "lock next_wanted",
+    "lock next_wanted call_bytes op op_first op_end op_done repeats paused handle turn",
 )
+# One instruction of a scripted stream, some open files of it, and the places where such streams meet.
+OP = fields("at_us think_us", "kind handle fan page pages bytes count stride")
+HANDLE = fields("", "file ra_start ra_next ra_window ra_end_of_last reads_done")
+GATE = fields("", "first streams level limit turn")
 EXTENT = fields("ready_us", "grant_bytes file start pages mppr state kind prev next max_end lock")
 RPC = fields(
     "sent_us handed_us work_us queued_us",
@@ -103,6 +107,9 @@ ARRAYS: dict[str, tuple[np.dtype[Any], int]] = {
     "nic": (NIC, 1),
     "link": (LINK, 1),
     "lru": (LRU, 1),
+    "op": (OP, 1),
+    "handle": (HANDLE, 1),
+    "gate": (GATE, 1),
     "lock": (LOCK, 1),
     "fault": (FAULT, 1),
     "credit": (np.dtype("f8"), 2),
@@ -138,6 +145,9 @@ class World:
     nic: Records
     link: Records
     lru: Records
+    op: Records
+    handle: Records
+    gate: Records
     lock: Records
     fault: Records
     credit: Floats
