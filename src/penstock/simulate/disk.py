@@ -72,7 +72,7 @@ def _serve(w: World, d: int, now_us: float) -> None:
     reading = rpc.direction[r] == READ
     us_page = ssd.read_us_page[d] if reading else ssd.write_us_page[d]
     position = _position(w, r)
-    work_us = move_us(w, d, position - ssd.last_page[d], us_page) + rpc.pages[r] * us_page
+    work_us = move_us(w, d, float(position - ssd.last_page[d]), us_page) + rpc.pages[r] * us_page
     work_us += ssd.read_rpc_us[d] if reading else ssd.write_rpc_us[d]
     gaps = rpc.fragments[r] - 1
     if gaps > 0:
