@@ -87,7 +87,8 @@ def test_foreign_load_takes_its_part_of_the_device_and_no_more_than_it_can_queue
     light = rate(reader(lab, "load:ost=0:at=0:for=9:mbps=100"), 0.5, 2.0)
     heavy = rate(reader(lab, "load:ost=0:at=0:for=9:mbps=5000:depth=4"), 0.5, 2.0)
     assert 0.6 * alone < light < 0.9 * alone
-    assert 0.1 * alone < heavy < 0.75 * light
+    # First come, first served: four requests of theirs to nine of ours.
+    assert 0.5 * alone < heavy < 0.9 * light
 
 
 def test_failed_ost_stops_everything_and_nothing_is_lost(lab: Lab) -> None:
