@@ -193,6 +193,15 @@ def test_a_storm_of_events_leaves_a_world_that_works(lab: Lab, workload: str) ->
     assert list(w.client.dirty) == [int(w.osc.dirty[w.osc.client == c].sum()) for c in range(3)]
 
 
+def test_client_evicted_by_an_ost_that_then_goes_silent_comes_back(lab: Lab) -> None:
+    made = reader(lab, "fail:ost=0:at=0.05:for=0.1", "evict:client=0:ost=0:at=0.1", timeout_s="0.04")
+    made.run_until(0.3)
+    assert made.import_state(0) == "FULL"
+    before = made.totals().rpc_bytes
+    made.run_until(0.4)
+    assert made.totals().rpc_bytes > before
+
+
 def test_same_events_same_trace(lab: Lab) -> None:
     events = ["load:ost=0:at=0:for=9:mbps=90", "slow:ost=0:at=0.2:for=0.3:factor=2"]
     traces = []
