@@ -11,6 +11,7 @@ from penstock.agent.loop import Loop, Ports, ticks
 from penstock.evaluate.tuners import make_tuner
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Job, Plan
+from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import Cluster
 from penstock.simulate.probe import Probe
 from penstock.simulate.protocol import Cell, hold, random_walk, recorded_interval_s, single
@@ -54,6 +55,7 @@ class Run:
     final: Setting
     changes: int
     events: int
+    lost_bytes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ def run(plan: Plan, course: Course, progress: Callable[[float], None] = lambda _
         simulation.setting(int(simulation.world.file.osc[0])),
         changes,
         simulation.totals().events - events,
+        tuple(simulation.lost_bytes(client) for client in range(plan.clients)),
     )
 
 
@@ -138,7 +141,7 @@ def walk_surface(
     plan: Plan, seconds: float, interval_s: float | None, progress: Callable[[float], None]
 ) -> Sequence[Cell]:
     """Every setting visited again and again, as the traces were recorded."""
-    length_s = interval_s or recorded_interval_s(plan.jobs[0].workload)
+    length_s = interval_s or (recorded_interval_s(plan.jobs[0].workload) if plan.jobs else INTERVAL_S)
     return random_walk(plan, grid(), seconds, length_s, progress)
 
 
@@ -148,6 +151,7 @@ __all__ = [
     "Run",
     "cluster_plan",
     "grid",
+    "named_plan",
     "run",
     "single",
     "static_surface",
