@@ -28,9 +28,7 @@ def test_csv_is_read_and_written_back(tmp_path: Path) -> None:
 
 
 def test_parquet_is_read_like_csv(tmp_path: Path) -> None:
-    arrow = pytest.importorskip("pyarrow")
-    from pyarrow import csv, parquet
-
+    csv, parquet = pytest.importorskip("pyarrow.csv"), pytest.importorskip("pyarrow.parquet")
     source, path = tmp_path / "mine.csv", tmp_path / "mine.parquet"
     source.write_text(TEXT, encoding="utf-8")
     parquet.write_table(csv.read_csv(source), path)
@@ -38,7 +36,6 @@ def test_parquet_is_read_like_csv(tmp_path: Path) -> None:
     path.write_bytes(b"PAR1")
     with pytest.raises(DataError, match=r"mine\.parquet"):
         read_requests(path)
-    assert arrow is not None
 
 
 @pytest.mark.parametrize(
