@@ -10,7 +10,7 @@ from penstock.simulate.program import File, Program, Script, Task
 from penstock.units import GIB, KIB, MIB
 
 READS_A_LOG_LINE = 10
-LOG_BYTES = 64 * MIB
+LOG_BYTES = 4 * MIB
 # Filebench draws sizes from a gamma distribution of this shape.
 SHAPE = 1.5
 
@@ -39,15 +39,15 @@ WEBSERVER = Application(
     "webserver",
     "many threads read small files whole at random and append to logs",
     "Filebench webserver.f: 1,000 files of 16 KiB on average (gamma), each of 100 threads reads ten whole files and "
-    "appends 16 KiB to a log. Each thread has a log of its own here, and a smaller cache keeps the files from all "
-    "fitting; with Filebench's own 1,000 files everything would be cached, so there are 20,000.",
+    "appends 16 KiB to a log. Here each thread has a log of its own, and so that not everything is cached "
+    "there are 4,000 files and a cache for a quarter of them.",
     (
         Parameter("threads", 100, "threads a client", most=1000),
         Parameter("osts", 4, "OSTs the files lie on", most=4096),
-        Parameter("files", 20_000, "files to serve", most=1e6),
+        Parameter("files", 4000, "files to serve", most=100_000),
         Parameter("bytes", 16 * KIB, "mean bytes a file", "size", 1, GIB),
         Parameter("append", 16 * KIB, "bytes of log written after ten files", "size", 1, LOG_BYTES),
-        Parameter("cache", 128 * MIB, "page cache of a client", "size", MIB),
+        Parameter("cache", 16 * MIB, "page cache of a client", "size", MIB),
     ),
     _write,
 )
