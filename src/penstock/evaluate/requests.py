@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -71,12 +72,12 @@ def _read_csv(path: Path) -> Iterator[Row]:
 
 def _read_parquet(path: Path) -> Iterator[Row]:
     try:
-        from pyarrow import ArrowInvalid, parquet
+        arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError as error:
         raise require_extra("train", error) from error
     try:
         table = parquet.read_table(path)
-    except ArrowInvalid as error:
+    except arrow.ArrowInvalid as error:
         raise DataError(f"{path}: not a Parquet file: {error}") from None
     _check_columns(path, table.column_names)
     yield from _rows(path, table.to_pylist(), first_line=1)

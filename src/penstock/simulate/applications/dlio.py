@@ -40,7 +40,9 @@ def _bert(name: str, values: Values, site: Site) -> Program:
     # What goes through the buffer is as much as the loader shuffles at once.
     per_piece = max(1, values.count("shuffle") * sample // transfer)
     batches = per_piece * transfer / sample / values.count("batch")
-    threads, tasks, gates = values.count("threads"), [], []
+    threads = values.count("threads")
+    tasks: list[Task] = []
+    gates: list[Gate] = []
     ahead = max(1, round(values.count("prefetch") / batches)) * threads
     for client in range(site.clients):
         mine = order[client :: site.clients] or order
@@ -63,7 +65,9 @@ def _megatron(name: str, values: Values, site: Site) -> Program:
     osts = site.osts(values.count("osts"), name)
     tokens = File(values.count("samples") * sample, osts)
     files = (tokens, *[File(values.count("model"), osts)] * site.clients)
-    threads, tasks, gates = values.count("threads"), [], []
+    threads = values.count("threads")
+    tasks: list[Task] = []
+    gates: list[Gate] = []
     for client in range(site.clients):
         gates.append(Gate(len(tasks), threads + 1, values.count("prefetch") * threads))
         for _ in range(threads):
