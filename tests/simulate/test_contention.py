@@ -87,7 +87,7 @@ def test_reads_wait_for_the_slots_that_writes_hold(lab: Lab) -> None:
     mixed = [read_rate([writer, reader], flight) for flight in (1, 4, 16)]
     assert mixed[0] < 0.9 * read_rate([reader], 1)
     assert mixed[1] > 1.2 * mixed[0]
-    assert mixed[2] > 1.1 * mixed[1]
+    assert mixed[2] > 1.2 * mixed[0]
 
 
 def test_two_osts_on_one_device_share_it_and_on_two_do_not(lab: Lab) -> None:

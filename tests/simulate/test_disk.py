@@ -37,14 +37,14 @@ def test_one_random_reader_pays_seek_and_half_a_turn(lab: Lab) -> None:
     assert 60 < calls_per_s < 250
 
 
-def test_elevator_serves_a_crowd_of_random_readers_faster_than_one(lab: Lab) -> None:
-    assert total(lab, "s_rd_rn_8k", 16) > 1.2 * total(lab, "s_rd_rn_8k", 1)
+def test_elevator_serves_a_crowd_all_over_the_disk_faster_than_in_order_of_arrival(lab: Lab) -> None:
+    in_order_per_s = 1000 / (8.5 + 8.33 / 2)
+    assert total(lab, "s_rd_rn_8k", 16) * 1e6 / 8192 > 1.25 * in_order_per_s
 
 
-def test_interleaved_sequential_readers_lose_to_seeks_less_with_larger_rpcs(lab: Lab) -> None:
-    small, large = (total(lab, "s_rd_sq_1m", 4, Setting(pages=p, flight=4)) for p in (16, 1024))
-    assert large > 1.5 * small
-    assert large < total(lab, "s_rd_sq_1m", 1)
+def test_interleaved_sequential_readers_share_the_platters_rate_less_some_seeks(lab: Lab) -> None:
+    one, four = (total(lab, "s_rd_sq_1m", clients) for clients in (1, 4))
+    assert 0.4 * one < four < 1.05 * one
 
 
 def test_nobody_starves_behind_a_sequential_stream(lab: Lab) -> None:
