@@ -147,6 +147,14 @@ def write_text(path: Path, text: str) -> None:
         raise _refusal(path, error) from None
 
 
+def write_bytes(path: Path, raw: bytes) -> None:
+    """Write a binary output file whole; a refusal names the path."""
+    try:
+        path.write_bytes(raw)
+    except OSError as error:
+        raise _refusal(path, error) from None
+
+
 def _refusal(path: Path, error: OSError) -> PenstockError:
     if isinstance(error, FileNotFoundError):
         return MissingError(f"{path}: no such directory")

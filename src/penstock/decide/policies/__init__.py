@@ -17,6 +17,7 @@ _HOMES = {
     "dial": "dial",
     "greedy": "greedy",
     "epsilon-greedy": "epsilon_greedy",
+    "weir": "weir",
 }
 POLICY_NAMES = tuple(_HOMES)
 

@@ -35,6 +35,7 @@ class Policy(ABC):
 
     name: ClassVar[str]
     uses_model: ClassVar[bool] = False
+    model_kind: ClassVar[str] = "forest"
     tunes_cache: ClassVar[bool] = False
 
     def __init__(self, space: KnobSpace, rng: Random) -> None:
