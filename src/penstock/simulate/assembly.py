@@ -25,12 +25,16 @@ SECOND_US = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A workload on one client, from a start time until a stop time (0: for ever)."""
+    """A workload on one client, from a start time until a stop time (0: for ever).
+
+    Its files lie on consecutive OSTs from `first_ost` on; where none is given, jobs start one OSS apart.
+    """
 
     workload: Workload
     client: int = 0
     start_s: float = 0.0
     stop_s: float = 0.0
+    first_ost: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +87,8 @@ def _files(plan: Plan) -> list[_File]:
 
 
 def _first_ost(plan: Plan, number: int) -> int:
-    # Files of one job lie on consecutive OSTs; jobs start one OSS apart.
-    return number * plan.cluster.layout.osts_per_oss
+    given = plan.jobs[number].first_ost
+    return number * plan.cluster.layout.osts_per_oss if given is None else given
 
 
 def _empty(plan: Plan, files: Sequence[_File], oscs: int, osses: int) -> World:
