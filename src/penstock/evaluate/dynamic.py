@@ -64,7 +64,7 @@ class Phases:
         jobs, start_s = [], 0.0
         for number, name in enumerate(self.names):
             stop_s = WARMUP_S + (number + 1) * self.every_s
-            jobs.append(Job(parse_workload(name), 0, start_s, stop_s, first_ost=0))
+            jobs.append(Job(parse_workload(name), 0, start_s, stop_s, osts=tuple(range(self.cluster.layout.ost_count))))
             start_s = stop_s
         return Plan(self.cluster, tuple(jobs), 1, seed)
 
