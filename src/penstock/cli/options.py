@@ -47,6 +47,18 @@ class NearestChoice(click.ParamType[str]):
         return "[" + "|".join(self.words) + "]"
 
 
+class PolicyName(NearestChoice):
+    """A policy's name, or a Python file with one's own."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name itself, or a usage error."""
+        return value if value.endswith(".py") else super().convert(value, param, ctx)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """The words, and that a file will do."""
+        return super().get_metavar(param, ctx)[:-1] + "|FILE.py]"
+
+
 class Spoken(click.ParamType[float]):
     """A value in the way people write it, such as a size or a duration."""
 

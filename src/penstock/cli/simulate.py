@@ -79,7 +79,7 @@ def run(
     if policy is not None and wanted:
         raise UsageError("--policy turns the knobs itself: leave out --pages, --flight and --dirty")
     _check_times(seconds, warmup)
-    cluster = _cluster(cluster_name, overrides)
+    cluster = find_cluster(cluster_name, overrides)
     from penstock.knobs import Setting
     from penstock.workload import parse_workload
 
@@ -166,7 +166,7 @@ def surface(
     changes at every interval, with dirty data carried over, as the public traces were recorded.
     """
     _check_times(seconds, warmup)
-    cluster = _cluster(cluster_name, overrides)
+    cluster = find_cluster(cluster_name, overrides)
     from penstock.workload import parse_workload
 
     work = parse_workload(workload)
@@ -218,7 +218,8 @@ def _check_times(seconds: float, warmup: float) -> None:
         raise UsageError(f"--warmup {warmup:g}: give a time from 0 to a million")
 
 
-def _cluster(name: str, overrides: Sequence[str]) -> Cluster:
+def find_cluster(name: str, overrides: Sequence[str]) -> Cluster:
+    """A built-in or described cluster, with some parameters replaced."""
     from penstock.config import read
     from penstock.simulate.cluster import builtin_cluster, parse_cluster
 

@@ -1,4 +1,4 @@
-"""Application threads: calls of one size, one after the other, each copying pages and waiting where it must.
+"""Application threads: one call after the other, each copying pages and waiting where it must.
 
 A thread runs ahead of the calendar until its own time reaches the next event, so that calls which touch only
 memory cost no events.
@@ -9,10 +9,11 @@ from __future__ import annotations
 from penstock.simulate._compile import kernel
 from penstock.simulate.counters import tally_call
 from penstock.simulate.events import STREAM_RUNS, next_time, schedule
-from penstock.simulate.layout import NONE, PAGE, READ, WRITE, World
+from penstock.simulate.layout import NONE, READ, WRITE, World
 from penstock.simulate.pagecache import cached_run
 from penstock.simulate.readahead import note_read, read_ahead, wants_refill
 from penstock.simulate.rng import integer, uniform
+from penstock.simulate.script import next_call
 from penstock.simulate.states import ABSENT, RUNNING, STOPPED, WAITS_FOR_READ
 from penstock.simulate.writing import end_write, write_on
 
@@ -36,30 +37,16 @@ def _next_offset(w: World, s: int, direction: int, pages: int) -> int:
 
 
 @kernel
-def _begin_call(w: World, s: int, t_us: float) -> float:
+def _enter_call(w: World, s: int, t_us: float) -> float:
+    """The call for `request` pages at `begin` enters the kernel."""
     stream = w.stream
-    if stream.stop_us[s] > 0.0 and t_us >= stream.stop_us[s]:
-        stream.mode[s] = STOPPED
-        return t_us
-    if stream.active_us[s] > 0.0 and t_us >= stream.phase_us[s] + stream.active_us[s]:
-        t_us += stream.idle_us[s]
-        stream.phase_us[s] = t_us
-        return t_us
     c = stream.client[s]
     w.client.cached_max[c] = stream.cache_pages[s]
-    direction = READ
-    if stream.read_ratio[s] < 1.0 and (
-        stream.read_ratio[s] <= 0.0 or uniform(w, stream.rng[s]) >= stream.read_ratio[s]
-    ):
-        direction = WRITE
-    stream.direction[s] = direction
-    pages = stream.request[s]
-    begin = _next_offset(w, s, direction, pages)
-    stream.begin[s] = begin
+    begin, pages = stream.begin[s], stream.request[s]
     stream.cursor[s] = begin
     stream.end[s] = begin + pages
     stream.busy[s] = 1
-    if direction == WRITE:
+    if stream.direction[s] == WRITE:
         return t_us + w.client.write_call_us[c]
     note_read(w, s, begin, pages)
     t_us += w.client.read_call_us[c]
@@ -69,11 +56,34 @@ def _begin_call(w: World, s: int, t_us: float) -> float:
 
 
 @kernel
+def _begin_call(w: World, s: int, t_us: float) -> float:
+    stream = w.stream
+    if stream.stop_us[s] > 0.0 and t_us >= stream.stop_us[s]:
+        stream.mode[s] = STOPPED
+        return t_us
+    if stream.active_us[s] > 0.0 and t_us >= stream.phase_us[s] + stream.active_us[s]:
+        t_us += stream.idle_us[s]
+        stream.phase_us[s] = t_us
+        return t_us
+    if stream.op_end[s] > 0:
+        t_us = next_call(w, s, t_us)
+        return t_us if stream.busy[s] == 0 else _enter_call(w, s, t_us)
+    direction = READ
+    if stream.read_ratio[s] < 1.0 and (
+        stream.read_ratio[s] <= 0.0 or uniform(w, stream.rng[s]) >= stream.read_ratio[s]
+    ):
+        direction = WRITE
+    stream.direction[s] = direction
+    stream.begin[s] = _next_offset(w, s, direction, stream.request[s])
+    return _enter_call(w, s, t_us)
+
+
+@kernel
 def _end_call(w: World, s: int, t_us: float) -> float:
     stream = w.stream
     if stream.direction[s] == WRITE and not end_write(w, s, t_us):
         return t_us
-    tally_call(w, stream.client[s], stream.direction[s], stream.request[s] * PAGE)
+    tally_call(w, stream.client[s], stream.direction[s], stream.call_bytes[s])
     stream.busy[s] = 0
     stream.wait_page[s] = NONE
     return t_us + stream.think_us[s]

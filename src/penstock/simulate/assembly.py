@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from penstock.errors import UsageError
 from penstock.simulate.cluster import Cluster
 from penstock.simulate.counters import FLIGHT_BINS, PAGES_BINS, SUM_COLUMNS
 from penstock.simulate.events import FLUSHER_RUNS, JOURNAL_COMMITS, STREAM_RUNS, schedule
-from penstock.simulate.layout import (
-    NONE,
-    PAGE,
-    World,
-)
+from penstock.simulate.faults import Fault
+from penstock.simulate.layout import NONE, PAGE, World
+from penstock.simulate.placement import PlacedFile, Placement, Wish, place
+from penstock.simulate.program import Program
 from penstock.simulate.rng import seeded
+from penstock.simulate.scripting import Scripts, fill_scripts, lay_out
 from penstock.units import GIB, MIB
 from penstock.workload import Workload
 
 RPCS_PER_OSC = 272
+# Readahead windows of one scripted stream that may be under way at once.
+READ_AHEADS = 8
 SECOND_US = 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A workload on one client, from a start time until a stop time (0: for ever)."""
+    """A workload on one client, from a start time until a stop time (0: for ever).
+
+    Its streams' files lie on `osts` in turn; without any, jobs choose consecutive OSTs, one OSS apart. All
+    streams of all jobs that name the same `shared` file work on that one object, on the first of those OSTs.
+    """
 
     workload: Workload
     client: int = 0
     start_s: float = 0.0
     stop_s: float = 0.0
+    osts: tuple[int, ...] = ()
+    shared: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,57 +51,49 @@ class Plan:
     clients: int
     seed: int
     traced: bool = False
+    faults: tuple[Fault, ...] = ()
+    programs: tuple[Program, ...] = ()
 
 
 def assemble(plan: Plan) -> World:
     """A world at time zero, idle, every stream about to start, default knobs not yet set."""
     cluster = plan.cluster
-    files = _files(plan)
+    scripts = lay_out(plan.programs, cluster.layout.ost_count)
+    placement = place([*_wishes(plan), *scripts.wishes], cluster.layout.ost_count)
     oscs = plan.clients * cluster.layout.ost_count
     osses = -(-cluster.layout.ost_count // cluster.layout.osts_per_oss)
-    world = _empty(plan, files, oscs, osses)
+    world = _empty(plan, scripts, placement, oscs, osses)
     _fill_servers(world, cluster, plan.clients)
     _fill_clients(world, cluster, plan.clients)
-    _fill_files(world, files)
-    _fill_streams(world, plan)
+    _fill_files(world, placement)
+    _fill_streams(world, plan, placement)
+    fill_scripts(world, scripts, placement)
     _chain_pools(world)
     _fill_calendar(world, plan)
     return world
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    osc: int
-    client: int
-    pages: int
-    written: bool
-    cached: int
-
-
-def _files(plan: Plan) -> list[_File]:
-    found = []
+def _wishes(plan: Plan) -> Iterator[Wish]:
     osts = plan.cluster.layout.ost_count
     for number, job in enumerate(plan.jobs):
+        if not 0 <= job.client < plan.clients:
+            raise UsageError(f"a job runs on client {job.client}, there are {plan.clients}")
         work = job.workload
         for stream in range(work.streams):
-            ost = (_first_ost(plan, number) + stream) % osts
-            pages = -(-work.file_bytes // PAGE)
-            cached = max(1, work.cache_bytes // PAGE)
-            found.append(_File(job.client * osts + ost, job.client, pages, work.read_ratio < 1.0, cached))
-    return found
+            if job.osts:
+                ost = job.osts[stream % len(job.osts)]
+            else:
+                # Files of one job lie on consecutive OSTs; jobs start one OSS apart.
+                ost = (number * plan.cluster.layout.osts_per_oss + stream) % osts
+            yield Wish(job.client, ost, work.file_bytes, work.cache_bytes, work.read_ratio < 1.0, job.shared)
 
 
-def _first_ost(plan: Plan, number: int) -> int:
-    # Files of one job lie on consecutive OSTs; jobs start one OSS apart.
-    return number * plan.cluster.layout.osts_per_oss
-
-
-def _empty(plan: Plan, files: Sequence[_File], oscs: int, osses: int) -> World:
+def _empty(plan: Plan, scripts: Scripts, placement: Placement, oscs: int, osses: int) -> World:
     layout = plan.cluster.layout
-    streams = sum(job.workload.streams for job in plan.jobs)
+    files = placement.files
+    streams = sum(job.workload.streams for job in plan.jobs) + scripts.streams
     rpcs = min(oscs, len(files)) * RPCS_PER_OSC + 64
-    osc_files = [[f for f in files if f.osc == o] for o in range(oscs)]
-    lru = sum(_lru_size(of) for of in osc_files)
+    lru = sum(_lru_size(of) for of in placement.by_osc().values())
     pages = sum(f.pages for f in files)
     written = sum(f.pages for f in files if f.written)
     links = 2 * plan.clients * osses
@@ -103,7 +104,7 @@ def _empty(plan: Plan, files: Sequence[_File], oscs: int, osses: int) -> World:
         "osc": (oscs,),
         "file": (len(files),),
         "stream": (streams,),
-        "extent": (_extents(plan, files),),
+        "extent": (_extents(plan, files[: scripts.files_before(placement)]) + _script_extents(plan, scripts),),
         "rpc": (rpcs,),
         "oss": (osses,),
         "ost": (layout.ost_count,),
@@ -111,6 +112,9 @@ def _empty(plan: Plan, files: Sequence[_File], oscs: int, osses: int) -> World:
         "nic": (plan.clients + osses,),
         "link": (links,),
         "lru": (lru,),
+        "op": (scripts.ops,),
+        "handle": (scripts.handles,),
+        "gate": (scripts.gates,),
         "credit": (links, plan.cluster.network.peer_credits),
         "rng": (streams + osses, 2),
         "page_state": (pages,),
@@ -129,18 +133,32 @@ def _empty(plan: Plan, files: Sequence[_File], oscs: int, osses: int) -> World:
     return world
 
 
-def _extents(plan: Plan, files: Sequence[_File]) -> int:
+def _extents(plan: Plan, files: Sequence[PlacedFile]) -> int:
     """As many extents as grant can pay for, and as many reads as the largest call or window can queue."""
     lustre = plan.cluster.lustre
     most = max(lustre.grant_initial_bytes, lustre.grant_max_bytes)
     held = PAGE + int(lustre.extent_tax_kib * 1024)
-    largest = max(job.workload.request_bytes for job in plan.jobs) // PAGE
+    largest = max((job.workload.request_bytes for job in plan.jobs), default=0) // PAGE
     window = int(plan.cluster.client.read_ahead_mib * MIB) // PAGE
     each = [min(f.pages, most // held + 1024) if f.written else 0 for f in files]
     return sum(each) + len(files) * (2 * largest + 2 * window + 1024 + RPCS_PER_OSC)
 
 
-def _lru_size(files: Sequence[_File]) -> int:
+def _script_extents(plan: Plan, scripts: Scripts) -> int:
+    """The same for scripts, whose many files share few streams: a stream reads ahead on a few at a time."""
+    lustre = plan.cluster.lustre
+    held = PAGE + int(lustre.extent_tax_kib * 1024)
+    most = max(lustre.grant_initial_bytes, lustre.grant_max_bytes) // held + 1024
+    window = int(plan.cluster.client.read_ahead_mib * MIB) // PAGE
+    dirty: dict[tuple[int, int], int] = {}
+    for wish in scripts.wishes:
+        pages = -(-wish.file_bytes // PAGE) if wish.written else 0
+        dirty[wish.client, wish.ost] = dirty.get((wish.client, wish.ost), 0) + pages
+    written = sum(min(pages, most) for pages in dirty.values())
+    return written + scripts.streams * (2 * scripts.largest_pages + READ_AHEADS * window + 2048)
+
+
+def _lru_size(files: Sequence[PlacedFile]) -> int:
     if not files:
         return 0
     return min(sum(f.pages for f in files), max(f.cached for f in files) * 5 // 4) + 16
@@ -213,7 +231,7 @@ def _fill_clients(w: World, cluster: Cluster, clients: int) -> None:
     w.osc.cursor[:] = NONE
 
 
-def _fill_files(w: World, files: Sequence[_File]) -> None:
+def _fill_files(w: World, placement: Placement) -> None:
     for name in [
         "hp_head",
         "hp_tail",
@@ -232,7 +250,8 @@ def _fill_files(w: World, files: Sequence[_File]) -> None:
         w.file[name][:] = NONE
     w.file.dirtied_us[:] = -1.0
     state = extent = one = two = three = 0
-    for i, f in enumerate(files):
+    for i, f in enumerate(placement.files):
+        w.file.home[i] = f.home
         w.file.osc[i], w.file.pages[i], w.file.state_base[i] = f.osc, f.pages, state
         w.file.index1_base[i], w.file.index2_base[i], w.file.index3_base[i] = one, two, three
         state, one, two, three = (
@@ -247,7 +266,7 @@ def _fill_files(w: World, files: Sequence[_File]) -> None:
         w.file.next_in_client[i] = w.client.first_file[f.client]
         w.client.first_file[f.client] = i
         _join_ring(w, i, f.osc)
-    _fill_lru(w, files)
+    _fill_lru(w, placement)
 
 
 def _join_ring(w: World, i: int, o: int) -> None:
@@ -259,31 +278,33 @@ def _join_ring(w: World, i: int, o: int) -> None:
         w.file.next_in_osc[first] = i
 
 
-def _fill_lru(w: World, files: Sequence[_File]) -> None:
+def _fill_lru(w: World, placement: Placement) -> None:
     base = 0
-    for o in sorted({f.osc for f in files}):
+    for o, files in sorted(placement.by_osc().items()):
         w.osc.lru_base[o] = base
-        w.osc.lru_size[o] = _lru_size([f for f in files if f.osc == o])
+        w.osc.lru_size[o] = _lru_size(files)
         base += w.osc.lru_size[o]
 
 
-def _fill_streams(w: World, plan: Plan) -> None:
+def _fill_streams(w: World, plan: Plan, placement: Placement) -> None:
     s = 0
     for job in plan.jobs:
         work = job.workload
         for _ in range(work.streams):
-            w.stream.client[s], w.stream.file[s], w.stream.rng[s] = job.client, s, s
+            f = placement.of_stream[s]
+            w.stream.client[s], w.stream.file[s], w.stream.rng[s] = job.client, f, s
             w.stream.read_ratio[s] = work.read_ratio
             w.stream.sequential[s] = int(work.sequential)
             w.stream.request[s] = max(1, -(-work.request_bytes // PAGE))
+            w.stream.call_bytes[s] = w.stream.request[s] * PAGE
             w.stream.think_us[s] = work.think_s * SECOND_US
             w.stream.active_us[s], w.stream.idle_us[s] = work.active_s * SECOND_US, work.idle_s * SECOND_US
             w.stream.start_us[s], w.stream.stop_us[s] = job.start_s * SECOND_US, job.stop_s * SECOND_US
             w.stream.phase_us[s] = job.start_s * SECOND_US
             w.stream.cache_pages[s] = max(1, work.cache_bytes // PAGE)
             w.stream.wait_page[s] = w.stream.active_ext[s] = NONE
-            w.stream.next_in_file[s] = w.file.first_stream[s]
-            w.file.first_stream[s] = s
+            w.stream.next_in_file[s] = w.file.first_stream[f]
+            w.file.first_stream[f] = s
             s += 1
 
 

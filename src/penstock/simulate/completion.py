@@ -15,6 +15,7 @@ from penstock.simulate.states import (
     FLYING,
     READING,
     UPTODATE,
+    WAITS_FOR_FLUSH,
     WAITS_FOR_READ,
     WAITS_FOR_SYNC,
     WAITS_FOR_WRITEBACK,
@@ -34,6 +35,9 @@ def _wake_page_waiters(w: World, f: int, now_us: float) -> None:
         elif mode == WAITS_FOR_WRITEBACK:
             e = int(w.page_extent[w.file.ext_base[f] + page])
             if e == NONE or w.extent.state[e] != FLYING:
+                wake(w, s, now_us)
+        elif mode == WAITS_FOR_FLUSH:
+            if w.file.cached_extents[f] == 0 and w.file.writing[f] == 0:
                 wake(w, s, now_us)
         elif mode == WAITS_FOR_SYNC and w.osc.writes[w.file.osc[f]] == 0:
             wake(w, s, now_us)
@@ -108,6 +112,7 @@ def reply_arrives(w: World, r: int, now_us: float) -> None:
         shrink(w, o, now_us)
     else:
         w.osc.writes[o] -= 1
+        w.file.writing[f] -= 1
         _finish_write(w, r, now_us)
         grow(w, o)
     _wake_page_waiters(w, f, now_us)

@@ -46,13 +46,18 @@ FILE = fields(
     "dirtied_us",
     "osc pages state_base ext_base index1_base index2_base index3_base next_in_osc next_in_client "
     "hp_head hp_tail urgent_head urgent_tail full_head full_tail cached_extents reading_head reading_tail "
-    "locked_head locked_tail locks_waiting locks_scattered first_stream",
+    "locked_head locked_tail locks_waiting locks_scattered first_stream home writing",
 )
 STREAM = fields(
     "read_ratio think_us start_us stop_us active_us idle_us phase_us call_us",
     "client file sequential request rng mode busy cursor end begin direction position_read position_write "
-    "wait_page active_ext ra_start ra_next ra_window ra_end_of_last reads_done cache_pages sync blocked next_in_file",
+    "wait_page active_ext ra_start ra_next ra_window ra_end_of_last reads_done cache_pages sync blocked next_in_file "
+    "call_bytes op op_first op_end op_done repeats paused handle",
 )
+# One instruction of a scripted stream, some open files of it, and the places where such streams meet.
+OP = fields("at_us think_us", "kind handle fan page pages bytes count stride")
+HANDLE = fields("", "file ra_start ra_next ra_window ra_end_of_last reads_done")
+GATE = fields("", "first streams level limit")
 EXTENT = fields("ready_us", "grant_bytes file start pages mppr state kind prev next max_end")
 RPC = fields(
     "sent_us handed_us work_us",
@@ -95,6 +100,9 @@ ARRAYS: dict[str, tuple[np.dtype[Any], int]] = {
     "nic": (NIC, 1),
     "link": (LINK, 1),
     "lru": (LRU, 1),
+    "op": (OP, 1),
+    "handle": (HANDLE, 1),
+    "gate": (GATE, 1),
     "credit": (np.dtype("f8"), 2),
     "rng": (np.dtype("i8"), 2),
     "page_state": (np.dtype("u1"), 1),
@@ -127,6 +135,9 @@ class World:
     nic: Records
     link: Records
     lru: Records
+    op: Records
+    handle: Records
+    gate: Records
     credit: Floats
     rng: Integers
     page_state: Bytes

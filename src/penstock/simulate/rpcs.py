@@ -53,6 +53,7 @@ def _dispatch(w: World, r: int, now_us: float) -> None:
         built_us = start_us + w.client.build_read_us[c]
     else:
         w.osc.writes[o] += 1
+        w.file.writing[rpc.file[r]] += 1
         built_us = start_us + w.client.build_write_us[c] + pages * w.client.build_write_us_page[c]
         built_us += rpc.extents[r] * w.client.build_write_us_extent[c]
     rpc.short[r] = 1 if rpc.fragments[r] == 1 and rpc.bytes[r] <= SHORT_BYTES else 0

@@ -50,6 +50,7 @@ class WeirPolicy(Policy):
     name = "weir"
     uses_model = True
     model_kind = "survey"
+    guarded = True
 
     first_windows = 6
     least_windows = 3

@@ -1,0 +1,15 @@
+"""Applications as workloads, one small file a family: programs made from how real applications issue requests."""
+
+from __future__ import annotations
+
+from penstock.simulate.applications._base import Application, Parameter, Site, Values
+from penstock.simulate.applications.checkpoint import CHECKPOINT
+from penstock.simulate.applications.dlio import BERT, MEGATRON
+from penstock.simulate.applications.h5bench import BDCATS, VPIC
+from penstock.simulate.applications.webserver import WEBSERVER
+
+APPLICATIONS: dict[str, Application] = {
+    app.name: app for app in (BERT, MEGATRON, *VPIC, *BDCATS, CHECKPOINT, WEBSERVER)
+}
+
+__all__ = ["APPLICATIONS", "Application", "Parameter", "Site", "Values"]

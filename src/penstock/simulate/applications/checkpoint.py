@@ -1,0 +1,43 @@
+"""A simulation that computes and checkpoints: every rank writes a file of its own, all wait for the slowest."""
+
+from __future__ import annotations
+
+from penstock.simulate.applications._base import Application, Parameter, Site, Values
+from penstock.simulate.program import File, Gate, Program, Script, Task
+from penstock.units import GIB, KIB, MIB
+
+
+def _write(name: str, values: Values, site: Site) -> Program:
+    ranks, chunk, size = values.count("ranks"), values.count("chunk"), values.count("bytes")
+    osts = site.osts(values.count("osts"), name)
+    total = ranks * site.clients
+    files = tuple(File(size, (osts[rank % len(osts)],)) for rank in range(total))
+    tasks = []
+    for rank in range(total):
+        script = Script(files)
+        script.rest(values.number("compute"))
+        script.meet(0)
+        script.write(rank, 0, chunk, count=size // chunk)
+        if size % chunk:
+            script.write(rank, size - size % chunk, size % chunk)
+        script.sync(rank)
+        script.meet(0)
+        tasks.append(Task(rank // ranks, script.ops))
+    return Program(name, files, tuple(tasks), (Gate(0, total, total),), values.count("cache"))
+
+
+CHECKPOINT = Application(
+    "checkpoint",
+    "compute, then every rank writes its own file, syncs and waits for the others",
+    "The usual defensive checkpoint, file per process, as in IOR with -F -e: 256 MiB a rank in 1 MiB calls. Ten "
+    "seconds of computing are our choice, short enough to see phases.",
+    (
+        Parameter("ranks", 4, "processes a client", most=1024),
+        Parameter("osts", 4, "OSTs the files lie on, in turn", most=4096),
+        Parameter("bytes", 256 * MIB, "bytes a rank and checkpoint", "size", 4 * KIB, 1024 * GIB),
+        Parameter("chunk", MIB, "bytes a call", "size", 4 * KIB, GIB),
+        Parameter("compute", 10.0, "seconds between checkpoints", "time", 0, 86400),
+        Parameter("cache", 90 * GIB, "page cache of a client", "size", MIB),
+    ),
+    _write,
+)

@@ -1,0 +1,146 @@
+"""H5bench's kernels: VPIC-IO writes eight variables of particles step by step, BDCATS-IO reads them back.
+
+All ranks work on one striped file. Contiguous: each variable is a dataset, each rank's part of it one call (a 2D or
+3D block of a rank is contiguous too, h5bench splits the first dimension). Interleaved: one dataset of structures;
+HDF5 writes a variable into it through its 1 MiB conversion buffer, reading the structures back before each later
+variable. A strided selection reaches the file system as contiguous calls of ROMIO's 4 MiB data sieving buffer,
+holes included.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from penstock.simulate.applications._base import Application, Parameter, Site, Values
+from penstock.simulate.program import File, Gate, Program, Script, Task
+from penstock.units import GIB, MIB
+
+VARIABLES, VALUE_BYTES = 8, 4
+CONVERSION_BYTES = MIB
+SIEVE_BYTES = 4 * MIB
+# Per rank, as in h5bench's samples for each number of dimensions.
+DIMENSIONS = {"1d": (4_194_304,), "2d": (1024, 1024), "3d": (64, 64, 64)}
+
+_SHARED = (
+    Parameter("ranks", 4, "processes a client", most=1024),
+    Parameter("osts", 4, "OSTs the file is striped over", most=4096),
+    Parameter("stripe", MIB, "stripe size", "size", 65536, 4 * GIB),
+    Parameter("steps", 5, "time steps in the file", most=10_000),
+    Parameter("compute", 0.0, "seconds of computing after each step (h5bench: 1)", "time", 0, 86400),
+    Parameter("cache", GIB, "page cache of a client", "size", MIB),
+)
+
+
+def _dataset(values: Values, site: Site, name: str) -> tuple[int, int, File]:
+    """Bytes of one variable of one rank, the number of ranks, and the file that holds it all."""
+    part = values.count("particles") * VALUE_BYTES
+    ranks = values.count("ranks") * site.clients
+    size = part * VARIABLES * ranks * values.count("steps")
+    return part, ranks, File(size, site.osts(values.count("osts"), name), values.count("stripe"))
+
+
+def _program(name: str, values: Values, site: Site, scripts: list[Script], files: tuple[File, ...]) -> Program:
+    ranks = values.count("ranks")
+    tasks = tuple(Task(rank // ranks, script.ops) for rank, script in enumerate(scripts))
+    return Program(name, files, tasks, (Gate(0, len(tasks), len(tasks)),), values.count("cache"))
+
+
+def _end_step(script: Script, values: Values) -> None:
+    script.meet(0)
+    script.rest(values.number("compute"))
+
+
+def _write_contiguous(name: str, values: Values, site: Site) -> Program:
+    part, ranks, file = _dataset(values, site, name)
+    scripts = []
+    for rank in range(ranks):
+        script = Script((file,))
+        for step in range(values.count("steps")):
+            for variable in range(VARIABLES):
+                script.write(0, ((step * VARIABLES + variable) * ranks + rank) * part, part)
+            _end_step(script, values)
+        scripts.append(script)
+    return _program(name, values, site, scripts, (file,))
+
+
+def _write_interleaved(name: str, values: Values, site: Site) -> Program:
+    part, ranks, file = _dataset(values, site, name)
+    scripts = []
+    for rank in range(ranks):
+        script = Script((file,))
+        for step in range(values.count("steps")):
+            start, size = (step * ranks + rank) * part * VARIABLES, part * VARIABLES
+            for variable in range(VARIABLES):
+                for offset in range(start, start + size, CONVERSION_BYTES):
+                    piece = min(CONVERSION_BYTES, start + size - offset)
+                    if variable > 0:
+                        script.read(0, offset, piece)
+                    script.write(0, offset, piece)
+            _end_step(script, values)
+        scripts.append(script)
+    return _program(name, values, site, scripts, (file,))
+
+
+def _read(name: str, values: Values, site: Site, sieve: bool) -> Program:
+    part, ranks, file = _dataset(values, site, name)
+    asked = int(part * values.number("part"))
+    scripts = []
+    for rank in range(ranks):
+        script = Script((file,))
+        for step in range(values.count("steps")):
+            for variable in range(VARIABLES):
+                start = ((step * VARIABLES + variable) * ranks + rank) * part
+                call = SIEVE_BYTES if sieve else asked
+                for offset in range(start, start + asked, call):
+                    script.read(0, offset, min(call, start + asked - offset))
+            _end_step(script, values)
+        scripts.append(script)
+    return _program(name, values, site, scripts, (file,))
+
+
+def _particles(dimensions: tuple[int, ...]) -> Parameter:
+    count = 1
+    for extent in dimensions:
+        count *= extent
+    return Parameter("particles", count, "particles a rank and step", least=1024, most=1e9)
+
+
+_VPIC_SOURCE = (
+    "h5bench samples/sync-write-*.json: 4 ranks, 5 steps, 4,194,304 (1D), 1024 x 1024 (2D) or 64^3 (3D) particles a "
+    "rank; h5bench_write.c: 8 variables of 4 bytes. The second of computing a step is left out by default, as in "
+    "h5bench's raw rate."
+)
+_BDCATS_SOURCE = (
+    "h5bench samples/sync-write-1d-contig-contig-read-*.json and h5bench_read.c, on the file VPIC-IO writes in 1D; "
+    "ROMIO's ind_rd_buffer_size of 4 MiB. The second of computing a step is left out by default."
+)
+
+VPIC = tuple(
+    Application(
+        f"vpic-{dims}{suffix}",
+        f"VPIC-IO {dims.upper()} array write, {pattern} in the file",
+        _VPIC_SOURCE + (" H5bench has no interleaved 3D write; this is the 2D one with a 3D block." if odd else ""),
+        (*_SHARED, _particles(DIMENSIONS[dims])),
+        write,
+    )
+    for suffix, pattern, write in (
+        ("", "contiguous", _write_contiguous),
+        ("-interleaved", "interleaved", _write_interleaved),
+    )
+    for dims, odd in (("1d", False), ("2d", False), ("3d", suffix != ""))
+)
+
+BDCATS = tuple(
+    Application(
+        f"bdcats-{kind}",
+        f"BDCATS-IO {kind} read of VPIC-IO's particles",
+        _BDCATS_SOURCE,
+        (
+            *_SHARED,
+            _particles(DIMENSIONS["1d"]),
+            Parameter("part", part, "share of each rank's particles that is read", "ratio", 0.001, 1),
+        ),
+        partial(_read, sieve=kind == "strided"),
+    )
+    for kind, part in (("full", 1.0), ("partial", 0.5), ("strided", 0.5))
+)

@@ -1,0 +1,53 @@
+"""A web server: threads that open small files at random, read them whole, and now and then append to a log."""
+
+from __future__ import annotations
+
+from random import Random
+
+from penstock.simulate.applications._base import Application, Parameter, Site, Values
+from penstock.simulate.applications.dlio import OPEN_S
+from penstock.simulate.program import File, Program, Script, Task
+from penstock.units import GIB, KIB, MIB
+
+READS_A_LOG_LINE = 10
+LOG_BYTES = 64 * MIB
+# Filebench draws sizes from a gamma distribution of this shape.
+SHAPE = 1.5
+
+
+def _write(name: str, values: Values, site: Site) -> Program:
+    osts, count = site.osts(values.count("osts"), name), values.count("files")
+    rng = Random(f"{name}/{site.seed}")
+    mean = values.count("bytes")
+    sizes = [max(1, round(rng.gammavariate(SHAPE, mean / SHAPE))) for _ in range(count)]
+    pages = [File(size, (osts[n % len(osts)],)) for n, size in enumerate(sizes)]
+    threads, line = values.count("threads"), values.count("append")
+    logs = [File(LOG_BYTES, (osts[n % len(osts)],)) for n in range(threads * site.clients)]
+    files = tuple(pages + logs)
+    tasks = []
+    for client in range(site.clients):
+        for thread in range(threads):
+            script = Script(files)
+            for append in range(LOG_BYTES // line):
+                script.read_any_whole(0, count, count=READS_A_LOG_LINE, think_s=OPEN_S)
+                script.write(count + client * threads + thread, append * line, line)
+            tasks.append(Task(client, script.ops))
+    return Program(name, files, tuple(tasks), (), values.count("cache"))
+
+
+WEBSERVER = Application(
+    "webserver",
+    "many threads read small files whole at random and append to logs",
+    "Filebench webserver.f: 1,000 files of 16 KiB on average (gamma), each of 100 threads reads ten whole files and "
+    "appends 16 KiB to a log. Each thread has a log of its own here, and a smaller cache keeps the files from all "
+    "fitting; with Filebench's own 1,000 files everything would be cached, so there are 20,000.",
+    (
+        Parameter("threads", 100, "threads a client", most=1000),
+        Parameter("osts", 4, "OSTs the files lie on", most=4096),
+        Parameter("files", 20_000, "files to serve", most=1e6),
+        Parameter("bytes", 16 * KIB, "mean bytes a file", "size", 1, GIB),
+        Parameter("append", 16 * KIB, "bytes of log written after ten files", "size", 1, LOG_BYTES),
+        Parameter("cache", 128 * MIB, "page cache of a client", "size", MIB),
+    ),
+    _write,
+)
