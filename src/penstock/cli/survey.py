@@ -12,14 +12,27 @@ from penstock.cli.options import DURATION, console, emit_json, json_option, seed
 @click.command(epilog="Example: penstock train survey --cluster c220g5 --drawn 80 --out survey.json")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Where the survey file goes.")
 @click.option(
-    "--cluster", "clusters", multiple=True, default=("c220g5",), show_default=True,
+    "--cluster",
+    "clusters",
+    multiple=True,
+    default=("c220g5",),
+    show_default=True,
     help="Built-in cluster or a TOML file, its patterns surveyed as they are; may be given several times.",
 )
 @click.option(
-    "--drawn", type=click.IntRange(0, 2000), default=60, show_default=True,
+    "--drawn",
+    type=click.IntRange(0, 2000),
+    default=60,
+    show_default=True,
     help="Cases beside those with work and hardware drawn at random around the first cluster.",
 )
-@click.option("--seconds", type=DURATION, default=4.0, show_default=True, help="Time a setting is measured; writes four times as long.")
+@click.option(
+    "--seconds",
+    type=DURATION,
+    default=4.0,
+    show_default=True,
+    help="Time a setting is measured; writes four times as long.",
+)
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes.")
 @seed_option
 @json_option

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from penstock.cli.collect import collect
-from penstock.cli.survey import survey
 from penstock.cli.options import console, emit_json, json_option, seed_option, write_text
+from penstock.cli.survey import survey
 from penstock.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:

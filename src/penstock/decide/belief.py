@@ -87,7 +87,8 @@ class Belief:
         """The expected gain of trying each candidate once, when the best known one can be kept instead."""
         with np.errstate(divide="ignore", invalid="ignore"):
             z = np.where(self.deviation > 0, (self.mean - over) / self.deviation, -np.inf)
-        return self.deviation * (z * _below(z) + np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi))
+        hope = self.deviation * (z * _below(z) + np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi))
+        return np.maximum(np.nan_to_num(hope, nan=0.0), 0.0)
 
 
 def believe(forecast: Forecast, measured: Mapping[Setting, Measured], now: int) -> Belief:

@@ -107,14 +107,17 @@ class SurveyPredictor:
         places = self._places(stack[..., 1], stack[..., 2])
         weights, strangeness = _votes(atlas, rows[..., atlas.columns], places)
         wanted = self._places(
-            np.array([float(c["pages"]) for c in candidates]), np.array([float(c["flight"]) for c in candidates])
+            np.array([float(c["pages"]) for c in candidates]),
+            np.array([float(c["flight"]) for c in candidates]),
         )
         gains = atlas.rates[None, :, wanted] - atlas.rates[:, places[:, 0]].T[:, :, None]
         mean = np.einsum("ti,tic->tc", weights, gains)
         spread = np.sqrt(np.einsum("ti,tic->tc", weights, (gains - mean[:, None, :]) ** 2) + LEAST_SPREAD**2)
         chance = _normal(np.divide(mean - GAIN_LOG2, spread))
         return [
-            Outlook(direction, candidates, p.tolist(), bool(s <= STRANGE), self.digest, g.tolist(), d.tolist())
+            Outlook(
+                direction, candidates, p.tolist(), bool(s <= STRANGE), self.digest, g.tolist(), d.tolist()
+            )
             for p, s, g, d in zip(chance, strangeness, mean, spread, strict=True)
         ]
 

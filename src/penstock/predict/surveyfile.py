@@ -59,7 +59,9 @@ def dump(survey: Survey) -> bytes:
 
 def _build(document: Mapping[str, Any]) -> Survey:
     fail_unless(document.get("format") == FORMAT, f"key 'format' is not {FORMAT!r}")
-    fail_unless(document.get("schema") == SCHEMA, f"schema {document.get('schema')!r}, this release reads {SCHEMA}")
+    fail_unless(
+        document.get("schema") == SCHEMA, f"schema {document.get('schema')!r}, this release reads {SCHEMA}"
+    )
     said = text(document, "sha256")
     fail_unless(said == digest(document), "the content does not match its sha256: damaged or edited")
     fail_unless(document.get("features") == list(FEATURES), f"key 'features' is not {', '.join(FEATURES)}")

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from multiprocessing import get_context
 from random import Random
 
 import numpy as np
 
 from penstock import __version__
-from penstock.predict.features import row_features, row_names, stack_windows
+from penstock.knobs import Setting
+from penstock.predict.features import Floats, row_features, row_names, stack_windows
 from penstock.predict.surfaces import FEATURES, Case, Survey
 from penstock.simulate.assembly import Job, Plan
 from penstock.simulate.cluster import Cluster
@@ -52,6 +54,7 @@ class Draft:
     workload: str
     streams: int = 1
     slower: Mapping[str, float] = field(default_factory=dict)
+    coarse: bool = False
 
     @property
     def name(self) -> str:
@@ -72,7 +75,11 @@ class Draft:
         changes = {}
         for part, factor in self.slower.items():
             for key in PARTS[part]:
-                value = next(section[key] for section in document.values() if isinstance(section, dict) and key in section)
+                value = next(
+                    section[key]
+                    for section in document.values()
+                    if isinstance(section, dict) and key in section
+                )
                 changes[key] = str(value / factor if key.endswith("mb_per_s") else value * factor)
         return cluster.override(changes)
 
@@ -96,7 +103,7 @@ def drawn(cluster: str, count: int, seed: int) -> list[Draft]:
         way = ("rd", "wr")[number % 2]
         work = f"s_{way}_{rng.choice(('sq', 'rn'))}_{rng.choice(DRAWN_SIZES)}"
         slower = {part: round(2.0 ** rng.uniform(-1.0, 1.0), 2) for part in PARTS}
-        found.append(Draft(cluster, work, rng.choice(DRAWN_STREAMS), slower))
+        found.append(Draft(cluster, work, rng.choice(DRAWN_STREAMS), slower, coarse=True))
     return found
 
 
@@ -108,7 +115,12 @@ def survey(
     for case in _measured(drafts, seconds, seed, workers):
         cases.append(case)
         say(f"{len(cases)}/{len(drafts)} {case.cluster} {case.workload}")
-    provenance = {"made_by": f"penstock {__version__}", "source": "penstock simulate", "seconds": seconds, "seed": seed}
+    provenance = {
+        "made_by": f"penstock {__version__}",
+        "source": "penstock simulate",
+        "seconds": seconds,
+        "seed": seed,
+    }
     return Survey(LUSTRE["pages"].values, LUSTRE["flight"].values, tuple(cases), provenance, "")
 
 
@@ -122,10 +134,15 @@ def _measured(drafts: list[Draft], seconds: float, seed: int, workers: int) -> I
 
 
 def measure(draft: Draft, seconds: float, seed: int) -> Case:
-    """One case: every setting held, its busiest target looked at over one long window."""
+    """One case: every setting held, its busiest target looked at over one long window.
+
+    A coarse draft holds every other value of each knob; in between its surface is interpolated.
+    """
     work, cluster = draft.work(), draft.hardware()
+    step = 2 if draft.coarse else 1
+    pages, flight = LUSTRE["pages"].values[::step], LUSTRE["flight"].values[::step]
     start_s, seen = WARMUP_S[work.direction], []
-    for setting in LUSTRE.grid("pages", "flight"):
+    for setting in (Setting(pages=p, flight=f) for p in pages for f in flight):
         simulation = Simulation(Plan(cluster, (Job(work),), 1, seed))
         simulation.set_all(setting)
         probe = Probe(simulation)
@@ -138,5 +155,19 @@ def measure(draft: Draft, seconds: float, seed: int) -> Case:
     columns = [row_names(work.direction).index(name) for name in FEATURES]
     features = row_features(stack, work.direction)[:, 0, columns]
     # A setting so slow that nothing was finished in time has no logarithm; it is known to be bad.
-    low = np.nanmin(features, axis=0, initial=0.0)
-    return Case(draft.cluster, draft.name, work.direction, np.where(np.isfinite(features), features, low))
+    sound = np.where(np.isfinite(features), features, np.nanmin(features, axis=0, initial=0.0))
+    whole = _fill(sound.reshape(len(pages), len(flight), len(FEATURES)), pages, flight)
+    return Case(draft.cluster, draft.name, work.direction, whole.reshape(-1, len(FEATURES)))
+
+
+def _fill(table: Floats, pages: tuple[int, ...], flight: tuple[int, ...]) -> Floats:
+    """A surface over a coarse grid, interpolated over the whole one along the knobs' logarithms."""
+    for axis, (coarse, knob) in enumerate(((pages, "pages"), (flight, "flight"))):
+        between = partial(_interpolate, np.log2(LUSTRE[knob].values), np.log2(coarse))
+        table = np.apply_along_axis(between, axis, table)
+    return table
+
+
+def _interpolate(wanted: Floats, known: Floats, values: Floats) -> Floats:
+    found: Floats = np.interp(wanted, known, values)
+    return found

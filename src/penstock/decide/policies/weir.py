@@ -144,16 +144,19 @@ class WeirPolicy(Policy):
             return self._try(window, episode, belief, best, over)
         return self._settle(window, episode, belief, home)
 
-    def _try(
-        self, window: Window, episode: Episode, belief: Belief, best: int, over: float
-    ) -> Proposal:
+    def _try(self, window: Window, episode: Episode, belief: Belief, best: int, over: float) -> Proposal:
         wish = belief.candidates[best]
         if not self._may_ask(episode, wish):
             return _stay(window, "refused", f"{wish} was refused too often")
         gain, deviation = float(belief.mean[best]) - over, float(belief.deviation[best])
         chance = 1.0 / (1.0 + math.exp(-1.702 * gain / max(deviation, 1e-6)))
         sentence = f"{wish} promises {2**gain:.2f} times the best measured so far (chance {chance:.2f})"
-        evidence = {"gain_log2": gain, "deviation_log2": deviation, "best_log2": over, "trials": episode.trials}
+        evidence = {
+            "gain_log2": gain,
+            "deviation_log2": deviation,
+            "best_log2": over,
+            "trials": episode.trials,
+        }
         return Proposal(window.setting.replace(wish), "promising", sentence, evidence, chance)
 
     def _settle(self, window: Window, episode: Episode, belief: Belief, home: int | None) -> Proposal:
@@ -164,7 +167,10 @@ class WeirPolicy(Policy):
         if not self._may_ask(episode, wish):
             return _stay(window, "refused", f"{wish} was refused too often")
         sentence = f"{wish} brought the most of what was measured here"
-        evidence = {"best_log2": float(belief.mean[home]), "bytes_per_s": float(np.mean(self._rates or [0.0]))}
+        evidence = {
+            "best_log2": float(belief.mean[home]),
+            "bytes_per_s": float(np.mean(self._rates or [0.0])),
+        }
         return Proposal(window.setting.replace(wish), "best-measured", sentence, evidence, 1.0)
 
     def _good_enough(self, belief: Belief, home: int) -> bool:
@@ -192,8 +198,10 @@ class WeirPolicy(Policy):
         episode = self._episode
         if episode is None:
             return self._begin(work, request_log2)
-        self._latest.append(rate)
         fits = episode.fits(work, request_log2)
+        if not fits and self._odd == 0:
+            self._latest.clear()
+        self._latest.append(rate)
         if fits and not self._drifted(episode, place):
             self._odd = 0
             return episode
