@@ -37,6 +37,15 @@ def _next_offset(w: World, s: int, direction: int, pages: int) -> int:
 
 
 @kernel
+def _write_call_us(w: World, s: int, c: int) -> float:
+    """What entering a write() costs: more while the OSC's daemon sends and completes RPCs under the same locks."""
+    spent_us = w.client.write_call_us[c]
+    if w.osc.writes[w.file.osc[w.stream.file[s]]] > 0:
+        spent_us += w.client.write_contended_us[c]
+    return spent_us
+
+
+@kernel
 def _enter_call(w: World, s: int, t_us: float) -> float:
     """The call for `request` pages at `begin` enters the kernel."""
     stream = w.stream
@@ -47,7 +56,7 @@ def _enter_call(w: World, s: int, t_us: float) -> float:
     stream.end[s] = begin + pages
     stream.busy[s] = 1
     if stream.direction[s] == WRITE:
-        return t_us + w.client.write_call_us[c]
+        return t_us + _write_call_us(w, s, c)
     note_read(w, s, begin, pages)
     t_us += w.client.read_call_us[c]
     if wants_refill(w, s):

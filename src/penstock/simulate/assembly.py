@@ -201,7 +201,7 @@ def _fill_servers(w: World, cluster: Cluster, clients: int) -> None:
 
 def _fill_clients(w: World, cluster: Cluster, clients: int) -> None:
     client, lustre = cluster.client, cluster.lustre
-    same = "read_call_us write_call_us wake_us build_read_us build_write_us reply_read_us reply_write_us"
+    same = "read_call_us write_call_us write_contended_us wake_us build_read_us build_write_us reply_read_us reply_write_us"
     for name in same.split():
         w.client[name][:] = getattr(client, name)
     per_page = "read_copy read_submit write_new write_over build_write reply"

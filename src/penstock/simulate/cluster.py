@@ -43,6 +43,7 @@ class ClientSection(Section):
     read_copy_us_per_page: float = Field(ge=0)
     read_submit_us_per_page: float = Field(ge=0)
     write_call_us: float = Field(ge=0)
+    write_contended_us: float = Field(ge=0)
     write_new_us_per_page: float = Field(ge=0)
     write_over_us_per_page: float = Field(ge=0)
     wake_us: float = Field(ge=0)

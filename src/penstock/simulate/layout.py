@@ -30,7 +30,7 @@ SIM = fields("now_us until_us", "heap_size scheduled events rpc_free ext_free")
 HEAP = fields("t_us", "order kind subject")
 
 CLIENT = fields(
-    "read_call_us read_copy_us_page read_submit_us_page write_call_us write_new_us_page write_over_us_page "
+    "read_call_us read_copy_us_page read_submit_us_page write_call_us write_contended_us write_new_us_page write_over_us_page "
     "wake_us build_read_us build_write_us build_write_us_page build_write_us_extent reply_read_us reply_write_us "
     "reply_us_page lru_free_us_page flush_every_us flush_age_us extent_tax_bytes grant_step_bytes",
     "nic cached_max cached ra_max ra_refill ra_whole osts dirty dirty_max first_file "
