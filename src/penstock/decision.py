@@ -27,6 +27,8 @@ class Outlook:
     """What a model expects of each candidate setting for one target: the probability that it pays.
 
     `in_range` is false when the target does something the model was never trained on; then nobody should act.
+    A model that knows more than a probability also gives each candidate's expected gain over the setting in
+    force and how far that may be off (one standard deviation), both as base-2 logarithms.
     """
 
     direction: str
@@ -34,6 +36,8 @@ class Outlook:
     probabilities: Sequence[float]
     in_range: bool
     model: str
+    gains: Sequence[float] = ()
+    spreads: Sequence[float] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,7 +211,7 @@ class Agent:
         if not policy.uses_model:
             return None
         try:
-            return load_predictor(self.config.model, self.places)
+            return load_predictor(policy.model_kind, self.config.model, self.places)
         except ModelFileError as error:
             self.voice.condition(str(error), lasting=True)
             return None

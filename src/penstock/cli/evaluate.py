@@ -89,7 +89,9 @@ def _options(function: click.decorators.FC) -> click.decorators.FC:
 def _command(name: str) -> click.Command:
     seconds, words = EXPERIMENTS[name]
 
-    @evaluate.command(name, help=words, epilog=f"Example: penstock evaluate {name} --seconds {seconds:g} --json")
+    @evaluate.command(
+        name, help=words, epilog=f"Example: penstock evaluate {name} --seconds {seconds:g} --json"
+    )
     @_options
     @click.option("--seconds", type=DURATION, default=seconds, show_default=True, help="Measured time.")
     def run(as_json: bool, out: Path | None, **options: Any) -> None:
@@ -109,7 +111,9 @@ for _name in EXPERIMENTS:
 
 @evaluate.command("all", epilog="Example: penstock evaluate all --out results/ --scale 0.2")
 @_options
-@click.option("--scale", type=click.FloatRange(0.01, 10), default=1.0, show_default=True, help="Shorten all runs.")
+@click.option(
+    "--scale", type=click.FloatRange(0.01, 10), default=1.0, show_default=True, help="Shorten all runs."
+)
 def everything(as_json: bool, out: Path | None, scale: float, **options: Any) -> None:
     """All experiments, CARAT beside the judged policy, every baseline on six workloads.
 
@@ -127,7 +131,9 @@ def everything(as_json: bool, out: Path | None, scale: float, **options: Any) ->
             documents.append(document)
             _save(documents, out)
             spent_s = time.monotonic() - started
-            click.echo(f"penstock: {document['role']} on {document['cluster']} done, {spent_s:.0f} s", err=True)
+            click.echo(
+                f"penstock: {document['role']} on {document['cluster']} done, {spent_s:.0f} s", err=True
+            )
     _deliver(documents, out, as_json)
 
 

@@ -159,6 +159,14 @@ def write_text(path: Path, text: str) -> None:
         raise refusal(path, error) from None
 
 
+def write_bytes(path: Path, raw: bytes) -> None:
+    """Write a binary output file whole; a refusal names the path."""
+    try:
+        path.write_bytes(raw)
+    except OSError as error:
+        raise refusal(path, error) from None
+
+
 def refusal(path: Path, error: OSError) -> PenstockError:
     """The error that names what could not be written, with the right exit code."""
     if isinstance(error, FileNotFoundError):

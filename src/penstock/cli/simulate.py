@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from penstock.cli.options import DURATION, NearestChoice, PolicyName, console, emit_json, json_option, seed_option
+from penstock.cli.options import (
+    DURATION,
+    NearestChoice,
+    PolicyName,
+    console,
+    emit_json,
+    json_option,
+    seed_option,
+)
 from penstock.cli.serve import serve
 from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES
 from penstock.errors import UsageError
@@ -59,7 +67,9 @@ def _cluster_options(function: click.decorators.FC) -> click.decorators.FC:
 @click.option("--pages", type=int, help="max_pages_per_rpc.")
 @click.option("--flight", type=int, help="max_rpcs_in_flight.")
 @click.option("--dirty", type=int, help="max_dirty_mb.")
-@click.option("--policy", type=PolicyName((*POLICY_NAMES, *EXPERIMENT_NAMES)), help="Let a policy turn the knobs.")
+@click.option(
+    "--policy", type=PolicyName((*POLICY_NAMES, *EXPERIMENT_NAMES)), help="Let a policy turn the knobs."
+)
 @click.option("--clients", type=click.IntRange(1, 1000), default=1, show_default=True)
 def run(
     cluster_name: str,

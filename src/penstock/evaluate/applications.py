@@ -27,7 +27,9 @@ ROUNDS = (Round(99, 2.0, 3.0), Round(12, 4.0, 10.0), Round(3, WARMUP_S, 30.0))
 def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
     """Every application under default, policies and its best static setting."""
     names = request.pick(NAMES)
-    best = choose(lab, {name: [_plan(request, name, request.seed)] for name in names}, request.seconds, ROUNDS)
+    best = choose(
+        lab, {name: [_plan(request, name, request.seed)] for name in names}, request.seconds, ROUNDS
+    )
     policies = tuple(dict.fromkeys(("default", BEST_STATIC, *request.policies)))
     trials = {
         (name, policy, seed): request.trial(_plan(request, name, seed), policy, best[name].setting)
@@ -38,7 +40,9 @@ def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
     found = dict(zip(trials, lab.measure("applications", list(trials.values())), strict=True))
     rows = []
     for name in names:
-        rates = {p: mean([found[name, p, seed].app_mbps for seed in request.all_seeds]).value for p in policies}
+        rates = {
+            p: mean([found[name, p, seed].app_mbps for seed in request.all_seeds]).value for p in policies
+        }
         rows.append(
             {
                 "workload": name,
@@ -63,7 +67,9 @@ def _summary(request: Request, rows: list[dict[str, Any]]) -> dict[str, Any]:
         ratios = [row["policies"][policy] / row["default_mbps"] for row in rows]
         summed[policy] = {
             "geomean_vs_default": geomean(ratios),
-            "geomean_vs_best_static": geomean(row["policies"][policy] / row["best_static_mbps"] for row in rows),
+            "geomean_vs_best_static": geomean(
+                row["policies"][policy] / row["best_static_mbps"] for row in rows
+            ),
             "worst_vs_default": min(ratios),
             "headroom_captured": headroom_captured(
                 (row["default_mbps"], row["best_static_mbps"], row["policies"][policy]) for row in rows

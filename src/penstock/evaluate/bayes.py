@@ -56,14 +56,18 @@ class BayesPolicy(Policy):
     def _ask(self, window: Window) -> Proposal:
         trial: Any = self._study.ask()
         self._trial = trial
-        chosen = {k: self.space[k].values[trial.suggest_int(k, 0, len(self.space[k].values) - 1)] for k in RPC_KNOBS}
+        chosen = {
+            k: self.space[k].values[trial.suggest_int(k, 0, len(self.space[k].values) - 1)] for k in RPC_KNOBS
+        }
         return self._go(window, Setting(chosen), "try", f"trying {Setting(chosen)}")
 
     def _hold(self, window: Window, rate: float) -> Proposal:
         best = max(pair[0] for pair in self._done)
         if max(rate, best) > self.drift_ratio * min(rate, best):
             self._study, self._trial, self._done = _study(self.rng), None, []
-            return Proposal(window.setting, "drift", "throughput has left the range of the search: searching anew")
+            return Proposal(
+                window.setting, "drift", "throughput has left the range of the search: searching anew"
+            )
         return Proposal(window.setting, "holding", "holding the best found")
 
     def _go(self, window: Window, setting: Setting, reason: str, sentence: str) -> Proposal:

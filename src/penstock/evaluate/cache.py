@@ -46,19 +46,28 @@ def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
     if OVERSHOOT in request.pick(NAMES):
         rows.append(_overshoot(request))
     gains = [row["stage2_gain"] for row in rows if "stage2_gain" in row]
-    return {**request.about(EXPERIMENT), "rows": rows, "geomean_stage2_gain": geomean(gains) if gains else None}
+    return {
+        **request.about(EXPERIMENT),
+        "rows": rows,
+        "geomean_stage2_gain": geomean(gains) if gains else None,
+    }
 
 
 def _jobs(name: str) -> tuple[Job, ...]:
     def on(work: str, osts: tuple[int, ...], **rhythm: float) -> Job:
         made: Workload = replace(parse_workload(work), cache_bytes=4 * GIB)
-        return Job(replace(made, active_s=rhythm.get("active_s", 0.0), idle_s=rhythm.get("idle_s", 0.0)), osts=osts)
+        return Job(
+            replace(made, active_s=rhythm.get("active_s", 0.0), idle_s=rhythm.get("idle_s", 0.0)), osts=osts
+        )
 
     if name == "steady":
         return (on("f_wr_rn_1m", (0, 1, 2, 3, 4)),)
     if name == "bursts":
         return (on("f_wr_sq_1m", (0, 1, 2, 3, 4), active_s=6.0, idle_s=4.0),)
-    return (on("f_wr_rn_1m", (0, 1, 2, 3, 4), active_s=6.0, idle_s=4.0), on("s_wr_sq_16m", (6,), active_s=4.0, idle_s=3.0))
+    return (
+        on("f_wr_rn_1m", (0, 1, 2, 3, 4), active_s=6.0, idle_s=4.0),
+        on("s_wr_sq_16m", (6,), active_s=4.0, idle_s=3.0),
+    )
 
 
 def _stage2(lab: Lab, request: Request, names: list[str]) -> list[dict[str, Any]]:
@@ -81,7 +90,8 @@ def _stage2_row(
 ) -> dict[str, Any]:
     labels = dict.fromkeys(label for row, label, _ in found if row == name)
     rates = {
-        label: mean([found[name, label, seed].app_mbps for seed in request.all_seeds]).value for label in labels
+        label: mean([found[name, label, seed].app_mbps for seed in request.all_seeds]).value
+        for label in labels
     }
     return {
         "workload": name,

@@ -13,9 +13,26 @@ from penstock.simulate.cluster import builtin_cluster
 from penstock.workload import NAMES
 
 BESIDE = "c6525-25g"
-BASELINES = ("random", "greedy", "epsilon-greedy", "climb", "dial", "carat", "carat-authors", "bayes", "oracle")
+BASELINES = (
+    "random",
+    "greedy",
+    "epsilon-greedy",
+    "climb",
+    "dial",
+    "carat",
+    "carat-authors",
+    "bayes",
+    "oracle",
+)
 BASELINE_ROWS = ("s_rd_sq_1m", "s_rd_rn_1m", "s_rd_rn_16m", "s_wr_sq_1m", "s_wr_rn_1m", "s_wr_rn_16m")
-SECONDS = {"static": 60, "dynamic": 300, "independent": 60, "interference": 60, "applications": 30, "cache": 60}
+SECONDS = {
+    "static": 60,
+    "dynamic": 300,
+    "independent": 60,
+    "interference": 60,
+    "applications": 30,
+    "cache": 60,
+}
 SHORT_S = 20.0
 RIVAL = "carat"
 
@@ -28,10 +45,14 @@ def evaluate(lab: Lab, request: Request, scale: float = 1.0) -> Iterator[dict[st
         yield run(lab, name, asked)
     rivals = tuple(dict.fromkeys((*request.policies, *BASELINES)))
     short_s = max(1.0, SHORT_S * scale)
-    yield run(lab, "static", replace(request, policies=rivals, seconds=short_s, only=BASELINE_ROWS), "baselines")
+    yield run(
+        lab, "static", replace(request, policies=rivals, seconds=short_s, only=BASELINE_ROWS), "baselines"
+    )
     if request.cluster.name != BESIDE:
         singles = tuple(name for name in NAMES if name.startswith("s_"))
-        there = replace(request, cluster=builtin_cluster(BESIDE), cluster_words=(), policies=policies, seconds=short_s)
+        there = replace(
+            request, cluster=builtin_cluster(BESIDE), cluster_words=(), policies=policies, seconds=short_s
+        )
         yield run(lab, "static", replace(there, only=singles))
         yield run(lab, "interference", replace(there, only=("read", "write", "mixed")))
 

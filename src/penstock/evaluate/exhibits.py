@@ -45,7 +45,8 @@ def _line(name: str, colour: str, rates: Sequence[float]) -> Series:
 def _policies(document: Document, columns: Sequence[str]) -> Table:
     """Every policy of a document in its summary figures."""
     rows = [
-        [name, *(_ratio(figures.get(column)) for column in columns)] for name, figures in document["policies"].items()
+        [name, *(_ratio(figures.get(column)) for column in columns)]
+        for name, figures in document["policies"].items()
     ]
     return Table(["policy", *(column.replace("_", " ") for column in columns)], rows)
 
@@ -73,12 +74,14 @@ def _static(document: Document) -> Section:
         ],
     )
     drawn = [
-        bars.Bar(r["workload"], r["policy_mbps"] / r["default_mbps"], r["best_static_mbps"] / r["default_mbps"])
+        bars.Bar(
+            r["workload"], r["policy_mbps"] / r["default_mbps"], r["best_static_mbps"] / r["default_mbps"]
+        )
         for r in rows
     ]
     most = max(bar.value for bar in drawn)
     text = [
-        f"Each workload for {document['seconds']:g} s after a warm-up of 5 s, which starts from the default; the search "
+        f"Each workload for {document['seconds']:g} s after a warm-up of 5 s, from the default on; the search "
         f"counts. Best static: of the 99 settings of pages per RPC × RPCs in flight, chosen on another seed.",
         f"**{policy}**: geometric mean {document['geomean_vs_default']:.2f} of the default and "
         f"{document['geomean_vs_best_static']:.2f} of the best static setting; worst "
@@ -87,7 +90,10 @@ def _static(document: Document) -> Section:
         f"and up to {paper.STATIC_BEST:g} times it; here the most is {most:.2f} "
         f"({_match(document['worst_vs_default'] >= paper.STATIC_WORST, 'never below .9')}).",
     ]
-    figures = [Figure("Throughput against the default", bars.draw("static workloads", drawn)), *_ways(document)]
+    figures = [
+        Figure("Throughput against the default", bars.draw("static workloads", drawn)),
+        *_ways(document),
+    ]
     return Section(_title("Static workloads", document), text, figures, [_policies(document, _STATIC), table])
 
 
@@ -106,7 +112,10 @@ def _ways(document: Document) -> list[Figure]:
     found = []
     for row in room[:TIMELINES]:
         trail = document["trails"][row["workload"]]
-        lines = [_line("default", "default", trail["default"]), _line(document["policy"], "policy", trail["policy"])]
+        lines = [
+            _line("default", "default", trail["default"]),
+            _line(document["policy"], "policy", trail["policy"]),
+        ]
         found.append(Figure(f"{row['workload']}, MB/s", chart(row["workload"], "MB/s", lines)))
     for row in room[:MAPS]:
         places = [(setting["pages"], setting["flight"]) for setting in grid()]
@@ -120,8 +129,8 @@ def _ways(document: Document) -> list[Figure]:
 
 def _baselines(document: Document) -> Section:
     text = [
-        f"Every policy on six single-stream workloads for {document['seconds']:g} s. `oracle` tries all settings in a "
-        "copy of the simulated world before every half second and looks 3 s ahead: greedy, so no proof of a bound, "
+        f"Every policy on six single-stream workloads for {document['seconds']:g} s. `oracle` tries all settings in "
+        "a copy of the simulated world before every half second and looks 3 s ahead: greedy, so no proof of a bound, "
         "but it knows what no client can. `bayes` is optuna's sampler, online. The papers' algorithms run without "
         "the agent's guard, as published.",
     ]
@@ -134,7 +143,10 @@ def _every(document: Document) -> Table:
     for key in ("default", "best_static"):
         rows.append([key.replace("_", " "), *(f"{row[f'{key}_mbps']:.0f}" for row in document["rows"])])
     commands = [["", *("" for _ in names)]]
-    return Table(["MB/s", *names, "command"], [[*row, _typed(document["command"])] for row in rows if row not in commands])
+    return Table(
+        ["MB/s", *names, "command"],
+        [[*row, _typed(document["command"])] for row in rows if row not in commands],
+    )
 
 
 def _dynamic(document: Document) -> Section:
@@ -144,7 +156,8 @@ def _dynamic(document: Document) -> Section:
          "vs own", "adapted after s (median)", "phases adapted", "command"],
         [
             [
-                row["workload"], f"{row['phase_s']:g}", f"{row['default_mbps']:.0f}", f"{row['best_single_mbps']:.0f}",
+                row["workload"], f"{row['phase_s']:g}", f"{row['default_mbps']:.0f}",
+                f"{row['best_single_mbps']:.0f}",
                 _setting(row["best_single"]), f"{row['own_optimum_mbps']:.0f}", f"{row['policy_mbps']:.0f}",
                 f"{row['vs_default']:.2f}", f"{row['vs_best_single']:.2f}", f"{row['vs_own_optimum']:.2f}",
                 _adapted(row["adapt_s"]), f"{sum(t is not None for t in row['adapt_s'])} of {len(row['adapt_s'])}",
@@ -160,7 +173,8 @@ def _dynamic(document: Document) -> Section:
         "setting, which nobody could hold. Adapted: two seconds in a row at 90 % of the workload's own optimum.",
         f"**{policy}** reaches {document['geomean_vs_best_single']:.2f} of the best single setting over the three "
         f"sequences (worst {document['worst_vs_best_single']:.2f}) and {document['geomean_vs_default']:.2f} of the "
-        f"default; the goal is 1.0 of the best single one. CARAT's Fig. 7 shows up to {paper.DYNAMIC_BEST:g} times the default.",
+        f"default; the goal is 1.0 of the best single one. CARAT's Fig. 7 shows up to "
+        f"{paper.DYNAMIC_BEST:g} times the default.",
     ]
     figures = []
     for row in document["rows"]:
@@ -172,7 +186,9 @@ def _dynamic(document: Document) -> Section:
             ]
             caption = f"{row['workload']}: {', then '.join(row['phases'])}"
             figures.append(Figure(caption, chart(row["workload"], "MB/s", lines)))
-    return Section(_title("Dynamic workloads", document), text, figures, [_policies(document, columns), table])
+    return Section(
+        _title("Dynamic workloads", document), text, figures, [_policies(document, columns), table]
+    )
 
 
 def _thinned(rates: Sequence[float]) -> list[float]:
@@ -226,16 +242,18 @@ def _interference(document: Document) -> Section:
                 ]
             )  # fmt: skip
     heading = [
-        "mix", "clients", "tuned", "policy", "default MB/s", "MB/s", "ratio", "paper's ratio", "fairness default / policy",
+        "mix", "clients", "tuned", "policy", "default MB/s", "MB/s", "ratio", "paper's ratio",
+        "fairness default / policy",
         "late changes / client min", "under-used", "tuned clients", "untuned clients", "command",
     ]  # fmt: skip
     text = [
-        "Different workloads on overlapping OSTs; every client sees its own counters only. Fairness is Jain's index of "
-        "each client's throughput over what it gets alone at the default. Late changes tell oscillation: settings "
+        "Different workloads on overlapping OSTs; every client sees its own counters only. Fairness is Jain's index "
+        "of each client's throughput over what it gets alone at the default. Late changes tell oscillation: settings "
         "changed per client and minute in the second half. Under-used: the share of that half in which all together "
         "got less than four fifths of the default's mean.",
         f"**{document['policy']}**: {document['geomean_vs_default']:.2f} of the default over all rows, worst "
-        f"{document['worst_vs_default']:.2f}. CARAT's Table VI (real machines): 1.15 all-read, 1.47 all-write, 2.97 mixed.",
+        f"{document['worst_vs_default']:.2f}. CARAT's Table VI (real machines): 1.15 all-read, "
+        "1.47 all-write, 2.97 mixed.",
     ]
     table = Table(heading, rows)
     summary = _policies(document, ("geomean_vs_default", "worst_vs_default"))
@@ -259,10 +277,12 @@ def _applications(document: Document) -> Section:
         "application", "default", "best static MB/s", document["policy"], "vs default", "CARAT Table VII",
         "vs best static", "DIAL Table II vs optimal", "command",
     ]  # fmt: skip
-    learning = [r["policy_mbps"] / r["default_mbps"] for r in document["rows"] if r["workload"].startswith("dlio")]
+    learning = [
+        r["policy_mbps"] / r["default_mbps"] for r in document["rows"] if r["workload"].startswith("dlio")
+    ]
     text = [
-        "DLIO's BERT and Megatron kernels over OSTs and threads (Fig. 8), VPIC-IO and BDCATS-IO of H5bench (Table VII, "
-        "DIAL's Table II). The applications are programs in the simulator made from the benchmarks' public "
+        "DLIO's BERT and Megatron kernels over OSTs and threads (Fig. 8), VPIC-IO and BDCATS-IO of H5bench (Table "
+        "VII, DIAL's Table II). The applications are programs in the simulator made from the benchmarks' public "
         "parameters, not the benchmarks themselves.",
     ]
     if learning:
@@ -271,7 +291,9 @@ def _applications(document: Document) -> Section:
             f"the least {min(learning):.2f}."
         )
     drawn = [
-        bars.Bar(r["workload"], r["policy_mbps"] / r["default_mbps"], r["best_static_mbps"] / r["default_mbps"])
+        bars.Bar(
+            r["workload"], r["policy_mbps"] / r["default_mbps"], r["best_static_mbps"] / r["default_mbps"]
+        )
         for r in document["rows"]
     ]
     tables = [_policies(document, _STATIC), Table(heading, rows)]
@@ -282,35 +304,53 @@ def _applications(document: Document) -> Section:
 def _cache(document: Document) -> Section:
     stage, extra = [], []
     text = [
-        "Stage 2 shares the dirty cache when an active stage begins. `dial` and `carat` differ by nothing else, so their "
-        "ratio is what stage 2 adds; the node has 16 GB, with more there is nothing to share out.",
+        "Stage 2 shares the dirty cache when an active stage begins. `dial` and `carat` differ by nothing else, so "
+        "their ratio is what stage 2 adds; the node has 16 GB, with more there is nothing to share out.",
     ]
     for row in document["rows"]:
         if "stage2_gain" in row:
-            rates = {k: v for k, v in row["policies"].items()}
-            stage.append([row["workload"], *(f"{v:.0f}" for v in rates.values()), f"{row['stage2_gain']:.2f}", _typed(row["command"])])
+            rates = row["policies"]
+            stage.append(
+                [
+                    row["workload"],
+                    *(f"{v:.0f}" for v in rates.values()),
+                    f"{row['stage2_gain']:.2f}",
+                    _typed(row["command"]),
+                ]
+            )
             heading = ["case", *rates, "stage 2 gain", "command"]
         elif "draws" in row:
             text.append(
                 f"**Algorithm 2's overshoot**: as printed it passes the node's budget in {row['over_budget']:.0%} of "
-                f"{row['draws']} drawn demands, by {row['worst_ratio']:.1f} times at worst ({row['mean_ratio']:.2f} on "
-                f"average), because every factor is rounded up; under the node's limit {row['worst_ratio_capped']:.2f} "
-                f"at most. `{row['command']}`"
+                f"{row['draws']} drawn demands, by {row['worst_ratio']:.1f} times at worst ({row['mean_ratio']:.2f} "
+                f"on average), because every factor is rounded up; under the node's limit "
+                f"{row['worst_ratio_capped']:.2f} at most. `{row['command']}`"
             )
         else:
             extra = [
-                [label, f"{f['app_mbps']:.0f}", f"{f['wire_mbps']:.0f}", f"{f['absorbed']:.0%}", _setting(f["setting"]), _typed(row["command"])]
+                [
+                    label,
+                    f"{f['app_mbps']:.0f}",
+                    f"{f['wire_mbps']:.0f}",
+                    f"{f['absorbed']:.0%}",
+                    _setting(f["setting"]),
+                    _typed(row["command"]),
+                ]
                 for label, f in row["policies"].items()
             ]
             text.append(
-                "**In-place updates (Fig. 6(d))**: 1 MB random writes over files that fit into the cache. Sending less keeps "
-                f"pages dirty for longer, and rewriting them costs no RPC: the best static setting is "
+                "**In-place updates (Fig. 6(d))**: 1 MB random writes over files that fit into the cache. Sending "
+                f"less keeps pages dirty for longer, and rewriting them costs no RPC: the best static setting is "
                 f"{_setting(row['best_static'])} with {row['best_static_mbps'] / row['default_mbps']:.1f} times the "
                 f"default, and {document['policy']} gets {row['policy_mbps'] / row['default_mbps']:.2f} times."
             )
     tables = [Table(heading, stage)] if stage else []
     if extra:
-        tables.append(Table(["in-place updates", "application MB/s", "wire MB/s", "absorbed", "setting", "command"], extra))
+        tables.append(
+            Table(
+                ["in-place updates", "application MB/s", "wire MB/s", "absorbed", "setting", "command"], extra
+            )
+        )
     return Section(_title("Cache", document), text, (), tables)
 
 

@@ -61,8 +61,16 @@ def _row(
     rates: dict[str, dict[str, float]] = {}
     for label in labels:
         both = [found[name, label, seed].clients[0] for seed in request.all_seeds]
-        rates[label] = {"write_mbps": mean([w for _, w in both]).value, "read_mbps": mean([r for r, _ in both]).value}
-    row: dict[str, Any] = {"workload": name, "processes": list(PAIRS[name]), "best_static": dict(best), "mbps": rates}
+        rates[label] = {
+            "write_mbps": mean([w for _, w in both]).value,
+            "read_mbps": mean([r for r, _ in both]).value,
+        }
+    row: dict[str, Any] = {
+        "workload": name,
+        "processes": list(PAIRS[name]),
+        "best_static": dict(best),
+        "mbps": rates,
+    }
     for key, label in (("default", "default"), ("best_static", BEST_STATIC), ("policy", request.policy)):
         row[f"{key}_mbps"] = _total(row, label)
     row["command"] = request.command(EXPERIMENT, name, [request.policy])

@@ -104,7 +104,9 @@ def _row(
             "wire_mbps": mean([run.rpc_mbps for run in runs]).value,
             "fairness": mean([_fairness(run, scene, alone) for run in runs]).value,
             "moves_per_client_minute": mean([_moves(run, scene) for run in runs]).value,
-            "under_used": mean([_under(run, base, scene) for run, base in zip(runs, plain, strict=True)]).value,
+            "under_used": mean(
+                [_under(run, base, scene) for run, base in zip(runs, plain, strict=True)]
+            ).value,
             "tuned_vs_default": _part(runs, plain, scene, tuned=True),
             "untuned_vs_default": _part(runs, plain, scene, tuned=False),
         }
@@ -151,7 +153,8 @@ def _part(runs: list[Measured], plain: list[Measured], scene: Scene, *, tuned: b
     if not clients:
         return None
     ours, theirs = (
-        statistics.fmean(sum(_rates(run)[client] for client in clients) for run in each) for each in (runs, plain)
+        statistics.fmean(sum(_rates(run)[client] for client in clients) for run in each)
+        for each in (runs, plain)
     )
     return ours / theirs
 

@@ -42,7 +42,11 @@ class Oracle:
         best = max(racing, key=lambda setting: self._promise(client, setting, HORIZON_S))
         for osc in oscs:
             self._simulation.set(osc, best)
-        return sum(self._simulation.setting(osc)[knob] != was[knob] for osc, was in zip(oscs, now, strict=True) for knob in was)
+        return sum(
+            self._simulation.setting(osc)[knob] != was[knob]
+            for osc, was in zip(oscs, now, strict=True)
+            for knob in was
+        )
 
     def _promise(self, client: int, setting: Setting, seconds: float) -> float:
         """What all applications will have moved by then if this client holds the setting."""

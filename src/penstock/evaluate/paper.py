@@ -22,6 +22,9 @@ DIAL_II = {
     "bdcats-strided": (455.5, 455.5),
     "bdcats-full": (463.3, 463.1),
 }
-STATIC_BEST, STATIC_WORST = 3.0, 0.9  # Fig. 6: up to three times the default, never below by more than a tenth
+STATIC_BEST, STATIC_WORST = (
+    3.0,
+    0.9,
+)  # Fig. 6: up to three times the default, never below by more than a tenth
 DYNAMIC_BEST = 3.0  # Fig. 7
 LEARNING_BEST = 1.75  # Fig. 8

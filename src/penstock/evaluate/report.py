@@ -12,10 +12,10 @@ from penstock.report.page import Section, Table, markdown, render
 
 TITLE = "Results: tuning Lustre clients"
 LEAD = (
-    "Everything here is **simulation**: the simulated cluster `c220g5` is validated against the public traces of real "
-    "Lustre clients (docs/fidelity.md); `c6525-25g`, the papers' hardware, is described but not validated. The shipped "
-    "model was trained on those real traces and on simulated runs (docs/learning.md). Figures called the paper's "
-    "were measured by the CARAT and DIAL authors on real machines; absolute figures of the two do not compare, "
+    "Everything here is **simulation**: the simulated cluster `c220g5` is validated against the public traces of "
+    "real Lustre clients (docs/fidelity.md); `c6525-25g`, the papers' hardware, is described but not validated. "
+    "The shipped model was trained on those real traces and on simulated runs (docs/learning.md). Figures "
+    "called the paper's were measured by the CARAT and DIAL authors on real machines; absolute figures of the two do not compare, "
     "ratios do, with care. MB/s is 10^6 bytes per second as applications see them. Every row names the command "
     "that measures it again.",
 )
@@ -48,10 +48,16 @@ def _goals(documents: Sequence[Document]) -> list[Section]:
             _goal("static: worst workload vs default", doc["worst_vs_default"], 0.9),
         ]
     if "dynamic" in first:
-        rows.append(_goal("dynamic: vs best single static setting", first["dynamic"]["geomean_vs_best_single"], 1.0))
+        rows.append(
+            _goal("dynamic: vs best single static setting", first["dynamic"]["geomean_vs_best_single"], 1.0)
+        )
     if "interference" in first:
-        mixes = [row for row in first["interference"]["rows"] if row["workload"] in ("read", "write", "mixed")]
-        rows += [_goal(f"interference, all-{row['workload']}: vs default", row["vs_default"], 1.0) for row in mixes]
+        mixes = [
+            row for row in first["interference"]["rows"] if row["workload"] in ("read", "write", "mixed")
+        ]
+        rows += [
+            _goal(f"interference, all-{row['workload']}: vs default", row["vs_default"], 1.0) for row in mixes
+        ]
     rows += [
         _goal(f"{name}: geometric mean vs default over carat's", _against_carat(doc), 1.0)
         for name, doc in first.items()

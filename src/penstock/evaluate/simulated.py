@@ -101,9 +101,7 @@ def run(plan: Plan, course: Course, progress: Callable[[float], None] = lambda _
     )
 
 
-def _drive(
-    simulation: Simulation, course: Course, progress: Callable[[float], None]
-) -> tuple[int, Trail]:
+def _drive(simulation: Simulation, course: Course, progress: Callable[[float], None]) -> tuple[int, Trail]:
     start_s, end_s = simulation.now_s, course.warmup_s + course.seconds
     driver = make_driver(simulation, course)
     recorder = Recorder(simulation)

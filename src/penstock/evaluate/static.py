@@ -63,7 +63,9 @@ def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
 
 def summary(rates: Mapping[tuple[str, str], Mean], names: Sequence[str], policy: str) -> dict[str, Any]:
     """A policy over all workloads, in the four figures that goals are set in."""
-    default, best, mine = ([rates[name, each].value for name in names] for each in ("default", BEST_STATIC, policy))
+    default, best, mine = (
+        [rates[name, each].value for name in names] for each in ("default", BEST_STATIC, policy)
+    )
     return {
         "geomean_vs_default": geomean(m / d for m, d in zip(mine, default, strict=True)),
         "geomean_vs_best_static": geomean(m / b for m, b in zip(mine, best, strict=True)),

@@ -36,7 +36,7 @@ def find_policy(name: str) -> type[Policy]:
 def make_tuner(policy: str, seed: int, ram_bytes: int, model: Path | None = None) -> Tuner:
     """The policy as the agent would run it on a node with this much memory, but without the guard."""
     found = find_policy(policy)
-    predictor = _predictor(model) if found.uses_model else None
+    predictor = _predictor(found.model_kind, model) if found.uses_model else None
     return Tuner(found, seed, predictor, CacheBudget(int(CACHE_RATIO * ram_bytes / MIB)))
 
 
@@ -46,9 +46,8 @@ def make_guard(policy: str, seed: int, forced: bool | None = None) -> Guard | No
     return Guard(seed=seed) if guarded else None
 
 
-def _predictor(model: Path | None) -> Predictor:
-    from penstock.predict.model import ForestPredictor
-    from penstock.predict.modelfile import load
-    from penstock.predict.shipped import default_model
+def _predictor(kind: str, file: Path | None) -> Predictor:
+    """The shipped model of this kind, or one from a file."""
+    from penstock.predict.kinds import default_predictor, load_predictor
 
-    return ForestPredictor(load(model) if model is not None else default_model())
+    return load_predictor(kind, file) if file is not None else default_predictor(kind)

@@ -106,7 +106,7 @@ Measured = dict[int, tuple[Window, list[float]]]
 
 def past_features(stack: Floats, direction: str) -> Floats:
     """What is known before a candidate is chosen, one row a sample, in the order of `names`."""
-    rows = _row_features(stack, direction)
+    rows = row_features(stack, direction)
     lags, columns = np.array(past_columns(direction, stack.shape[1] - 1)).T
     return np.ascontiguousarray(rows[:, lags, columns])
 
@@ -179,7 +179,8 @@ def _when(lag: int) -> str:
     return f"back{lag}" if lag else "now"
 
 
-def _row_features(stack: Floats, direction: str) -> Floats:
+def row_features(stack: Floats, direction: str) -> Floats:
+    """Every interval's features in the order of `row_names`, beside each other in the last axis."""
     row = {name: stack[..., index] for index, name in enumerate(MEASURES)}
     wire_pages = row["bytes"] / PAGE_BYTES
     with np.errstate(divide="ignore", invalid="ignore"):

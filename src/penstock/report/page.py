@@ -89,7 +89,9 @@ def _section(section: Section) -> str:
         if not f.small
     )
     small = "".join(
-        f"<figure>{f.svg}<figcaption>{escape(f.caption)}</figcaption></figure>\n" for f in section.figures if f.small
+        f"<figure>{f.svg}<figcaption>{escape(f.caption)}</figcaption></figure>\n"
+        for f in section.figures
+        if f.small
     )
     maps = f'<div class="maps">{small}</div>\n' if small else ""
     tables = "".join(_table(table) for table in section.tables)
@@ -100,7 +102,9 @@ def _section(section: Section) -> str:
 def _table(table: Table) -> str:
     head = "".join(f"<th{_class(c, i)}>{escape(c)}</th>" for i, c in enumerate(table.heading))
     body = "".join(
-        "<tr>" + "".join(f"<td{_class(table.heading[i], i)}>{_inline(c)}</td>" for i, c in enumerate(row)) + "</tr>\n"
+        "<tr>"
+        + "".join(f"<td{_class(table.heading[i], i)}>{_inline(c)}</td>" for i, c in enumerate(row))
+        + "</tr>\n"
         for row in table.rows
     )
     return f'<div class="wide"><table><tr>{head}</tr>\n{body}</table></div>\n'

@@ -36,6 +36,7 @@ class Policy(ABC):
 
     name: ClassVar[str]
     uses_model: ClassVar[bool] = False
+    model_kind: ClassVar[str] = "forest"
     tunes_cache: ClassVar[bool] = False
     guarded: ClassVar[bool] = False
 
