@@ -26,7 +26,8 @@ class BayesPolicy(Policy):
 
     def __init__(self, space: KnobSpace, rng: Random) -> None:
         super().__init__(space, rng)
-        self._study, self._trial = _study(rng), None
+        self._study: Any = _study(rng)
+        self._trial: Any = None
         self._rates: list[float] = []
         self._done: list[tuple[float, Setting]] = []
         self._skip = 0

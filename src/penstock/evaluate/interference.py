@@ -95,7 +95,7 @@ def _row(
 ) -> dict[str, Any]:
     seeds = request.all_seeds
     plain = [found[name, "default", seed] for seed in seeds]
-    policies = {}
+    policies: dict[str, dict[str, Any]] = {}
     for policy in ("default", *request.policies):
         runs = [found[name, policy, seed] for seed in seeds]
         policies[policy] = {

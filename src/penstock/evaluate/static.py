@@ -23,7 +23,8 @@ def seen_in_training() -> frozenset[str]:
     """The workloads the shipped model was trained on, by name; every other was never seen."""
     from penstock.predict.shipped import default_model
 
-    trained = {str(run).partition("/")[0] for run in default_model().provenance["runs"]}
+    runs: Any = default_model().provenance["runs"]
+    trained = {str(run).partition("/")[0] for run in runs}
     return frozenset(name for name in NAMES if name in trained or trace_name(name) in trained)
 
 
