@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Job, Plan
 from penstock.simulate.cluster import builtin_cluster
+from penstock.simulate.faults import parse_fault
 from penstock.simulate.simulation import Simulation, Totals
 from penstock.workload import Workload, parse_workload
 
@@ -31,6 +32,30 @@ class Lab:
         if setting is not None:
             made.set_all(setting)
         return made
+
+    def cluster(
+        self,
+        jobs: Sequence[Job],
+        setting: Setting | None = None,
+        changes: Mapping[str, str] | None = None,
+        events: Sequence[str] = (),
+    ) -> Simulation:
+        """Several clients on one OST, unless `changes` say otherwise."""
+        description = builtin_cluster("c220g5").override({"ost_count": "1", **(changes or {})})
+        clients = 1 + max(job.client for job in jobs)
+        faults = tuple(map(parse_fault, events))
+        made = Simulation(Plan(description, tuple(jobs), clients, 1, traced=True, faults=faults))
+        if setting is not None:
+            made.set_all(setting)
+        return made
+
+    def each(self, made: Simulation, seconds: float, warmup_s: float) -> list[Totals]:
+        """What every client did after the warm-up."""
+        clients = range(made.plan.clients)
+        made.run_until(warmup_s)
+        before = [made.totals(client) for client in clients]
+        made.run_until(warmup_s + seconds)
+        return [made.totals(client) - before[client] for client in clients]
 
     def measure(
         self,

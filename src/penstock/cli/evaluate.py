@@ -16,6 +16,7 @@ from penstock.cli.options import (
     console,
     emit_json,
     json_option,
+    refusal,
     say_compiling,
     seed_option,
 )
@@ -24,8 +25,11 @@ from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
     from penstock.evaluate.lab import Lab
     from penstock.evaluate.request import Request
+    from penstock.report.page import Table
 
 PATH = click.Path(path_type=Path)
 PICTURES = ("surfaces", "trails", "trail", "path")
@@ -85,7 +89,9 @@ def _options(function: click.decorators.FC) -> click.decorators.FC:
 def _command(name: str) -> click.Command:
     seconds, words = EXPERIMENTS[name]
 
-    @evaluate.command(name, help=words, epilog=f"Example: penstock evaluate {name} --seconds {seconds:g} --json")
+    @evaluate.command(
+        name, help=words, epilog=f"Example: penstock evaluate {name} --seconds {seconds:g} --json"
+    )
     @_options
     @click.option("--seconds", type=DURATION, default=seconds, show_default=True, help="Measured time.")
     def run(as_json: bool, out: Path | None, **options: Any) -> None:
@@ -101,6 +107,34 @@ def _command(name: str) -> click.Command:
 
 for _name in EXPERIMENTS:
     _command(_name)
+
+
+@evaluate.command("all", epilog="Example: penstock evaluate all --out results/ --scale 0.2")
+@_options
+@click.option(
+    "--scale", type=click.FloatRange(0.01, 10), default=1.0, show_default=True, help="Shorten all runs."
+)
+def everything(as_json: bool, out: Path | None, scale: float, **options: Any) -> None:
+    """All experiments, CARAT beside the judged policy, every baseline on six workloads.
+
+    About 25 minutes on two idle cores at full length with an empty cache; --scale shortens every run.
+    """
+    if options["only"]:
+        raise UsageError("--only belongs to one experiment; evaluate all runs every row")
+    started = time.monotonic()
+    request = _request(seconds=60.0, **options)
+    from penstock.evaluate.everything import evaluate as evaluate_all
+
+    with _lab(**options) as lab:
+        documents = []
+        for document in evaluate_all(lab, request, scale):
+            documents.append(document)
+            _save(documents, out)
+            spent_s = time.monotonic() - started
+            click.echo(
+                f"penstock: {document['role']} on {document['cluster']} done, {spent_s:.0f} s", err=True
+            )
+    _deliver(documents, out, as_json)
 
 
 def _experiment(name: str) -> Callable[[Lab, Request], dict[str, Any]]:
@@ -147,8 +181,44 @@ def _lab(workers: int | None, cache_dir: Path | None, fresh: bool, **_: Any) -> 
 
 
 def _deliver(documents: Sequence[dict[str, Any]], out: Path | None, as_json: bool) -> None:
+    _save(documents, out)
+    bare = [_without_pictures(document) for document in documents]
     if as_json:
-        emit_json(_without_pictures(documents[0]))
+        emit_json(bare[0] if len(bare) == 1 else {"experiments": bare})
+        return
+    from penstock.evaluate.exhibits import sections
+
+    for section in sections(documents):
+        console().print(f"[bold]{section.title}[/bold]")
+        for table in section.tables:
+            console().print(_shown(table))
+    if out is not None:
+        click.echo(f"penstock: report in {out / 'report.html'}", err=True)
+
+
+def _save(documents: Sequence[dict[str, Any]], out: Path | None) -> None:
+    """The report so far: an evaluation that is interrupted leaves what it has."""
+    if out is None:
+        return
+    from penstock.evaluate.report import write
+
+    try:
+        write(documents, out)
+    except OSError as error:
+        raise refusal(out, error) from None
+
+
+def _shown(table: Table) -> RichTable:
+    """On a terminal, without the commands: they would fill it."""
+    from rich.table import Table as RichTable
+
+    kept = [i for i, heading in enumerate(table.heading) if heading != "command"]
+    shown = RichTable()
+    for i in kept:
+        shown.add_column(table.heading[i], justify="right" if i else "left")
+    for row in table.rows:
+        shown.add_row(*(row[i].strip("`*") for i in kept))
+    return shown
 
 
 def _without_pictures(document: dict[str, Any]) -> dict[str, Any]:

@@ -148,7 +148,7 @@ def require_writable(path: Path) -> None:
         if not existed:
             path.unlink()
     except OSError as error:
-        raise _refusal(path, error) from None
+        raise refusal(path, error) from None
 
 
 def write_text(path: Path, text: str) -> None:
@@ -156,7 +156,7 @@ def write_text(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise _refusal(path, error) from None
+        raise refusal(path, error) from None
 
 
 def write_bytes(path: Path, raw: bytes) -> None:
@@ -164,10 +164,11 @@ def write_bytes(path: Path, raw: bytes) -> None:
     try:
         path.write_bytes(raw)
     except OSError as error:
-        raise _refusal(path, error) from None
+        raise refusal(path, error) from None
 
 
-def _refusal(path: Path, error: OSError) -> PenstockError:
+def refusal(path: Path, error: OSError) -> PenstockError:
+    """The error that names what could not be written, with the right exit code."""
     if isinstance(error, FileNotFoundError):
         return MissingError(f"{path}: no such directory")
     if isinstance(error, PermissionError):

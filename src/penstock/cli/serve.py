@@ -71,14 +71,12 @@ def _node(asked: dict[str, object]) -> ServedNode:
     from penstock.emulate.layout import load_layout
     from penstock.emulate.node import Plan, ServedNode
     from penstock.emulate.simulated import SimulatorClient
-    from penstock.simulate import assembly
+    from penstock.simulate.catalogue import named_plan
     from penstock.simulate.simulation import Simulation
-    from penstock.workload import parse_workload
 
     cluster = _cluster(asked)
-    workload = parse_workload(str(asked["workload"]))
     seed = int(str(asked["seed"]))
-    simulation = Simulation(assembly.Plan(cluster, (assembly.Job(workload),), 1, seed))
+    simulation = Simulation(named_plan(cluster, str(asked["workload"]), seed=seed))
     simulation.run_until(1e-6)
     plan = Plan(
         load_layout(str(asked["layout"])),

@@ -64,7 +64,11 @@ class Phases:
         jobs, start_s = [], 0.0
         for number, name in enumerate(self.names):
             stop_s = WARMUP_S + (number + 1) * self.every_s
-            jobs.append(Job(parse_workload(name), 0, start_s, stop_s, osts=tuple(range(self.cluster.layout.ost_count))))
+            jobs.append(
+                Job(
+                    parse_workload(name), 0, start_s, stop_s, osts=tuple(range(self.cluster.layout.ost_count))
+                )
+            )
             start_s = stop_s
         return Plan(self.cluster, tuple(jobs), 1, seed)
 
@@ -90,7 +94,9 @@ def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
     workloads = tuple(dict.fromkeys(work for phases in rows.values() for work in phases.workloads))
     own = {
         name: found.setting
-        for name, found in best_static(lab, request.lasting(min(request.seconds, SEARCH_S)), workloads).items()
+        for name, found in best_static(
+            lab, request.lasting(min(request.seconds, SEARCH_S)), workloads
+        ).items()
     }
     one = _best_single(lab, request, rows)
     trials: dict[tuple[str, str, int], Trial] = {}
@@ -131,12 +137,18 @@ def _best_single(lab: Lab, request: Request, rows: Mapping[str, Phases]) -> dict
 
 
 def _row(
-    request: Request, name: str, phases: Phases, one: Setting, measured: Mapping[tuple[str, str, int], Measured]
+    request: Request,
+    name: str,
+    phases: Phases,
+    one: Setting,
+    measured: Mapping[tuple[str, str, int], Measured],
 ) -> dict[str, Any]:
     def over_seeds(label: str) -> float:
         return mean([measured[name, label, seed].app_mbps for seed in request.all_seeds]).value
 
-    first = {label: found for (row, label, seed), found in measured.items() if (row, seed) == (name, request.seed)}
+    first = {
+        label: found for (row, label, seed), found in measured.items() if (row, seed) == (name, request.seed)
+    }
     own = [phases.rates(first[f"own {work}"])[i] for i, work in enumerate(phases.names)]
     default, best, mine = over_seeds("default"), over_seeds("best-single"), over_seeds(request.policy)
     return {
@@ -157,7 +169,9 @@ def _row(
         "adapt_s": adapting(first[request.policy], own, phases.every_s),
         "changes": first[request.policy].changes,
         "trail": {label: list(first[label].series) for label in ("default", "best-single", request.policy)},
-        "path": [[s.t_s, s.setting["pages"], s.setting["flight"]] for s in first[request.policy].path if s.ost == 0],
+        "path": [
+            [s.t_s, s.setting["pages"], s.setting["flight"]] for s in first[request.policy].path if s.ost == 0
+        ],
         "command": request.command(EXPERIMENT, name, [request.policy]),
     }
 

@@ -8,7 +8,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 # Two-sided 95 % quantiles of Student's t for 1, 2, 3 ... degrees of freedom.
-_T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
+_T95 = (
+    12.706,
+    4.303,
+    3.182,
+    2.776,
+    2.571,
+    2.447,
+    2.365,
+    2.306,
+    2.262,
+    2.228,
+    2.201,
+    2.179,
+    2.160,
+    2.145,
+    2.131,
+)
 _T95_MANY = 1.96
 
 

@@ -66,7 +66,12 @@ class Request:
 
     def command(self, experiment: str, only: str | None = None, policies: Iterable[str] | None = None) -> str:
         """What to type to measure this again, or one row of it."""
-        words = ["penstock", "evaluate", experiment, *(self.cluster_words or ("--cluster", self.cluster.name))]
+        words = [
+            "penstock",
+            "evaluate",
+            experiment,
+            *(self.cluster_words or ("--cluster", self.cluster.name)),
+        ]
         for policy in policies if policies is not None else self.policies:
             words += ["--policy", policy]
         words += ["--seconds", f"{self.seconds:g}", "--seed", str(self.seed)]

@@ -11,6 +11,7 @@ from typing import Any
 from penstock.evaluate.drivers import INTERVAL_S, Course, make_driver
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Job, Plan
+from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import Cluster
 from penstock.simulate.protocol import Cell, hold, random_walk, recorded_interval_s, single
 from penstock.simulate.simulation import Simulation, Totals
@@ -71,6 +72,7 @@ class Run:
     changes: int
     events: int
     trail: Trail
+    lost_bytes: tuple[int, ...] = ()
 
 
 def cluster_plan(cluster: Cluster, workload: Workload, clients: int, seed: int) -> Plan:
@@ -98,12 +100,11 @@ def run(plan: Plan, course: Course, progress: Callable[[float], None] = lambda _
         changes,
         simulation.totals().events - events,
         trail,
+        tuple(simulation.lost_bytes(client) for client in range(plan.clients)),
     )
 
 
-def _drive(
-    simulation: Simulation, course: Course, progress: Callable[[float], None]
-) -> tuple[int, Trail]:
+def _drive(simulation: Simulation, course: Course, progress: Callable[[float], None]) -> tuple[int, Trail]:
     start_s, end_s = simulation.now_s, course.warmup_s + course.seconds
     driver = make_driver(simulation, course)
     recorder = Recorder(simulation)
@@ -179,7 +180,7 @@ def walk_surface(
     plan: Plan, seconds: float, interval_s: float | None, progress: Callable[[float], None]
 ) -> Sequence[Cell]:
     """Every setting visited again and again, as the traces were recorded."""
-    length_s = interval_s or recorded_interval_s(plan.jobs[0].workload)
+    length_s = interval_s or (recorded_interval_s(plan.jobs[0].workload) if plan.jobs else INTERVAL_S)
     return random_walk(plan, grid(), seconds, length_s, progress)
 
 
@@ -191,6 +192,7 @@ __all__ = [
     "Trail",
     "cluster_plan",
     "grid",
+    "named_plan",
     "run",
     "single",
     "static_surface",

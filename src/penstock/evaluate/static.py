@@ -23,7 +23,8 @@ def seen_in_training() -> frozenset[str]:
     """The workloads the shipped model was trained on, by name; every other was never seen."""
     from penstock.predict.shipped import default_model
 
-    trained = {str(run).partition("/")[0] for run in default_model().provenance["runs"]}
+    runs: Any = default_model().provenance["runs"]
+    trained = {str(run).partition("/")[0] for run in runs}
     return frozenset(name for name in NAMES if name in trained or trace_name(name) in trained)
 
 
@@ -63,7 +64,9 @@ def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
 
 def summary(rates: Mapping[tuple[str, str], Mean], names: Sequence[str], policy: str) -> dict[str, Any]:
     """A policy over all workloads, in the four figures that goals are set in."""
-    default, best, mine = ([rates[name, each].value for name in names] for each in ("default", BEST_STATIC, policy))
+    default, best, mine = (
+        [rates[name, each].value for name in names] for each in ("default", BEST_STATIC, policy)
+    )
     return {
         "geomean_vs_default": geomean(m / d for m, d in zip(mine, default, strict=True)),
         "geomean_vs_best_static": geomean(m / b for m, b in zip(mine, best, strict=True)),

@@ -16,7 +16,15 @@ from pathlib import Path
 
 from penstock.evaluate.trial import Measured, Trial, dump, load
 
-WORLD = ("simulate", "knobs.py", "spaces.py", "units.py", "workload.py", "evaluate/simulated.py", "evaluate/trial.py")
+WORLD = (
+    "simulate",
+    "knobs.py",
+    "spaces.py",
+    "units.py",
+    "workload.py",
+    "evaluate/simulated.py",
+    "evaluate/trial.py",
+)
 DECIDING = (
     "agent/loop.py", "agent/spaces.py", "agent/policies.py", "decide", "decision.py", "predict", "snapshot.py",
     "window.py", "evaluate/bayes.py", "evaluate/drivers.py", "evaluate/oracle.py", "evaluate/tuners.py",
@@ -42,7 +50,7 @@ def version(*parts: str) -> str:
 
 def _files(place: Traversable) -> list[Traversable]:
     if place.is_file():
-        return [place] if place.name.endswith((".py", ".toml", ".json")) else []
+        return [place]
     inside = sorted(place.iterdir(), key=lambda each: each.name) if place.is_dir() else []
     return [file for each in inside if each.name != "__pycache__" for file in _files(each)]
 

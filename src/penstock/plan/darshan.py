@@ -87,6 +87,21 @@ def read_log(path: Path) -> RawLog:
 
     Its C library ends the process on some damaged logs, and may unlink what it had open.
     """
+    _check(path)
+    return _parse(path, _read_apart(path))
+
+
+def read_dxt(path: Path) -> Rows:
+    """The requests a log traced (DXT), read as safely: file, host, rank, op, offset, bytes, start_s, end_s."""
+    _check(path)
+    try:
+        found: Rows = json.loads(_read_apart(path, "--dxt"))
+    except ValueError as error:
+        raise DataError(f"{path}: damaged Darshan log ({error})") from None
+    return found
+
+
+def _check(path: Path) -> None:
     if not path.exists():
         raise MissingError(f"{path}: no such file")
     try:
@@ -100,14 +115,13 @@ def read_log(path: Path) -> RawLog:
         raise DataError(f"{path}: not a Darshan log")
     if importlib.util.find_spec("darshan") is None:
         raise require_extra("darshan", ImportError(name="darshan"))
-    return _parse(path, _read_apart(path))
 
 
-def _read_apart(path: Path) -> str:
+def _read_apart(path: Path, *options: str) -> str:
     with tempfile.TemporaryDirectory(prefix="penstock-darshan-") as home:
         copy = Path(home, "copy.darshan")
         shutil.copyfile(path, copy)
-        command = [sys.executable, "-m", READER, str(copy)]
+        command = [sys.executable, "-m", READER, str(copy), *options]
         try:
             result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
         except subprocess.TimeoutExpired:

@@ -1,7 +1,7 @@
 """The program that reads one Darshan log with pydarshan and prints its records as JSON.
 
-Run as `python -m penstock.plan.darshan_reader LOG`. It runs apart from its caller because the C library
-beneath pydarshan may crash on a damaged log.
+Run as `python -m penstock.plan.darshan_reader LOG`, or with `--dxt` for the requests it traced. It runs apart from
+its caller because the C library beneath pydarshan may crash on a damaged log.
 """
 
 from __future__ import annotations
@@ -51,11 +51,40 @@ def _striping(report: Any) -> Rows:
     return rows
 
 
+def read_dxt(path: str) -> Rows:
+    """Every traced POSIX request; where none was traced, none."""
+    import darshan
+
+    report = darshan.DarshanReport(path, read_all=False)
+    if "DXT_POSIX" not in report.modules:
+        return []
+    report.mod_read_all_dxt_records("DXT_POSIX")
+    found: Rows = []
+    for record in report.records["DXT_POSIX"].to_df():
+        name = str(report.name_records.get(record["id"], record["id"]))
+        for op in ("read", "write"):
+            for segment in record[f"{op}_segments"].to_dict("records"):
+                found.append(
+                    {
+                        "file": name,
+                        "host": str(record["hostname"]),
+                        "rank": int(record["rank"]),
+                        "op": op,
+                        "offset": int(segment["offset"]),
+                        "bytes": int(segment["length"]),
+                        "start_s": float(segment["start_time"]),
+                        "end_s": float(segment["end_time"]),
+                    }
+                )
+    return found
+
+
 def main() -> None:
     """Print the log; whatever else its libraries print goes to stderr."""
     warnings.simplefilter("ignore")
     with contextlib.redirect_stdout(sys.stderr):
-        document = json.dumps(read(sys.argv[1]))
+        wanted = read_dxt if "--dxt" in sys.argv[2:] else read
+        document = json.dumps(wanted(sys.argv[1]))
     sys.stdout.write(document)
     sys.stdout.flush()
     # Leave before the library closes its handles: that, too, may crash, and all is said.

@@ -10,11 +10,12 @@ from penstock.simulate._compile import kernel
 from penstock.simulate.counters import tally_call
 from penstock.simulate.events import STREAM_RUNS, next_time, schedule
 from penstock.simulate.layout import NONE, READ, WRITE, World
+from penstock.simulate.locks import hold_lock, leave_lock
 from penstock.simulate.pagecache import cached_run
 from penstock.simulate.readahead import note_read, read_ahead, wants_refill
 from penstock.simulate.rng import integer, uniform
 from penstock.simulate.script import next_call
-from penstock.simulate.states import ABSENT, RUNNING, STOPPED, WAITS_FOR_READ
+from penstock.simulate.states import ABSENT, RUNNING, STOPPED, WAITS_FOR_LOCK, WAITS_FOR_READ
 from penstock.simulate.writing import end_write, write_on
 
 # Pages copied before the thread looks at the clock again.
@@ -37,12 +38,13 @@ def _next_offset(w: World, s: int, direction: int, pages: int) -> int:
 
 
 @kernel
-def _write_call_us(w: World, s: int, c: int) -> float:
-    """What entering a write() costs: more while the OSC's daemon sends and completes RPCs under the same locks."""
-    spent_us = w.client.write_call_us[c]
-    if w.osc.writes[w.file.osc[w.stream.file[s]]] > 0:
-        spent_us += w.client.write_contended_us[c]
-    return spent_us
+def _locked(w: World, s: int, t_us: float) -> bool:
+    """Whether the call may touch its pages; if not, the thread sleeps until a lock comes."""
+    if w.file.shared[w.stream.file[s]] == 0 or hold_lock(w, s, t_us):
+        return True
+    w.stream.mode[s] = WAITS_FOR_LOCK
+    w.stream.call_us[s] = t_us
+    return False
 
 
 @kernel
@@ -56,9 +58,13 @@ def _enter_call(w: World, s: int, t_us: float) -> float:
     stream.end[s] = begin + pages
     stream.busy[s] = 1
     if stream.direction[s] == WRITE:
-        return t_us + _write_call_us(w, s, c)
+        t_us += w.client.write_call_us[c]
+        _locked(w, s, t_us)
+        return t_us
     note_read(w, s, begin, pages)
     t_us += w.client.read_call_us[c]
+    if not _locked(w, s, t_us):
+        return t_us
     if wants_refill(w, s):
         t_us = read_ahead(w, s, t_us)
     return t_us
@@ -92,6 +98,7 @@ def _end_call(w: World, s: int, t_us: float) -> float:
     stream = w.stream
     if stream.direction[s] == WRITE and not end_write(w, s, t_us):
         return t_us
+    leave_lock(w, s, t_us)
     tally_call(w, stream.client[s], stream.direction[s], stream.call_bytes[s])
     stream.busy[s] = 0
     stream.wait_page[s] = NONE
@@ -122,6 +129,9 @@ def run_stream(w: World, s: int, now_us: float) -> None:
     stream = w.stream
     t_us = now_us
     stream.mode[s] = RUNNING
+    f = stream.file[s]
+    w.file.lock[f] = stream.lock[s]
+    w.file.filling[f] = stream.active_ext[s]
     while True:
         if stream.busy[s] == 0:
             t_us = _begin_call(w, s, t_us)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,17 +11,24 @@ import numpy as np
 from penstock.errors import UsageError
 from penstock.simulate.cluster import Cluster
 from penstock.simulate.counters import FLIGHT_BINS, PAGES_BINS, SUM_COLUMNS
-from penstock.simulate.events import FLUSHER_RUNS, JOURNAL_COMMITS, STREAM_RUNS, schedule
-from penstock.simulate.faults import Fault
+from penstock.simulate.events import (
+    FAULT_BEGINS,
+    FAULT_ENDS,
+    FLUSHER_RUNS,
+    JOURNAL_COMMITS,
+    STREAM_RUNS,
+    schedule,
+)
+from penstock.simulate.faults import KINDS, Fault
 from penstock.simulate.layout import NONE, PAGE, World
 from penstock.simulate.placement import PlacedFile, Placement, Wish, place
 from penstock.simulate.program import Program
 from penstock.simulate.rng import seeded
+from penstock.simulate.rpcs import RPCS_PER_OSC
 from penstock.simulate.scripting import Scripts, fill_scripts, lay_out
 from penstock.units import GIB, MIB
 from penstock.workload import Workload
 
-RPCS_PER_OSC = 272
 # Readahead windows of one scripted stream that may be under way at once.
 READ_AHEADS = 8
 SECOND_US = 1e6
@@ -92,19 +100,27 @@ def _empty(plan: Plan, scripts: Scripts, placement: Placement, oscs: int, osses:
     layout = plan.cluster.layout
     files = placement.files
     streams = sum(job.workload.streams for job in plan.jobs) + scripts.streams
-    rpcs = min(oscs, len(files)) * RPCS_PER_OSC + 64
+    faults = _faults(plan)
+    # An evicted client's RPCs linger at the server while new ones are sent.
+    evictions = sum(fault.kind == "evict" for fault, _ in faults)
+    rpcs = (min(oscs, len(files)) + evictions) * RPCS_PER_OSC + 64
+    locks = sum(_lock_room(len(group)) for group in _shared_groups(files).values())
+    failures = sum(fault.kind == "fail" for fault, _ in faults)
+    rare = 3 * (locks + len(faults)) + plan.clients * failures
     lru = sum(_lru_size(of) for of in placement.by_osc().values())
     pages = sum(f.pages for f in files)
     written = sum(f.pages for f in files if f.written)
     links = 2 * plan.clients * osses
     shapes: dict[str, tuple[int, ...]] = {
         "sim": (1,),
-        "heap": (rpcs + streams + plan.clients + layout.ost_count + oscs + 16,),
+        "heap": (rpcs + streams + plan.clients + layout.ost_count + 3 * oscs + rare + 16,),
         "client": (plan.clients,),
         "osc": (oscs,),
         "file": (len(files),),
         "stream": (streams,),
-        "extent": (_extents(plan, files[: scripts.files_before(placement)]) + _script_extents(plan, scripts),),
+        "extent": (
+            _extents(plan, files[: scripts.files_before(placement)]) + _script_extents(plan, scripts),
+        ),
         "rpc": (rpcs,),
         "oss": (osses,),
         "ost": (layout.ost_count,),
@@ -115,8 +131,11 @@ def _empty(plan: Plan, scripts: Scripts, placement: Placement, oscs: int, osses:
         "op": (scripts.ops,),
         "handle": (scripts.handles,),
         "gate": (scripts.gates,),
+        "lock": (max(locks, 1),),
+        "fault": (len(faults),),
+        "foreign": (len(faults), max((fault.depth for fault, _ in faults), default=1)),
         "credit": (links, plan.cluster.network.peer_credits),
-        "rng": (streams + osses, 2),
+        "rng": (streams + osses + len(faults), 2),
         "page_state": (pages,),
         "page_extent": (max(written, 1),),
         "index1": (sum((f.pages >> 6) + 1 for f in files),),
@@ -129,8 +148,32 @@ def _empty(plan: Plan, scripts: Scripts, placement: Placement, oscs: int, osses:
     }
     world = World(shapes)
     world.page_extent[:] = NONE
-    world.rng[:] = seeded(streams + osses, plan.seed)
+    world.rng[:] = seeded(streams + osses + len(faults), plan.seed)
     return world
+
+
+def _faults(plan: Plan) -> list[tuple[Fault, int]]:
+    """Every event with each OST it happens to."""
+    layout = plan.cluster.layout
+    for fault in plan.faults:
+        if fault.kind == "evict" and fault.client >= plan.clients:
+            raise UsageError(f"event 'evict': client={fault.client}: there are {plan.clients}")
+    return [
+        (fault, ost) for fault in plan.faults for ost in fault.osts(layout.ost_count, layout.osts_per_oss)
+    ]
+
+
+def _shared_groups(files: Sequence[PlacedFile]) -> dict[int, list[int]]:
+    """The files of every shared object, by its home."""
+    groups: dict[int, list[int]] = {}
+    for number, file in enumerate(files):
+        if file.shared:
+            groups.setdefault(file.home, []).append(number)
+    return groups
+
+
+def _lock_room(clients: int) -> int:
+    return 64 + 8 * clients
 
 
 def _extents(plan: Plan, files: Sequence[PlacedFile]) -> int:
@@ -140,8 +183,11 @@ def _extents(plan: Plan, files: Sequence[PlacedFile]) -> int:
     held = PAGE + int(lustre.extent_tax_kib * 1024)
     largest = max((job.workload.request_bytes for job in plan.jobs), default=0) // PAGE
     window = int(plan.cluster.client.read_ahead_mib * MIB) // PAGE
-    each = [min(f.pages, most // held + 1024) if f.written else 0 for f in files]
-    return sum(each) + len(files) * (2 * largest + 2 * window + 1024 + RPCS_PER_OSC)
+    each: dict[int, int] = {}
+    for f in files:
+        each[f.osc] = each.get(f.osc, 0) + (f.pages if f.written else 0)
+    dirty = sum(min(pages, most // held + 1024) for pages in each.values())
+    return dirty + len(files) * (2 * largest + 2 * window + 1024 + RPCS_PER_OSC)
 
 
 def _script_extents(plan: Plan, scripts: Scripts) -> int:
@@ -194,6 +240,14 @@ def _fill_servers(w: World, cluster: Cluster, clients: int) -> None:
     w.ssd.near_pages[:] = int(device.near_kib * 1024) // PAGE
     w.ssd.queue_depth[:] = device.queue_depth
     w.ssd.last_file[:] = NONE
+    w.ssd.rotation_us[:] = device.rotation_ms * 1e3
+    w.ssd.track_us[:] = device.seek_track_ms * 1e3
+    # An average seek crosses a third of the disk.
+    w.ssd.stroke_us[:] = max(0.0, device.seek_ms - device.seek_track_ms) * 1e3 * math.sqrt(3.0)
+    w.ssd.capacity_pages[:] = max(1, int(device.capacity_gb * 1e9) // PAGE)
+    w.ssd.queue_head[:] = NONE
+    w.ssd.queue_tail[:] = NONE
+    w.ost.slow[:] = 1.0
     w.nic.us_per_byte[:clients] = 1.0 / network.client_mb_per_s
     w.nic.us_per_byte[clients:] = 1.0 / network.server_mb_per_s
     w.link.latency_us[:] = network.round_trip_us / 2.0
@@ -201,7 +255,7 @@ def _fill_servers(w: World, cluster: Cluster, clients: int) -> None:
 
 def _fill_clients(w: World, cluster: Cluster, clients: int) -> None:
     client, lustre = cluster.client, cluster.lustre
-    same = "read_call_us write_call_us write_contended_us wake_us build_read_us build_write_us reply_read_us reply_write_us"
+    same = "read_call_us write_call_us wake_us build_read_us build_write_us reply_read_us reply_write_us"
     for name in same.split():
         w.client[name][:] = getattr(client, name)
     per_page = "read_copy read_submit write_new write_over build_write reply"
@@ -225,6 +279,7 @@ def _fill_clients(w: World, cluster: Cluster, clients: int) -> None:
     w.osc.client[:] = oscs // cluster.layout.ost_count
     w.osc.ost[:] = oscs % cluster.layout.ost_count
     w.osc.grant_bytes[:] = lustre.grant_initial_bytes
+    w.osc.grant_initial_bytes[:] = lustre.grant_initial_bytes
     w.osc.grant_total_bytes[:] = lustre.grant_initial_bytes
     w.osc.grant_max_bytes[:] = max(lustre.grant_initial_bytes, lustre.grant_max_bytes)
     w.osc.first_file[:] = NONE
@@ -246,6 +301,12 @@ def _fill_files(w: World, placement: Placement) -> None:
         "first_stream",
         "next_in_client",
         "ext_base",
+        "lock",
+        "filling",
+        "lock_head",
+        "wanted_head",
+        "wanted_tail",
+        "touched_high",
     ]:
         w.file[name][:] = NONE
     w.file.dirtied_us[:] = -1.0
@@ -267,6 +328,23 @@ def _fill_files(w: World, placement: Placement) -> None:
         w.client.first_file[f.client] = i
         _join_ring(w, i, f.osc)
     _fill_lru(w, placement)
+    _fill_objects(w, placement)
+
+
+def _fill_objects(w: World, placement: Placement) -> None:
+    """Which objects have locks, and where each lies on its device: evenly spread, in order."""
+    w.file.touched_low[:] = w.file.pages
+    for home, group in _shared_groups(placement.files).items():
+        # One client alone is granted the whole object once; what it costs is not worth modelling.
+        w.file.shared[group] = int(len(group) > 1)
+        w.file.lock_room[home] = _lock_room(len(group))
+    on_device: dict[int, list[int]] = {}
+    for number, file in enumerate(placement.files):
+        if file.home == number:
+            on_device.setdefault(int(w.ost.ssd[w.osc.ost[file.osc]]), []).append(number)
+    for device, objects in on_device.items():
+        apart = int(w.ssd.capacity_pages[device]) // len(objects)
+        w.file.disk_page[objects] = np.arange(len(objects)) * apart
 
 
 def _join_ring(w: World, i: int, o: int) -> None:
@@ -303,6 +381,7 @@ def _fill_streams(w: World, plan: Plan, placement: Placement) -> None:
             w.stream.phase_us[s] = job.start_s * SECOND_US
             w.stream.cache_pages[s] = max(1, work.cache_bytes // PAGE)
             w.stream.wait_page[s] = w.stream.active_ext[s] = NONE
+            w.stream.lock[s] = w.stream.next_wanted[s] = NONE
             w.stream.next_in_file[s] = w.file.first_stream[f]
             w.file.first_stream[f] = s
             s += 1
@@ -311,8 +390,10 @@ def _fill_streams(w: World, plan: Plan, placement: Placement) -> None:
 def _chain_pools(w: World) -> None:
     w.rpc.next[:] = np.arange(1, w.rpc.shape[0] + 1)
     w.rpc.next[-1] = NONE
-    w.extent.next[:] = np.arange(1, w.extent.shape[0] + 1)
-    w.extent.next[-1] = NONE
+    w.rpc.osc[:] = NONE
+    w.lock.next[:] = np.arange(1, w.lock.shape[0] + 1)
+    w.lock.next[-1] = NONE
+    w.sim.ext_free[0] = NONE
 
 
 def _fill_calendar(w: World, plan: Plan) -> None:
@@ -322,3 +403,21 @@ def _fill_calendar(w: World, plan: Plan) -> None:
         schedule(w, w.client.flush_every_us[c], FLUSHER_RUNS, c)
     for t in range(w.ost.shape[0]):
         schedule(w, w.ost.journal_every_us[t], JOURNAL_COMMITS, t)
+    _fill_faults(w, plan)
+
+
+def _fill_faults(w: World, plan: Plan) -> None:
+    first_rng = w.stream.shape[0] + w.oss.shape[0]
+    for i, (fault, ost) in enumerate(_faults(plan)):
+        pages = max(1, int(fault.request_kib * 1024) // PAGE)
+        w.fault.kind[i], w.fault.ost[i], w.fault.client[i] = KINDS.index(fault.kind), ost, fault.client
+        w.fault.begin_us[i] = fault.at_s * SECOND_US
+        w.fault.end_us[i] = (fault.at_s + fault.for_s) * SECOND_US
+        w.fault.factor[i], w.fault.depth[i] = fault.factor, fault.depth
+        w.fault.pages[i], w.fault.writing[i] = pages, int(fault.writing)
+        w.fault.gap_us[i] = pages * PAGE / max(fault.mbps, 1e-9)
+        w.fault.timeout_us[i] = plan.cluster.lustre.timeout_s * SECOND_US
+        w.fault.rng[i] = first_rng + i
+        schedule(w, w.fault.begin_us[i], FAULT_BEGINS, i)
+        if fault.for_s > 0.0:
+            schedule(w, w.fault.end_us[i], FAULT_ENDS, i)

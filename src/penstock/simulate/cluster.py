@@ -43,7 +43,6 @@ class ClientSection(Section):
     read_copy_us_per_page: float = Field(ge=0)
     read_submit_us_per_page: float = Field(ge=0)
     write_call_us: float = Field(ge=0)
-    write_contended_us: float = Field(ge=0)
     write_new_us_per_page: float = Field(ge=0)
     write_over_us_per_page: float = Field(ge=0)
     wake_us: float = Field(ge=0)
@@ -76,7 +75,11 @@ class ServerSection(Section):
 
 
 class DeviceSection(Section):
-    """`[device]`: one SSD. A read or write occupies it for a cost per RPC, page and extra fragment."""
+    """`[device]`: one SSD, or a disk where it rotates.
+
+    A read or write occupies it for a cost per RPC, page and extra fragment; on a disk, moving the head counts
+    instead of fragments, ramp and mixing.
+    """
 
     read_rpc_us: float = Field(ge=0)
     read_us_per_page: float = Field(ge=0)
@@ -91,6 +94,11 @@ class DeviceSection(Section):
     fragment_us: float = Field(ge=0)
     queue_depth: int = Field(ge=1, le=65536)
     mixed_ratio: float = Field(gt=0, le=1)
+    # A device that turns is a disk; for solid state these four stay out of the file.
+    rotation_ms: float = Field(default=0.0, ge=0)
+    seek_ms: float = Field(default=0.0, ge=0)
+    seek_track_ms: float = Field(default=0.0, ge=0)
+    capacity_gb: float = Field(default=480.0, gt=0)
 
 
 class LustreSection(Section):
@@ -102,6 +110,8 @@ class LustreSection(Section):
     grant_max_bytes: int = Field(ge=0)
     grant_step_bytes: int = Field(ge=0)
     brw_pages: int = Field(ge=1, le=4096)
+    # A lost server is noticed after at_min, 5 s in Lustre's source, and about a second of slack.
+    timeout_s: float = Field(default=6.0, gt=0)
 
 
 class Cluster(Section):

@@ -8,9 +8,10 @@ from penstock.simulate.counters import account, tally_completion
 from penstock.simulate.extents import clear_labels
 from penstock.simulate.grant import blocked_stream, grow, refund
 from penstock.simulate.layout import NONE, PAGE, READ, World
+from penstock.simulate.locks import settle_locks
 from penstock.simulate.pagecache import remember, shrink
 from penstock.simulate.queues import free_extent
-from penstock.simulate.rpcs import send_rpcs
+from penstock.simulate.rpcs import free_rpc, send_rpcs
 from penstock.simulate.states import (
     FLYING,
     READING,
@@ -102,6 +103,10 @@ def _finish_write(w: World, r: int, now_us: float) -> None:
 def reply_arrives(w: World, r: int, now_us: float) -> None:
     """Finish an RPC."""
     o = w.rpc.osc[r]
+    if w.rpc.dead[r] == 1:
+        free_rpc(w, r)
+        send_rpcs(w, o, now_us)
+        return
     f = w.rpc.file[r]
     direction = w.rpc.direction[r]
     account(w, o, now_us)
@@ -115,8 +120,8 @@ def reply_arrives(w: World, r: int, now_us: float) -> None:
         w.file.writing[f] -= 1
         _finish_write(w, r, now_us)
         grow(w, o)
+    settle_locks(w, f, now_us)
     _wake_page_waiters(w, f, now_us)
     _wake_cache_waiters(w, o, now_us)
-    w.rpc.next[r] = w.sim.rpc_free[0]
-    w.sim.rpc_free[0] = r
+    free_rpc(w, r)
     send_rpcs(w, o, now_us)

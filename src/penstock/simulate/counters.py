@@ -42,6 +42,13 @@ def account(w: World, o: int, now_us: float) -> None:
 
 
 @kernel
+def account_range(w: World, first: int, end: int, now_us: float) -> None:
+    """The same for OSCs that follow each other."""
+    for o in range(first, end):
+        account(w, o, now_us)
+
+
+@kernel
 def tally_send(w: World, o: int, direction: int, pages: int) -> None:
     """An RPC is handed to the network: both histograms."""
     row = 2 * o + direction

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from penstock.simulate._compile import kernel
-from penstock.simulate.application import run_stream
+from penstock.simulate.application import run_stream, wake
 from penstock.simulate.completion import reply_arrives
+from penstock.simulate.connection import import_is_full, import_reconnects, import_times_out
 from penstock.simulate.events import (
     BUILDER_IS_FREE,
     BULK_ARRIVES,
     DEVICE_DONE,
+    FAULT_BEGINS,
+    FAULT_ENDS,
     FLUSHER_RUNS,
+    FOREIGN_REQUEST,
+    IMPORT_RECONNECTS,
+    IMPORT_TIMES_OUT,
     JOURNAL_COMMITS,
+    LOCK_ARRIVES,
+    LOCK_CALLED_BACK,
+    LOCK_CANCELLED,
+    LOCK_WANTED,
     REPLY_ARRIVES,
     REQUEST_ARRIVES,
     STREAM_RUNS,
@@ -19,8 +29,39 @@ from penstock.simulate.events import (
 )
 from penstock.simulate.flusher import flush_old
 from penstock.simulate.layout import World
+from penstock.simulate.locks import lock_arrives, lock_called_back, lock_cancelled, lock_wanted
+from penstock.simulate.outages import fault_begins, fault_ends, foreign_request
 from penstock.simulate.rpcs import builder_is_free
 from penstock.simulate.server import bulk_arrives, commit_journal, device_done, request_arrives
+
+
+@kernel
+def _go_wrong(w: World, kind: int, subject: int, now_us: float) -> None:
+    if kind == FAULT_BEGINS:
+        fault_begins(w, subject, now_us)
+    elif kind == FAULT_ENDS:
+        fault_ends(w, subject, now_us)
+    elif kind == FOREIGN_REQUEST:
+        foreign_request(w, subject, now_us)
+    elif kind == IMPORT_TIMES_OUT:
+        import_times_out(w, subject, now_us)
+    elif kind == IMPORT_RECONNECTS:
+        import_reconnects(w, subject, now_us)
+    else:
+        import_is_full(w, subject, now_us)
+
+
+@kernel
+def _negotiate(w: World, kind: int, subject: int, now_us: float) -> None:
+    if kind == LOCK_WANTED:
+        lock_wanted(w, subject, now_us)
+    elif kind == LOCK_ARRIVES:
+        lock_arrives(w, subject)
+        wake(w, subject, now_us)
+    elif kind == LOCK_CALLED_BACK:
+        lock_called_back(w, subject, now_us)
+    elif kind == LOCK_CANCELLED:
+        lock_cancelled(w, subject, now_us)
 
 
 @kernel
@@ -37,6 +78,10 @@ def _happen(w: World, kind: int, subject: int, now_us: float) -> None:
         bulk_arrives(w, subject, now_us)
     elif kind == BUILDER_IS_FREE:
         builder_is_free(w, subject, now_us)
+    elif kind >= FAULT_BEGINS:
+        _go_wrong(w, kind, subject, now_us)
+    elif kind >= LOCK_WANTED:
+        _negotiate(w, kind, subject, now_us)
     elif kind == FLUSHER_RUNS:
         flush_old(w, subject, now_us)
         schedule(w, now_us + w.client.flush_every_us[subject], FLUSHER_RUNS, subject)

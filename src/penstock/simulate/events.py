@@ -17,7 +17,17 @@ REPLY_ARRIVES = 4  # rpc, at its client
 FLUSHER_RUNS = 5  # client
 JOURNAL_COMMITS = 6  # ost
 BUILDER_IS_FREE = 7  # osc
-KIND_COUNT = 8
+LOCK_WANTED = 8  # stream, at the OST
+LOCK_ARRIVES = 9  # stream, at its client
+LOCK_CALLED_BACK = 10  # lock, at its client
+LOCK_CANCELLED = 11  # lock, at the OST
+FAULT_BEGINS = 12  # fault
+FAULT_ENDS = 13  # fault
+FOREIGN_REQUEST = 14  # fault
+IMPORT_TIMES_OUT = 15  # osc
+IMPORT_RECONNECTS = 16  # osc
+IMPORT_IS_FULL = 17  # osc
+KIND_COUNT = 18
 
 
 @kernel

@@ -40,6 +40,9 @@ def joinable(w: World, f: int, page: int, max_end: int) -> int:
     e = int(w.page_extent[w.file.ext_base[f] + page])
     if e == NONE or w.extent.state[e] == FLYING or w.extent.max_end[e] != max_end:
         return NONE
+    if w.extent.lock[e] != w.file.lock[f] or (w.extent.state[e] == ACTIVE and e != w.file.filling[f]):
+        # It lies under another lock, or another thread is filling it.
+        return NONE
     return e if w.extent.mppr[e] == w.osc.mppr[w.file.osc[f]] else NONE
 
 

@@ -14,9 +14,8 @@ from penstock.errors import UsageError, did_you_mean
 
 # What each kind needs and may have besides `at`; `oss` stands for all OSTs of a server.
 _NEEDED = {"slow": {"for", "factor"}, "fail": {"for"}, "evict": {"client"}, "load": {"for", "mbps"}}
-_OPTIONAL = {"slow": set[str](), "fail": set[str](), "evict": set[str](), "load": {"kib", "write", "depth"}}
+_OPTIONAL = {"slow": set[str](), "fail": set[str](), "evict": {"for"}, "load": {"kib", "write", "depth"}}
 KINDS = tuple(_NEEDED)
-FOREVER_S = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class Fault:
         for name, value, least in (
             ("at", self.at_s, 0.0),
             ("for", self.for_s, 0.0),
-            ("factor", self.factor, 1e-3),
+            ("factor", self.factor, 1.0),
             ("mbps", self.mbps, 0.0),
             ("kib", self.request_kib, 4.0),
             ("depth", self.depth, 1),

@@ -26,11 +26,11 @@ def fields(floats: str = "", integers: str = "") -> np.dtype[Any]:
     return np.dtype(named, align=True)
 
 
-SIM = fields("now_us until_us", "heap_size scheduled events rpc_free ext_free")
+SIM = fields("now_us until_us", "heap_size scheduled events rpc_free ext_free ext_used lock_free")
 HEAP = fields("t_us", "order kind subject")
 
 CLIENT = fields(
-    "read_call_us read_copy_us_page read_submit_us_page write_call_us write_contended_us write_new_us_page write_over_us_page "
+    "read_call_us read_copy_us_page read_submit_us_page write_call_us write_new_us_page write_over_us_page "
     "wake_us build_read_us build_write_us build_write_us_page build_write_us_extent reply_read_us reply_write_us "
     "reply_us_page lru_free_us_page flush_every_us flush_age_us extent_tax_bytes grant_step_bytes",
     "nic cached_max cached ra_max ra_refill ra_whole osts dirty dirty_max first_file "
@@ -38,45 +38,52 @@ CLIENT = fields(
 )
 OSC = fields(
     "grant_bytes grant_total_bytes grant_max_bytes build_free_us touched_us flight_integral "
-    "dirty_integral busy_integral",
+    "dirty_integral busy_integral grant_initial_bytes",
     "client ost mppr flight dirty_max dirty reads writes waiters first_file cursor lru_base lru_size lru_head "
-    "lru_count lru_pages high_priority generation build_pending",
+    "lru_count lru_pages high_priority generation build_pending state lost_pages evictions",
 )
 FILE = fields(
     "dirtied_us",
     "osc pages state_base ext_base index1_base index2_base index3_base next_in_osc next_in_client "
     "hp_head hp_tail urgent_head urgent_tail full_head full_tail cached_extents reading_head reading_tail "
-    "locked_head locked_tail locks_waiting locks_scattered first_stream home writing",
+    "locked_head locked_tail locks_waiting locks_scattered first_stream home shared "
+    "lock filling lock_head lock_count lock_room wanted_head wanted_tail called_back touched_low touched_high "
+    "disk_page writing",
 )
 STREAM = fields(
     "read_ratio think_us start_us stop_us active_us idle_us phase_us call_us",
     "client file sequential request rng mode busy cursor end begin direction position_read position_write "
     "wait_page active_ext ra_start ra_next ra_window ra_end_of_last reads_done cache_pages sync blocked next_in_file "
-    "call_bytes op op_first op_end op_done repeats paused handle",
+    "lock next_wanted call_bytes op op_first op_end op_done repeats paused handle turn",
 )
 # One instruction of a scripted stream, some open files of it, and the places where such streams meet.
 OP = fields("at_us think_us", "kind handle fan page pages bytes count stride")
 HANDLE = fields("", "file ra_start ra_next ra_window ra_end_of_last reads_done")
-GATE = fields("", "first streams level limit")
-EXTENT = fields("ready_us", "grant_bytes file start pages mppr state kind prev next max_end")
+GATE = fields("", "first streams level limit turn")
+EXTENT = fields("ready_us", "grant_bytes file start pages mppr state kind prev next max_end lock")
 RPC = fields(
-    "sent_us handed_us work_us",
+    "sent_us handed_us work_us queued_us",
     "direction osc file pages bytes fragments extents low high ext_head ext_tail next lock_prev lock_next locked "
-    "short",
+    "short lost dead",
 )
 OSS = fields(
     "request_us request_exponential reply_us page_us fragment_us",
     "nic threads busy queue_head queue_tail rng",
 )
-OST = fields("journal_every_us journal_us", "oss ssd written range_lock")
+OST = fields("journal_every_us journal_us slow", "oss ssd written range_lock down")
 SSD = fields(
     "free_us read_rpc_us read_us_page write_rpc_us write_us_page fragment_us ramp ramp_max_us spread "
-    "random_read_us write_latency_us mixed read_work_us write_work_us busy_us",
-    "near_pages last_page last_file queue_depth",
+    "random_read_us write_latency_us mixed read_work_us write_work_us busy_us "
+    "rotation_us track_us stroke_us",
+    "near_pages last_page last_file queue_depth capacity_pages queue_head queue_tail serving foreign_pages",
 )
 NIC = fields("us_per_byte send_free_us receive_free_us")
 LINK = fields("latency_us", "turn")
 LRU = fields("", "file start pages")
+LOCK = fields("", "file low high direction state users extents called heard next")
+FAULT = fields(
+    "begin_us end_us factor gap_us timeout_us", "kind ost client pages writing depth turn rng active"
+)
 
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -103,7 +110,10 @@ ARRAYS: dict[str, tuple[np.dtype[Any], int]] = {
     "op": (OP, 1),
     "handle": (HANDLE, 1),
     "gate": (GATE, 1),
+    "lock": (LOCK, 1),
+    "fault": (FAULT, 1),
     "credit": (np.dtype("f8"), 2),
+    "foreign": (np.dtype("f8"), 2),
     "rng": (np.dtype("i8"), 2),
     "page_state": (np.dtype("u1"), 1),
     "page_extent": (np.dtype("i4"), 1),
@@ -138,7 +148,10 @@ class World:
     op: Records
     handle: Records
     gate: Records
+    lock: Records
+    fault: Records
     credit: Floats
+    foreign: Floats
     rng: Integers
     page_state: Bytes
     page_extent: Small

@@ -60,6 +60,40 @@ def _dirty(w: World, f: int, start: int, pages: int) -> bool:
 
 
 @kernel
+def _drop(w: World, f: int, start: int, pages: int) -> int:
+    base = w.file.state_base[f] + start
+    if w.file.shared[f] == 0:
+        w.page_state[base : base + pages] = ABSENT
+        return pages
+    # A lock may have taken pages of a shared file before their turn came.
+    gone = 0
+    for i in range(base, base + pages):
+        if w.page_state[i] == UPTODATE:
+            w.page_state[i] = ABSENT
+            gone += 1
+    return gone
+
+
+@kernel
+def discard(w: World, f: int, low: int, high: int) -> int:
+    """The lock that covered these pages is gone, and with it all of them that are clean; returns how many."""
+    gone = 0
+    page = max(low, w.file.touched_low[f])
+    last = min(high, w.file.touched_high[f])
+    while page <= last:
+        if not _dirty(w, f, page, 1):
+            gone += _drop(w, f, page, 1)
+        page += 1
+    if low <= w.file.touched_low[f] and w.file.touched_high[f] <= high:
+        w.file.touched_low[f] = w.file.pages[f]
+        w.file.touched_high[f] = -1
+    o = w.file.osc[f]
+    w.osc.lru_pages[o] -= gone
+    w.client.cached[w.osc.client[o]] -= gone
+    return gone
+
+
+@kernel
 def forget(w: World, o: int, pages: int) -> int:
     """Drop about this many of the oldest clean pages; returns how many went."""
     gone = 0
@@ -77,9 +111,7 @@ def forget(w: World, o: int, pages: int) -> int:
         if _dirty(w, f, start, part):
             _append_run(w, o, f, start, part)
         else:
-            base = w.file.state_base[f] + start
-            w.page_state[base : base + part] = ABSENT
-            gone += part
+            gone += _drop(w, f, start, part)
     w.osc.lru_pages[o] -= gone
     w.client.cached[w.osc.client[o]] -= gone
     return gone
@@ -91,6 +123,9 @@ def remember(w: World, f: int, page: int, pages: int) -> None:
     o = w.file.osc[f]
     w.client.cached[w.osc.client[o]] += pages
     w.osc.lru_pages[o] += pages
+    if w.file.shared[f] == 1:
+        w.file.touched_low[f] = min(w.file.touched_low[f], page)
+        w.file.touched_high[f] = max(w.file.touched_high[f], page + pages - 1)
     if w.osc.lru_count[o] == w.osc.lru_size[o]:
         forget(w, o, w.lru.pages[w.osc.lru_base[o] + w.osc.lru_head[o]])
     _append_run(w, o, f, page, pages)

@@ -91,4 +91,5 @@ class Probe:
             "brw.bytes": float(self.simulation.plan.cluster.lustre.brw_pages * PAGE),
         }
         epoch = int(w.osc.generation[osc])
-        return TargetSnapshot(target, self.now(), self.get(target), counters, gauges, epoch)
+        state = self.simulation.import_state(osc)
+        return TargetSnapshot(target, self.now(), self.get(target), counters, gauges, epoch, state)

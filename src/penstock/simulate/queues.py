@@ -11,7 +11,16 @@ from penstock.simulate.states import FREE, FULL, HIGH_PRIORITY, TO_READ, UNLISTE
 def new_extent(w: World, f: int, start: int, pages: int, mppr: int) -> int:
     """Take an extent from the pool."""
     e = w.sim.ext_free[0]
-    w.sim.ext_free[0] = w.extent.next[e]
+    if e == NONE:
+        # Never used before: memory that no run needs stays untouched.
+        e = w.sim.ext_used[0]
+        w.sim.ext_used[0] = e + 1
+    else:
+        w.sim.ext_free[0] = w.extent.next[e]
+    lock = w.file.lock[f]
+    w.extent.lock[e] = lock
+    if lock != NONE:
+        w.lock.extents[lock] += 1
     w.extent.file[e] = f
     w.extent.start[e] = start
     w.extent.pages[e] = pages
@@ -28,6 +37,8 @@ def new_extent(w: World, f: int, start: int, pages: int, mppr: int) -> int:
 def free_extent(w: World, e: int) -> None:
     """Give an extent back to the pool."""
     w.extent.state[e] = FREE
+    if w.extent.lock[e] != NONE:
+        w.lock.extents[w.extent.lock[e]] -= 1
     w.extent.next[e] = w.sim.ext_free[0]
     w.sim.ext_free[0] = e
 

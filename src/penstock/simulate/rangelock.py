@@ -22,7 +22,7 @@ def _overlaps(w: World, r: int, earlier: int) -> bool:
 @kernel
 def lock_range(w: World, r: int) -> bool:
     """Queue for the range; true when it is held at once."""
-    f = w.rpc.file[r]
+    f = w.file.home[w.rpc.file[r]]
     scattered = w.rpc.fragments[r] > 1
     free = (w.file.locks_scattered[f] == 0 and not scattered) or not _overlaps(w, r, w.file.locked_tail[f])
     last = w.file.locked_tail[f]
@@ -42,7 +42,7 @@ def lock_range(w: World, r: int) -> bool:
 @kernel
 def unlock_range(w: World, r: int) -> None:
     """Leave the range; whoever can go on now is found with `next_unlocked`."""
-    f = w.rpc.file[r]
+    f = w.file.home[w.rpc.file[r]]
     before, after = w.rpc.lock_prev[r], w.rpc.lock_next[r]
     if before == NONE:
         w.file.locked_head[f] = after

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.simulate._compile import kernel
 from penstock.simulate.extents import boundary
-from penstock.simulate.layout import World
+from penstock.simulate.layout import NONE, World
 from penstock.simulate.pagecache import absent_run, make_room
 from penstock.simulate.queues import enlist, new_extent
 from penstock.simulate.rpcs import send_rpcs
@@ -85,6 +85,8 @@ def read_ahead(w: World, s: int, now_us: float) -> float:
         stream.ra_next[s] = cursor
     window_end = stream.ra_start[s] + stream.ra_window[s]
     end = max(end, min(window_end - window_end % mppr, w.file.pages[f]))
+    if stream.lock[s] != NONE:
+        end = min(end, w.lock.high[stream.lock[s]] + 1)
     first = cursor if missing else max(cursor, stream.ra_next[s])
     stream.ra_next[s] = max(stream.ra_next[s], end)
     return submit(w, f, first, end, now_us)

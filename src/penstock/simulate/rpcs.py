@@ -11,10 +11,12 @@ from penstock.simulate.network import link_between, send_small
 from penstock.simulate.offsets import next_cached
 from penstock.simulate.queues import delist, head_of
 from penstock.simulate.server import server_of, way_in_us
-from penstock.simulate.states import FULL, HIGH_PRIORITY, TO_READ, URGENT
+from penstock.simulate.states import FULL, FULL_IMPORT, HIGH_PRIORITY, TO_READ, URGENT
 
 EXTENTS_PER_RPC = 256
 SHORT_BYTES = 16 << 10
+# So many records each OSC may use: the largest setting's and some for what ignores it.
+RPCS_PER_OSC = 272
 # Whom a pass over the objects is for.
 ANYONE, LISTED, URGENT_ONLY = 0, 1, 2
 
@@ -35,7 +37,17 @@ def _new_rpc(w: World, f: int, direction: int) -> int:
     rpc.ext_head[r] = NONE
     rpc.ext_tail[r] = NONE
     rpc.handed_us[r] = 0.0
+    rpc.lost[r] = 0
+    rpc.dead[r] = 0
     return r
+
+
+@kernel
+def free_rpc(w: World, r: int) -> None:
+    """Give an RPC back to the pool."""
+    w.rpc.osc[r] = NONE
+    w.rpc.next[r] = w.sim.rpc_free[0]
+    w.sim.rpc_free[0] = r
 
 
 @kernel
@@ -182,7 +194,12 @@ def send_rpcs(w: World, o: int, now_us: float) -> None:
     High-priority writes ignore the cap. Pages that leave only because a writer waits for room are taken when the
     builder is free to take them: if the writer got its room meanwhile, they stay.
     """
-    while w.osc.high_priority[o] > 0 and w.sim.rpc_free[0] != NONE:
+    if w.osc.state[o] != FULL_IMPORT:
+        return
+    # Even these leave room for the other OSCs' RPCs.
+    room = RPCS_PER_OSC - w.osc.reads[o] - w.osc.writes[o]
+    while w.osc.high_priority[o] > 0 and room > 0 and w.sim.rpc_free[0] != NONE:
+        room -= 1
         _send_write(w, _next_object(w, o, URGENT_ONLY), now_us)
     while w.osc.reads[o] + w.osc.writes[o] <= w.osc.flight[o] and w.sim.rpc_free[0] != NONE:
         building = w.osc.build_free_us[o] > now_us

@@ -57,6 +57,8 @@ def _use(w: World, s: int, h: int, again: bool) -> None:
         stream.file[s] = f
         stream.next_in_file[s] = w.file.first_stream[f]
         w.file.first_stream[f] = s
+        w.file.lock[f] = stream.lock[s]
+        w.file.filling[f] = stream.active_ext[s]
 
 
 @kernel
@@ -101,14 +103,20 @@ def _meet(w: World, s: int, g: int, t_us: float) -> bool:
     """All of the gate's streams go on when the last has come."""
     stream, gate = w.stream, w.gate
     if stream.paused[s] == 2:
+        if stream.turn[s] == gate.turn[g]:
+            # Something else woke it, as an eviction does.
+            _sleep(w, s, WAITS_AT_GATE, t_us)
+            return False
         stream.paused[s] = 1
         return True
     gate.level[g] += 1
     if gate.level[g] < gate.limit[g]:
         stream.paused[s] = 2
+        stream.turn[s] = gate.turn[g]
         _sleep(w, s, WAITS_AT_GATE, t_us)
         return False
     gate.level[g] = 0
+    gate.turn[g] += 1
     _open_gate(w, g, t_us)
     return True
 

@@ -154,9 +154,9 @@ def _fill_stream(w: World, s: int, one: Placed, bases: tuple[int, int]) -> None:
     stream.start_us[s], stream.stop_us[s] = one.task.start_s * SECOND_US, one.task.stop_s * SECOND_US
     stream.phase_us[s] = stream.start_us[s]
     stream.cache_pages[s] = one.cache_pages
-    stream.wait_page[s] = stream.active_ext[s] = NONE
-    stream.file[s] = NONE
+    stream.wait_page[s] = stream.active_ext[s] = stream.lock[s] = stream.next_wanted[s] = NONE
     if not one.wishes:
+        # A thread without files only waits and computes; it is in no file's list.
         return
     f = stream.file[s] = w.handle.file[handle]
     stream.next_in_file[s] = w.file.first_stream[f]

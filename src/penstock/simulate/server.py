@@ -7,6 +7,7 @@ then waits for the device. RPCs beyond the pool queue in order of arrival.
 from __future__ import annotations
 
 from penstock.simulate._compile import kernel
+from penstock.simulate.disk import disk_done, is_disk, queue_on_disk
 from penstock.simulate.events import BULK_ARRIVES, DEVICE_DONE, REPLY_ARRIVES, schedule
 from penstock.simulate.layout import NONE, READ, World
 from penstock.simulate.network import link_between, send_bulk, send_small
@@ -22,8 +23,20 @@ def server_of(w: World, r: int) -> int:
 
 
 @kernel
+def _goes_unheard(w: World, r: int) -> bool:
+    """Whether the OST is down: then the RPC is lost until its client sends it again."""
+    if w.ost.down[w.osc.ost[w.rpc.osc[r]]] == 0:
+        return False
+    w.rpc.lost[r] = 1
+    return True
+
+
+@kernel
 def _to_device(w: World, r: int, now_us: float) -> None:
     d = w.ost.ssd[w.osc.ost[w.rpc.osc[r]]]
+    if is_disk(w, d):
+        queue_on_disk(w, d, r, now_us)
+        return
     schedule(w, start_work(w, d, r, now_us), DEVICE_DONE, r)
 
 
@@ -53,6 +66,8 @@ def _begin(w: World, r: int, now_us: float) -> None:
 @kernel
 def request_arrives(w: World, r: int, now_us: float) -> None:
     """A request is in: give it a thread or let it queue."""
+    if _goes_unheard(w, r):
+        return
     s = server_of(w, r)
     if w.oss.busy[s] < w.oss.threads[s]:
         w.oss.busy[s] += 1
@@ -69,7 +84,11 @@ def request_arrives(w: World, r: int, now_us: float) -> None:
 @kernel
 def _free_thread(w: World, s: int, now_us: float) -> None:
     r = w.oss.queue_head[s]
+    while r != NONE and _goes_unheard(w, r):
+        r = w.rpc.next[r]
     if r == NONE:
+        w.oss.queue_head[s] = NONE
+        w.oss.queue_tail[s] = NONE
         w.oss.busy[s] -= 1
         return
     w.oss.queue_head[s] = w.rpc.next[r]
@@ -79,9 +98,25 @@ def _free_thread(w: World, s: int, now_us: float) -> None:
 
 
 @kernel
+def _leave(w: World, r: int, now_us: float) -> None:
+    """The server is done with an RPC: its range and its thread are free."""
+    if w.ost.range_lock[w.osc.ost[w.rpc.osc[r]]] == 1 and w.rpc.direction[r] != READ:
+        unlock_range(w, r)
+        home = w.file.home[w.rpc.file[r]]
+        waiter = next_unlocked(w, home)
+        while waiter != NONE:
+            _pull(w, waiter, now_us)
+            waiter = next_unlocked(w, home)
+    _free_thread(w, server_of(w, r), now_us)
+
+
+@kernel
 def bulk_arrives(w: World, r: int, now_us: float) -> None:
     """A write's data is in the server's memory and checked."""
-    _to_device(w, r, now_us)
+    if _goes_unheard(w, r):
+        _leave(w, r, now_us)
+    else:
+        _to_device(w, r, now_us)
 
 
 @kernel
@@ -91,7 +126,14 @@ def device_done(w: World, r: int, now_us: float) -> None:
     t = w.osc.ost[o]
     s = w.ost.oss[t]
     c = w.osc.client[o]
-    end_work(w, w.ost.ssd[t], r)
+    d = w.ost.ssd[t]
+    if is_disk(w, d):
+        disk_done(w, d, now_us)
+    else:
+        end_work(w, d, r)
+    if _goes_unheard(w, r):
+        _leave(w, r, now_us)
+        return
     link = link_between(w, c, s, 0)
     pages = w.rpc.pages[r]
     if w.rpc.direction[r] == READ:
@@ -102,13 +144,7 @@ def device_done(w: World, r: int, now_us: float) -> None:
         w.ost.written[t] += pages
         arrival_us = send_small(w, link, w.oss.nic[s], now_us) + w.client.reply_write_us[c]
     schedule(w, arrival_us + w.oss.reply_us[s], REPLY_ARRIVES, r)
-    if w.ost.range_lock[t] == 1 and w.rpc.direction[r] != READ:
-        unlock_range(w, r)
-        waiter = next_unlocked(w, w.rpc.file[r])
-        while waiter != NONE:
-            _pull(w, waiter, now_us)
-            waiter = next_unlocked(w, w.rpc.file[r])
-    _free_thread(w, s, now_us)
+    _leave(w, r, now_us)
 
 
 @kernel

@@ -5,13 +5,16 @@ from __future__ import annotations
 import errno
 from dataclasses import dataclass, fields
 
+import numpy as np
+
 from penstock.errors import KnobError
 from penstock.knobs import KnobSpace, Setting
 from penstock.simulate.assembly import SECOND_US, Plan, assemble
-from penstock.simulate.counters import BYTES, COUNT, USEC, account
+from penstock.simulate.counters import BYTES, COUNT, USEC, account_range
 from penstock.simulate.engine import run_until
 from penstock.simulate.knobset import apply_knobs
-from penstock.simulate.layout import PAGE, World
+from penstock.simulate.layout import ARRAYS, PAGE, World
+from penstock.simulate.states import IMPORT_WORDS
 from penstock.spaces import lustre
 from penstock.units import GIB, MIB
 
@@ -79,6 +82,11 @@ class Simulation:
         """Let virtual time pass."""
         run_until(self.world, t_s * SECOND_US)
 
+    def become(self, other: Simulation) -> None:
+        """Take over the whole state of a simulation of the same plan; both then go on independently."""
+        for name in ARRAYS:
+            np.copyto(getattr(self.world, name), getattr(other.world, name))
+
     def setting(self, osc: int) -> Setting:
         """What is in force on one OSC."""
         record = self.world.osc
@@ -103,8 +111,7 @@ class Simulation:
         """Sums up to now."""
         w = self.world
         chosen = range(self.oscs) if client is None else self.oscs_of(client)
-        for osc in chosen:
-            account(w, osc, float(w.sim.now_us[0]))
+        account_range(w, chosen.start, chosen.stop, float(w.sim.now_us[0]))
         oscs = slice(chosen.start, chosen.stop)
         sums = w.sums[2 * chosen.start : 2 * chosen.stop].sum(axis=0)
         nodes = slice(None) if client is None else slice(client, client + 1)
@@ -117,6 +124,19 @@ class Simulation:
             dirty_byte_seconds=float(w.osc.dirty_integral[oscs].sum()) * PAGE / SECOND_US,
             events=int(w.sim.events[0]),
         )
+
+    def lost_bytes(self, client: int | None = None) -> int:
+        """Bytes that applications wrote and evictions threw away."""
+        chosen = slice(None) if client is None else slice(*self._bounds(client))
+        return int(self.world.osc.lost_pages[chosen].sum()) * PAGE
+
+    def import_state(self, osc: int) -> str:
+        """The connection of one OSC, in Lustre's words."""
+        return IMPORT_WORDS[int(self.world.osc.state[osc])]
+
+    def _bounds(self, client: int) -> tuple[int, int]:
+        oscs = self.oscs_of(client)
+        return oscs.start, oscs.stop
 
     def _store(self, osc: int, setting: Setting) -> None:
         dirty_pages = setting["dirty"] * PAGES_PER_MIB

@@ -14,7 +14,7 @@ from penstock.simulate.layout import READ, World
 @kernel
 def _far(w: World, d: int, r: int) -> bool:
     """Whether an RPC lies far from where the device was last at work."""
-    f = w.rpc.file[r]
+    f = w.file.home[w.rpc.file[r]]
     low = w.rpc.low[r]
     near = w.ssd.last_file[d] == f and abs(low - w.ssd.last_page[d]) <= w.ssd.near_pages[d]
     w.ssd.last_file[d] = f
@@ -64,9 +64,15 @@ def _start_read(w: World, d: int, r: int, now_us: float) -> float:
 @kernel
 def start_work(w: World, d: int, r: int, now_us: float) -> float:
     """Hand an RPC's data to the device; returns when the device is done with it."""
-    if w.rpc.direction[r] == READ:
-        return _start_read(w, d, r, now_us)
-    return _start_write(w, d, r, now_us)
+    start_us = max(now_us, w.ssd.free_us[d])
+    reading = w.rpc.direction[r] == READ
+    done_us = _start_read(w, d, r, now_us) if reading else _start_write(w, d, r, now_us)
+    slow = w.ost.slow[w.osc.ost[w.rpc.osc[r]]]
+    if slow != 1.0:
+        # Both the work and the wait that is not work take longer.
+        _occupy(w, d, (slow - 1.0) * w.rpc.work_us[r], now_us)
+        done_us += (slow - 1.0) * (done_us - start_us)
+    return done_us
 
 
 @kernel

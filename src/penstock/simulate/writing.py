@@ -40,6 +40,7 @@ def leave_extent(w: World, s: int, t_us: float) -> None:
     if e == NONE:
         return
     w.stream.active_ext[s] = NONE
+    w.file.filling[w.extent.file[e]] = NONE
     full = release(w, e)
     if w.stream.sync[s] == 1 and w.extent.kind[e] == UNLISTED:
         enlist(w, e, HIGH_PRIORITY)
@@ -87,6 +88,7 @@ def _enter(w: World, s: int, f: int, page: int, t_us: float) -> float:
         leave_extent(w, s, t_us)
     e = add_run(w, f, page, pages, tax, t_us)
     stream.active_ext[s] = e
+    w.file.filling[f] = e
     stream.cursor[s] = page + pages
     if w.file.dirtied_us[f] < 0.0:
         w.file.dirtied_us[f] = t_us

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import Cluster, builtin_cluster
 from penstock.simulate.probe import Probe
-from penstock.simulate.protocol import single
 from penstock.simulate.simulation import Simulation
 from penstock.train.collect import World
-from penstock.workload import parse_workload
 
 
 def simulated_world(cluster: str, workload: str, seed: int) -> World:
     """One client of a cluster that runs one workload from time zero."""
-    probe = Probe(Simulation(single(find_cluster(cluster), parse_workload(workload), seed)))
+    probe = Probe(Simulation(named_plan(find_cluster(cluster), workload, seed=seed)))
     return World(probe, probe, probe)
 
 

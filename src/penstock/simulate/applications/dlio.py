@@ -24,7 +24,7 @@ _SHARED = (
     Parameter("prefetch", 2, "batches the loader may be ahead (DLIO prefetch_size)", most=4096),
     Parameter("compute", 0.0, "seconds of training a batch; 0 leaves the I/O kernel", "time", 0, 3600),
     Parameter("chunk", MIB, "bytes a call when writing a checkpoint", "size", 4 * KIB, GIB),
-    Parameter("cache", GIB, "page cache of a client", "size", MIB),
+    Parameter("cache", 16 * GIB, "page cache of a client; dirty data must fit", "size", GIB),
 )
 
 
@@ -40,7 +40,9 @@ def _bert(name: str, values: Values, site: Site) -> Program:
     # What goes through the buffer is as much as the loader shuffles at once.
     per_piece = max(1, values.count("shuffle") * sample // transfer)
     batches = per_piece * transfer / sample / values.count("batch")
-    threads, tasks, gates = values.count("threads"), [], []
+    threads = values.count("threads")
+    tasks: list[Task] = []
+    gates: list[Gate] = []
     ahead = max(1, round(values.count("prefetch") / batches)) * threads
     for client in range(site.clients):
         mine = order[client :: site.clients] or order
@@ -63,7 +65,9 @@ def _megatron(name: str, values: Values, site: Site) -> Program:
     osts = site.osts(values.count("osts"), name)
     tokens = File(values.count("samples") * sample, osts)
     files = (tokens, *[File(values.count("model"), osts)] * site.clients)
-    threads, tasks, gates = values.count("threads"), [], []
+    threads = values.count("threads")
+    tasks: list[Task] = []
+    gates: list[Gate] = []
     for client in range(site.clients):
         gates.append(Gate(len(tasks), threads + 1, values.count("prefetch") * threads))
         for _ in range(threads):
@@ -100,9 +104,9 @@ def _save(script: Script, file: int, values: Values) -> None:
 BERT = Application(
     "dlio-bert",
     "BERT training input: shuffled TFRecord files read by threads, checkpoint bursts",
-    "DLIO configs/workload/bert_v100.yaml: 500 files of 313,532 records of 2,500 bytes, 256 KiB transfers, batch 48, "
-    "1,024 samples shuffled at once, model 4,034,713,312 bytes. DLIO trains .968 s a batch and saves every 250 batches; here training takes no time, "
-    "so a save comes every 100,000 batches (12 GB read).",
+    "DLIO configs/workload/bert_v100.yaml: 500 files of 313,532 records of 2,500 bytes, 256 KiB transfers, batch "
+    "48, 1,024 samples shuffled at once, model of 4,034,713,312 bytes. DLIO trains .968 s a batch and saves every "
+    "250 batches; here training takes no time, so a save comes every 100,000 batches (12 GB read).",
     (
         *_SHARED,
         Parameter("files", 500, "files of the data set", most=1e6),
@@ -120,9 +124,9 @@ BERT = Application(
 MEGATRON = Application(
     "dlio-megatron",
     "Megatron-DeepSpeed input: random samples of one striped token file, checkpoint bursts of every client",
-    "DLIO configs/workload/megatron_deepspeed_LLNL.yaml: one memory-mapped file of 277,203,535 samples of 2,048 bytes, "
-    "batch 16, every rank saves; optimizer groups of 1,009,254,400 + 865,075,200 + 793,600 values are 1.9 GB at one "
-    "byte a value. DLIO trains 2.44 s a batch and saves every 1,000 batches; here training takes no time.",
+    "DLIO configs/workload/megatron_deepspeed_LLNL.yaml: one memory-mapped file of 277,203,535 samples of 2,048 "
+    "bytes, batch 16, every rank saves its optimizer groups of 1,009,254,400 + 865,075,200 + 793,600 bytes. "
+    "DLIO trains 2.44 s a batch and saves every 1,000 batches; here training takes no time.",
     (
         *_SHARED,
         Parameter("samples", 277_203_535, "samples of the file"),

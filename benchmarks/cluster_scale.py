@@ -1,0 +1,99 @@
+"""How large a cluster can be simulated, and at what cost? 100 clients x 8 OSTs, 5 clients x 1,008 OSTs.
+
+usage: python benchmarks/cluster_scale.py [--seconds 1]
+
+Prints one JSON document. Each row: events and RPCs per second of processor time, simulated seconds per second of
+processor time, microseconds per RPC, the time to build the world, and memory. `linear` compares the cost of an
+RPC between clusters that differ tenfold in size. Every OSC of the second cluster is busy: one stream per OST and
+client, on files of 64 MiB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+from penstock.knobs import Setting
+from penstock.simulate.assembly import Job, Plan
+from penstock.simulate.cluster import builtin_cluster
+from penstock.simulate.simulation import Simulation
+from penstock.units import MIB
+from penstock.workload import parse_workload
+
+# Clients, OSTs, workload, streams per client.
+CASES = (
+    (10, 8, "f_rd_rn_1m", 5),
+    (100, 8, "f_rd_rn_1m", 5),
+    (10, 8, "f_wr_sq_1m", 5),
+    (100, 8, "f_wr_sq_1m", 5),
+    (5, 101, "f_rd_rn_1m", 101),
+    (5, 1008, "f_rd_rn_1m", 1008),
+    (5, 101, "f_wr_sq_1m", 101),
+    (5, 1008, "f_wr_sq_1m", 1008),
+)
+SETTING = Setting(pages=64, flight=8, dirty=32)
+WARMUP_S = 0.5
+
+
+def measure(clients: int, osts: int, name: str, streams: int, seconds: float) -> dict[str, float | str]:
+    cluster = builtin_cluster("c220g5").override({"ost_count": str(osts)})
+    work = replace(parse_workload(name), streams=streams)
+    if streams > 5:
+        work = replace(work, file_bytes=64 * MIB, cache_bytes=32 * MIB * streams)
+    began_s = time.process_time()
+    made = Simulation(Plan(cluster, tuple(Job(work, client) for client in range(clients)), clients, 1))
+    made.set_all(SETTING)
+    built_s = time.process_time() - began_s
+    made.run_until(WARMUP_S)
+    before = made.totals()
+    began_s = time.process_time()
+    made.run_until(WARMUP_S + seconds)
+    spent_s = time.process_time() - began_s
+    moved = made.totals() - before
+    return {
+        "clients": clients,
+        "osts": osts,
+        "workload": name,
+        "streams": clients * streams,
+        "build_s": round(built_s, 2),
+        "rpcs": moved.rpcs,
+        "events_per_s": round(moved.events / spent_s),
+        "rpcs_per_s": round(moved.rpcs / spent_s),
+        "us_per_rpc": round(1e6 * spent_s / moved.rpcs, 2),
+        "simulated_s_per_s": round(seconds / spent_s, 3),
+        "memory_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.one is not None:
+        print(json.dumps(measure(*CASES[chosen.one], chosen.seconds)))
+        return 0
+    rows = []
+    for number in range(len(CASES)):
+        # A process each, so that memory is the case's own.
+        command = [sys.executable, __file__, "--one", str(number), "--seconds", str(chosen.seconds)]
+        rows.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+        print(rows[-1], file=sys.stderr)
+    linear = {
+        f"{large['workload']}, {large['clients']} x {large['osts']}": large["us_per_rpc"]
+        / small["us_per_rpc"]
+        for small, large in zip(rows[0::2], rows[1::2], strict=True)
+    }
+    print(json.dumps({"rows": rows, "linear": linear}, indent=2))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

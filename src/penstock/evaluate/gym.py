@@ -1,0 +1,152 @@
+"""A simulated cluster to experiment with, in the manner of Gymnasium: `reset`, `step(setting)`, a reward each time.
+
+It needs no Gymnasium: an environment is anything with these methods. `Cluster.actions` are the 99 settings of the
+traces, so an agent that knows only numbers may step with an index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import UsageError
+from penstock.evaluate.drivers import INTERVAL_S, Course
+from penstock.evaluate.simulated import grid
+from penstock.evaluate.simulated import run as run_plan
+from penstock.knobs import Setting
+from penstock.simulate import cluster as clusters
+from penstock.simulate.assembly import Plan
+from penstock.simulate.catalogue import named_plan
+from penstock.simulate.probe import Probe
+from penstock.simulate.simulation import Simulation
+from penstock.snapshot import NodeSnapshot, Target
+from penstock.window import Window, windows
+
+Observation = dict[str, float]
+Action = Setting | int | Mapping[Target, Setting] | None
+Chooser = Callable[[Observation], Action]
+MEASURES = ("page_utilisation", "channel_utilisation", "page_latency_us")
+
+
+class Cluster:
+    """One workload on a simulated cluster, stepped interval by interval.
+
+    An observation describes the first client over the last interval: its knobs, what its applications read and
+    wrote, and per direction how full RPCs and channel were and how long a page took, weighted by bytes over its
+    targets; what was idle is 0. The reward is what all applications moved, in 10^6 bytes per second. An episode is
+    truncated after `seconds`; nothing terminates it. Equal seeds and equal actions give equal episodes.
+    """
+
+    def __init__(
+        self,
+        workload: str = "s_rd_rn_1m",
+        *,
+        cluster: str | clusters.Cluster = "c220g5",
+        clients: int = 1,
+        seconds: float = 60.0,
+        warmup_s: float = 5.0,
+    ) -> None:
+        if seconds < INTERVAL_S or warmup_s < 0:
+            raise UsageError(
+                f"seconds={seconds:g}, warmup_s={warmup_s:g}: an episode has at least one interval"
+            )
+        self.workload, self.clients, self.seconds, self.warmup_s = workload, clients, seconds, warmup_s
+        self.cluster = _description(cluster) if isinstance(cluster, str) else cluster
+        self.actions: tuple[Setting, ...] = grid()
+        self.seed = 1
+        self._simulation: Simulation | None = None
+        self._probes: tuple[Probe, ...] = ()
+        self._before: NodeSnapshot | None = None
+        named_plan(self.cluster, workload, clients, self.seed)
+
+    def plan(self) -> Plan:
+        """What runs, as the rest of Penstock understands it."""
+        return named_plan(self.cluster, self.workload, self.clients, self.seed)
+
+    def reset(
+        self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """A new episode at default knobs, after the warm-up; `options` may name another workload."""
+        self.seed = self.seed if seed is None else seed
+        self.workload = str((options or {}).get("workload", self.workload))
+        self._simulation = Simulation(self.plan())
+        self._probes = tuple(Probe(self._simulation, client) for client in range(self.clients))
+        self._simulation.run_until(max(0.0, self.warmup_s - INTERVAL_S))
+        self._before = self._probes[0].observe()
+        self._simulation.run_until(max(self.warmup_s, INTERVAL_S))
+        observation, seen = self._observe()
+        return observation, {"t_s": self._simulation.now_s, "windows": seen}
+
+    def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Let an interval pass under a setting: for all targets, by its index, per target, or None for no change."""
+        simulation = self._simulation
+        if simulation is None:
+            raise UsageError("call reset() before step()")
+        refused = self._apply(action)
+        moved = simulation.totals().app_bytes
+        simulation.run_until(simulation.now_s + INTERVAL_S)
+        reward = (simulation.totals().app_bytes - moved) / INTERVAL_S / 1e6
+        observation, seen = self._observe()
+        truncated = simulation.now_s >= max(self.warmup_s, INTERVAL_S) + self.seconds - 1e-9
+        return (
+            observation,
+            reward,
+            False,
+            truncated,
+            {"t_s": simulation.now_s, "windows": seen, "refused": refused},
+        )
+
+    def play(self, policy: str | Path | Chooser, *, seed: int = 1) -> float:
+        """The mean reward of an episode under a policy: a name or file as the agent knows them, or a function."""
+        if not callable(policy):
+            self.seed = seed
+            course = Course(self.seconds, self.warmup_s, policy=str(policy))
+            return run_plan(self.plan(), course).total.figures["app_mbps"]
+        observation, _ = self.reset(seed=seed)
+        rewards, truncated = [], False
+        while not truncated:
+            observation, reward, _, truncated, _ = self.step(policy(observation))
+            rewards.append(reward)
+        return sum(rewards) / len(rewards)
+
+    def close(self) -> None:
+        """Forget the episode."""
+        self._simulation, self._probes, self._before = None, (), None
+
+    def _apply(self, action: Action) -> list[str]:
+        """Set knobs as a kernel takes them; says what it refused."""
+        if action is None:
+            return []
+        refused = []
+        setting = self.actions[action] if isinstance(action, int) else action
+        for probe in self._probes:
+            for snapshot in probe.observe().targets:
+                chosen = setting if isinstance(setting, Setting) else setting.get(snapshot.target)
+                receipt = probe.set(snapshot.target, chosen) if chosen is not None else None
+                if receipt is not None and receipt.error is not None:
+                    refused.append(receipt.error)
+        return refused
+
+    def _observe(self) -> tuple[Observation, tuple[Window, ...]]:
+        after = self._probes[0].observe()
+        assert self._before is not None
+        seen = tuple(one for one in windows(self._before, after) if isinstance(one, Window))
+        self._before = after
+        busiest = max(seen, key=lambda one: one.bytes_per_s, default=None)
+        setting = after.targets[0].setting if busiest is None else busiest.setting
+        observation: Observation = {knob: float(value) for knob, value in setting.items()}
+        for direction in ("read", "write"):
+            observation[f"{direction}.mbps"] = sum(one.rate(f"app.{direction}_bytes") for one in seen) / 1e6
+            weights = [one.metrics.get(f"{direction}.bytes") or 0.0 for one in seen]
+            for measure in MEASURES:
+                values = [one.metrics.get(f"{direction}.{measure}") or 0.0 for one in seen]
+                total = sum(value * weight for value, weight in zip(values, weights, strict=True))
+                observation[f"{direction}.{measure}"] = total / sum(weights) if sum(weights) else 0.0
+        return observation, seen
+
+
+def _description(name: str) -> clusters.Cluster:
+    from penstock.config import load
+
+    return load(Path(name), clusters.Cluster) if name.endswith(".toml") else clusters.builtin_cluster(name)
