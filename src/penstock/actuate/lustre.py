@@ -68,7 +68,7 @@ class _Plan:
 
     receipt: Receipt
     entry: Entry | None = None
-    goal: Setting = Setting()
+    goal: Setting = field(default_factory=Setting)
 
     @property
     def target(self) -> Target:

@@ -73,6 +73,10 @@ class Loop:
         made = {decision.target: decision for decision in decisions}
         return tuple(Step(w, made.get(w.target), receipts.get(w.target)) for w in seen)
 
+    def look_again(self, target: Target) -> None:
+        """Ask anew what a target's knobs may do: somebody gave one away or took it back."""
+        self._book().refresh(target)
+
     def _decide(self, seen: Sequence[Window | Void]) -> tuple[Decision, ...]:
         space_of = self._book().space_of
         decisions = self.tuner.step(seen, space_of, self.ports.clock.now())

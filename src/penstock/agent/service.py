@@ -36,7 +36,7 @@ from penstock.decide.cache import CacheBudget
 from penstock.decide.guard import Guard
 from penstock.decide.policies._base import Policy
 from penstock.decide.tuner import Tuner
-from penstock.errors import InvalidError, ModelFileError
+from penstock.errors import InvalidError, MissingError, ModelFileError
 from penstock.observe.collector import LustreObserver
 from penstock.ports import Predictor
 from penstock.snapshot import Target
@@ -137,6 +137,23 @@ class Agent:
         if receipt.error:
             log.warning("restore %s: %s", target.name, receipt.error)
         return outcome
+
+    def take_back(self, name: str) -> list[dict[str, Any]]:
+        """Manage the knobs again that a target, or a file system's targets, had yielded; each is logged.
+
+        What the administrator set is the original from now on: it is what a restore brings back.
+        """
+        named = [target for target in self._actuator.targets() if name in (target.name, target.fs)]
+        if not named:
+            raise MissingError(f"{name}: no such target or file system on this client")
+        taken = []
+        for target in named:
+            if knobs := self._actuator.take_back(target):
+                outcome = {"target": target.name, "knobs": dict(knobs)}
+                self.event("take_back", **outcome)
+                self.loop.look_again(target)
+                taken.append(outcome)
+        return taken
 
     def touched(self) -> list[Target]:
         """The targets at hand that hold something of ours."""

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from penstock.cli.options import DURATION, NearestChoice, console, emit_json, json_option, seed_option
+from penstock.cli.options import (
+    DURATION,
+    NearestChoice,
+    console,
+    emit_json,
+    json_option,
+    say_compiling,
+    seed_option,
+)
 from penstock.cli.serve import serve
 from penstock.decide.policies import POLICY_NAMES
 from penstock.errors import UsageError
@@ -84,9 +90,9 @@ def run(
     from penstock.workload import parse_workload
 
     work = parse_workload(workload)
-    with _patience():
-        from penstock.evaluate.simulated import Course, cluster_plan
-        from penstock.evaluate.simulated import run as simulate_run
+    say_compiling()
+    from penstock.evaluate.simulated import Course, cluster_plan
+    from penstock.evaluate.simulated import run as simulate_run
 
     started = time.perf_counter()
     course = Course(seconds, warmup, Setting(wanted) if wanted else None, policy)
@@ -170,8 +176,8 @@ def surface(
     from penstock.workload import parse_workload
 
     work = parse_workload(workload)
-    with _patience():
-        from penstock.evaluate.simulated import single, static_surface, walk_surface
+    say_compiling()
+    from penstock.evaluate.simulated import single, static_surface, walk_surface
 
     plan = single(cluster, work, seed)
     if protocol == "static":
@@ -230,18 +236,6 @@ def _cluster(name: str, overrides: Sequence[str]) -> Cluster:
             raise UsageError(f"--set {text}: write KEY=VALUE")
         changes[key.strip()] = value.strip()
     return cluster.override(changes) if changes else cluster
-
-
-@contextlib.contextmanager
-def _patience() -> Iterator[None]:
-    """Say what takes so long if loading the simulator has to compile it first."""
-    words = "penstock: compiling the simulator; only the first run has to"
-    timer = threading.Timer(2.0, click.echo, (words,), {"err": True})
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 def _with_progress(cells: Iterable[Cell]) -> list[Cell]:

@@ -39,8 +39,7 @@ class DirectionModel:
 
     def familiar(self, past: Floats) -> list[bool]:
         """Per sample, whether `outside` has nothing to name."""
-        found: list[bool] = (~self._strange(past).any(axis=1)).tolist()
-        return found
+        return [not strange for strange in np.any(self._strange(past), axis=1)]
 
     def _strange(self, past: Floats) -> Bools:
         count = len(row_names(self.direction))
@@ -95,7 +94,7 @@ class ForestPredictor:
         rows = np.ascontiguousarray(self.probabilities(direction, past, candidates))
         # A view of its row holds a target's probabilities as they are; a list would make a hundred objects.
         return [
-            Outlook(direction, candidates, memoryview(row), familiar, self.digest)  # type: ignore[arg-type]
+            Outlook(direction, candidates, memoryview(row), familiar, self.digest)
             for row, familiar in zip(rows, part.familiar(past), strict=True)
         ]
 
