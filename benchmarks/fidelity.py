@@ -1,6 +1,6 @@
 """Does the simulator behave like the real testbed? Writes docs/fidelity.md from the 12 measured response surfaces.
 
-usage: python benchmarks/fidelity.py [--seconds 20] [--seed 7] [--only NAME ...] [--render]
+usage: ./run bench fidelity [--seconds 20] [--seed 7] [--only NAME ...] [--render]
 
 Needs the traces beside the project (../shared/data/lustre-traces); --render rebuilds the page from the figures of
 the last run.
@@ -16,9 +16,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+from benchmarks import fidelity_page, fidelity_real
 
-import fidelity_page  # type: ignore[import-not-found]
-import fidelity_real  # type: ignore[import-not-found]
 from penstock.report.heatmap import draw_maps
 from penstock.simulate.cluster import builtin_cluster
 from penstock.simulate.protocol import Cell, random_walk, recorded_interval_s, single

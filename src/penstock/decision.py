@@ -87,6 +87,8 @@ def changes(before: Setting, after: Setting) -> tuple[Change, ...]:
     >>> [str(c) for c in changes(Setting(pages=1024, flight=8), Setting(pages=1024, flight=16))]
     ['flight 8 -> 16']
     """
+    if before == after:
+        return ()
     return tuple(
         Change(knob_id, before[knob_id], value)
         for knob_id, value in after.items()

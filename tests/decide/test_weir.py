@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.decide.belief import Forecast, Measured, believe
@@ -137,6 +137,7 @@ def test_kind_of_work_is_told_from_the_counters(
     assert found[1] == pytest.approx(request_log2, nan_ok=True)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 98), st.floats(1e6, 1e9)), min_size=1, max_size=12))
 def test_belief_follows_measurements_and_is_never_less_sure_for_them(seen: list[tuple[int, float]]) -> None:
     forecast = Forecast()

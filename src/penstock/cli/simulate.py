@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +19,7 @@ from penstock.cli.options import (
     console,
     emit_json,
     json_option,
+    say_compiling,
     seed_option,
 )
 from penstock.cli.serve import serve
@@ -142,18 +141,18 @@ def run(
     cluster = find_cluster(cluster_name, [*overrides, *osts_word])
     from penstock.knobs import Setting
 
-    with _patience():
-        from penstock.evaluate.simulated import Course
-        from penstock.evaluate.simulated import run as simulate_run
+    say_compiling()
+    from penstock.evaluate.simulated import Course
+    from penstock.evaluate.simulated import run as simulate_run
 
-        if trace is not None:
-            plan, recorded_s = _trace_plan(cluster, trace, loop, seed)
-            seconds, warmup = (
-                _unless_given("seconds", seconds, recorded_s),
-                _unless_given("warmup", warmup, 0.0),
-            )
-        else:
-            plan = _plan(cluster, workload, scenario, clients or 1, seed)
+    if trace is not None:
+        plan, recorded_s = _trace_plan(cluster, trace, loop, seed)
+        seconds, warmup = (
+            _unless_given("seconds", seconds, recorded_s),
+            _unless_given("warmup", warmup, 0.0),
+        )
+    else:
+        plan = _plan(cluster, workload, scenario, clients or 1, seed)
     plan = _with_events(plan, events, shared)
 
     started = time.perf_counter()
@@ -292,8 +291,8 @@ def surface(
     """
     _check_times(seconds, warmup)
     cluster = find_cluster(cluster_name, overrides)
-    with _patience():
-        from penstock.evaluate.simulated import static_surface, walk_surface
+    say_compiling()
+    from penstock.evaluate.simulated import static_surface, walk_surface
 
     plan = _plan(cluster, workload, None, 1, seed)
     if protocol == "static":
@@ -353,18 +352,6 @@ def find_cluster(name: str, overrides: Sequence[str]) -> Cluster:
             raise UsageError(f"--set {text}: write KEY=VALUE")
         changes[key.strip()] = value.strip()
     return cluster.override(changes) if changes else cluster
-
-
-@contextlib.contextmanager
-def _patience() -> Iterator[None]:
-    """Say what takes so long if loading the simulator has to compile it first."""
-    words = "penstock: compiling the simulator; only the first run has to"
-    timer = threading.Timer(2.0, click.echo, (words,), {"err": True})
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 def _with_progress(cells: Iterable[Cell]) -> list[Cell]:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from penstock.decision import Outlook
 from penstock.knobs import Setting
-from penstock.predict.features import Floats, Measured, row_features, row_names, stack_windows
+from penstock.predict.features import Floats, row_features, row_names
+from penstock.predict.recent import Recent
 from penstock.window import Window
 
 # How far apart two intervals of the same work may lie, per feature, in powers of two. Rates say the least:
@@ -87,7 +88,7 @@ class SurveyPredictor:
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
         self._atlases: dict[str, _Atlas] = {}
-        self._measured: dict[str, Measured] = {}
+        self._recent: dict[str, Recent] = {}
 
     @property
     def digest(self) -> str:
@@ -101,8 +102,7 @@ class SurveyPredictor:
         if not histories:
             return []
         atlas = self._atlas(direction)
-        before = self._measured.setdefault(direction, {})
-        stack = stack_windows(histories, direction, HISTORY, before)
+        stack = self._recent.setdefault(direction, Recent(direction, HISTORY)).stack(histories)
         rows = row_features(stack, direction)
         places = self._places(stack[..., 1], stack[..., 2])
         weights, strangeness = _votes(atlas, rows[..., atlas.columns], places)

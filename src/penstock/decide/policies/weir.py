@@ -88,7 +88,7 @@ class WeirPolicy(Policy):
         place = window.setting.only(*RPC_KNOBS)
         episode = self._find_episode(window, place, rate)
         if place != self._place:
-            self._arrive(place)
+            self._arrive(place, episode.work)
         if self._skip > 0:
             self._skip -= 1
             return _stay(window, "settling", "the first interval at a setting is not judged")
@@ -102,8 +102,9 @@ class WeirPolicy(Policy):
         self._rates, self._skip, self._odd = [], 1, 0
         self._latest.clear()
 
-    def _arrive(self, place: Setting) -> None:
-        self._place, self._rates, self._skip = place, [], 1
+    def _arrive(self, place: Setting, work: str) -> None:
+        # What is dirty was queued under the setting before: writes take longer to show a change.
+        self._place, self._rates, self._skip = place, [], 1 if work == "read" else 2
         self._latest.clear()
         self._resting, self._odd, self._refusals = 0, 0, 0
 
