@@ -16,6 +16,7 @@ from penstock.report.timeline import Series, chart
 Document = Mapping[str, Any]
 DEFAULT = (1024, 8)
 TIMELINES, MAPS = 3, 6
+MOST_POINTS = 600  # a drawing has no more pixels
 
 
 def sections(documents: Sequence[Document]) -> list[Section]:
@@ -40,7 +41,8 @@ def _setting(setting: Mapping[str, int]) -> str:
 
 
 def _line(name: str, colour: str, rates: Sequence[float]) -> Series:
-    return Series(name, f"var(--{colour})", [((i + 1) * INTERVAL_S, rate) for i, rate in enumerate(rates)])
+    points = [((i + 1) * INTERVAL_S, rate) for i, rate in enumerate(rates)]
+    return Series(name, f"var(--{colour})", points[:: 1 + len(points) // MOST_POINTS])
 
 
 def _policies(document: Document, columns: Sequence[str]) -> Table:

@@ -57,7 +57,7 @@ def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
         "rows": rows,
         **summary(rates, names, request.policy),
         "policies": {policy: _compared(rates, names, policy) for policy in request.policies},
-        "surfaces": {name: list(best[name].surface) for name in names},
+        "surfaces": {name: [round(rate, 2) for rate in best[name].surface] for name in names},
         "trails": {name: _trail(found, name, request) for name in names},
     }
 
