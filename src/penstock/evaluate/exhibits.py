@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from penstock.report.timeline import Series, chart
 Document = Mapping[str, Any]
 DEFAULT = (1024, 8)
 TIMELINES, MAPS = 3, 6
+MOST_POINTS = 600  # a drawing has no more pixels
 
 
 def sections(documents: Sequence[Document]) -> list[Section]:
@@ -39,7 +41,8 @@ def _setting(setting: Mapping[str, int]) -> str:
 
 
 def _line(name: str, colour: str, rates: Sequence[float]) -> Series:
-    return Series(name, f"var(--{colour})", [((i + 1) * INTERVAL_S, rate) for i, rate in enumerate(rates)])
+    points = [((i + 1) * INTERVAL_S, rate) for i, rate in enumerate(rates)]
+    return Series(name, f"var(--{colour})", points[:: 1 + len(points) // MOST_POINTS])
 
 
 def _policies(document: Document, columns: Sequence[str]) -> Table:
@@ -117,6 +120,7 @@ def _ways(document: Document) -> list[Figure]:
             _line(document["policy"], "policy", trail["policy"]),
         ]
         found.append(Figure(f"{row['workload']}, MB/s", chart(row["workload"], "MB/s", lines)))
+        found.append(_knobs(row["workload"], trail["path"], document["seconds"]))
     for row in room[:MAPS]:
         places = [(setting["pages"], setting["flight"]) for setting in grid()]
         surface = dict(zip(places, document["surfaces"][row["workload"]], strict=True))
@@ -125,6 +129,20 @@ def _ways(document: Document) -> list[Figure]:
         words = "orange: default, red: best of short runs, white: the way walked and its end"
         found.append(Figure(f"{row['workload']}; {words}", svg, small=True))
     return found
+
+
+def _knobs(name: str, path: Sequence[Sequence[float]], seconds: float) -> Figure:
+    """How the two knobs of the first target moved, in powers of two."""
+    lines = []
+    for column, knob, colour in ((1, "pages", "best"), (2, "flight", "default")):
+        points: list[tuple[float, float]] = []
+        for step in path:
+            height = math.log2(step[column])
+            points += [(step[0], points[-1][1]), (step[0], height)] if points else [(step[0], height)]
+        points.append((seconds, points[-1][1]))
+        lines.append(Series(knob, f"var(--{colour})", points))
+    caption = f"{name}: the setting of its first target, as powers of two (pages 2^10 and flight 2^3 are the default)"
+    return Figure(caption, chart(f"{name}: setting", "log2", lines))
 
 
 def _baselines(document: Document) -> Section:
@@ -186,6 +204,7 @@ def _dynamic(document: Document) -> Section:
             ]
             caption = f"{row['workload']}: {', then '.join(row['phases'])}"
             figures.append(Figure(caption, chart(row["workload"], "MB/s", lines)))
+            figures.append(_knobs(row["workload"], row["path"], row["phase_s"] * len(row["phases"])))
     return Section(
         _title("Dynamic workloads", document), text, figures, [_policies(document, columns), table]
     )

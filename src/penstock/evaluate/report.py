@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from penstock.evaluate import claims
 from penstock.evaluate.exhibits import sections
 from penstock.report.page import Section, Table, markdown, render
 
@@ -24,7 +25,11 @@ Document = Mapping[str, Any]
 
 def build(documents: Sequence[Document]) -> tuple[str, str]:
     """The page and the same in Markdown."""
-    parts = [*_goals(documents), *sections(documents)]
+    first: dict[str, Document] = {}
+    for document in documents:
+        first.setdefault(document.get("role", document["set"]), document)
+    verdicts = claims.section(first)
+    parts = [*_goals(first), *([verdicts] if verdicts is not None else []), *sections(documents)]
     return render(TITLE, LEAD, parts), markdown(TITLE, LEAD, parts)
 
 
@@ -37,8 +42,7 @@ def write(documents: Sequence[Document], out: Path) -> None:
     (out / "results.json").write_text(json.dumps(list(documents), allow_nan=False) + "\n", encoding="utf-8")
 
 
-def _goals(documents: Sequence[Document]) -> list[Section]:
-    first = {doc.get("role", doc["set"]): doc for doc in reversed(documents)}
+def _goals(first: Mapping[str, Document]) -> list[Section]:
     rows: list[list[str]] = []
     if "static" in first:
         doc = first["static"]

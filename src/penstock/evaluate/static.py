@@ -56,8 +56,8 @@ def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
         **request.about(EXPERIMENT),
         "rows": rows,
         **summary(rates, names, request.policy),
-        "policies": {policy: _compared(rates, names, policy) for policy in policies[2:]},
-        "surfaces": {name: list(best[name].surface) for name in names},
+        "policies": {policy: _compared(rates, names, policy) for policy in request.policies},
+        "surfaces": {name: [round(rate, 2) for rate in best[name].surface] for name in names},
         "trails": {name: _trail(found, name, request) for name in names},
     }
 
