@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.plain_tree import Tree
@@ -26,6 +27,7 @@ from benchmarks.plain_tree import Tree
 from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.lustre import LustreActuator
 from penstock.agent.clock import MonotonicClock
+from penstock.agent.footprint import settle
 from penstock.agent.loop import Loop, Ports
 from penstock.agent.policies import load_policy
 from penstock.decide.cache import CacheBudget
@@ -48,9 +50,11 @@ def case(oscs: int, busy: int, policy: str, passes: int) -> dict[str, float | st
         (root / "proc/meminfo").write_text("MemTotal: 201326592 kB\nMemAvailable: 150000000 kB\n")
         observer = LustreObserver(root, peek=True)
         actuator = LustreActuator(root, Journal(state, owner_of(root)))
+        predictor = _predictor(policy)
+        settle(predictor)
         loop = Loop(
             Ports(MonotonicClock(), observer, actuator),
-            Tuner(load_policy(policy), 0, _predictor(policy), CacheBudget(40000)),
+            Tuner(load_policy(policy), 0, predictor, CacheBudget(40000)),
             INTERVAL_S,
             Guard(GuardLimits(), 0),
         )
@@ -67,7 +71,7 @@ def case(oscs: int, busy: int, policy: str, passes: int) -> dict[str, float | st
         "oscs": oscs,
         "busy": busy,
         "policy": policy,
-        "numba": "no" if os.environ.get("PENSTOCK_NUMPY") else "yes",
+        "numba": "no" if os.environ.get("PENSTOCK_NUMPY") or find_spec("numba") is None else "yes",
         "tick_ms": median,
         "core_percent": median / (10 * INTERVAL_S),
         "us_per_busy_target": 1e3 * median / busy,

@@ -1,8 +1,11 @@
-"""Kills a process that sets knobs at random instants and counts what one restore does not give back.
+"""Kills at random instants, and counts what one restore does not give back.
 
-The process tunes a served client (FUSE, coupling and refusals included) as fast as it can, its journal on
-this machine's disk. After half of the kills an administrator sets one knob before the restore. Prints one JSON
+Two victims on a served client (FUSE, coupling and refusals included), their journals on this machine's disk: a
+process that sets knobs as fast as it can, where after half of the kills an administrator sets one knob before
+the restore; and a whole tuning agent, where a restore and the next agent's start take turns. Prints one JSON
 document; fails when a single knob ends up with neither its original nor its administrator's value.
+
+    ./run bench kill [--kills 200] [--victim agent|setter]
 """
 
 from __future__ import annotations
@@ -22,12 +25,13 @@ from penstock.actuate.recovery import restore_all
 from penstock.actuate.system import System
 from penstock.knobs import Setting
 from penstock.testing.crashes import instants, survives_until
+from penstock.testing.kills import kill_agents
 from penstock.testing.served import Served, served, why_not
 
 ORIGINAL = Setting(pages=1024, flight=8, dirty=490)
 # No candidate of any knob: what the administrator sets can be told from what the process sets.
 ADMINISTRATORS = {"flight": ("max_rpcs_in_flight", 77), "dirty": ("max_dirty_mb", 123)}
-LONGEST_S = 0.5
+LONGEST_S, LONGEST_AGENT_S = 0.5, 0.6
 
 
 def actuator(root: Path, state: Path, system: System) -> LustreActuator:
@@ -70,30 +74,60 @@ def one_kill(client: Served, state: Path, seed: int, seconds: float) -> tuple[bo
     return tuned, settings(client.root, state) != expected
 
 
+def kill_setters(client: Served, directory: Path, kills: int, seed: int) -> dict[str, int]:
+    tuned = lost = 0
+    for number, seconds in enumerate(instants(seed, kills, LONGEST_S)):
+        found = one_kill(client, directory / f"state-{number}", seed + number, seconds)
+        tuned, lost = tuned + found[0], lost + found[1]
+        say("setter", number + 1, lost)
+    return {"kills": kills, "kills_that_left_tuned_values": tuned, "restores_that_lost_something": lost}
+
+
+def kill_tuning_agents(client: Served, directory: Path, kills: int, seed: int) -> dict[str, int]:
+    found = kill_agents(
+        client.fresh(),
+        directory / "agent-state",
+        instants(seed, kills, LONGEST_AGENT_S),
+        lambda done, lost: say("agent", done, lost),
+    )
+    return {
+        "kills": found.kills,
+        "kills_that_left_tuned_values": found.left_tuned,
+        "restores_that_lost_something": found.lost,
+        "broken_log_lines": found.broken_lines,
+    }
+
+
+def say(victim: str, done: int, lost: int) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{victim}: {done} kills, {lost} lost", end="", file=sys.stderr)
+    elif done % 20 == 0:
+        print(f"{victim}: {done} kills, {lost} lost", file=sys.stderr)
+
+
+VICTIMS = {"setter": kill_setters, "agent": kill_tuning_agents}
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--victim", choices=VICTIMS, help="only this one")
     asked = parser.parse_args()
     if why_not():
         sys.exit(f"kill: {why_not()}")
-    started_s = time.monotonic()
-    tuned = lost = 0
+    document: dict[str, object] = {"seed": asked.seed}
+    failed = False
     with tempfile.TemporaryDirectory() as directory, served(Path(directory) / "client") as client:
-        for number, seconds in enumerate(instants(asked.seed, asked.kills, LONGEST_S)):
-            found = one_kill(client, Path(directory) / f"state-{number}", asked.seed + number, seconds)
-            tuned, lost = tuned + found[0], lost + found[1]
-            if sys.stderr.isatty():
-                print(f"\r{number + 1}/{asked.kills} kills, {lost} lost", end="", file=sys.stderr)
-    document = {
-        "kills": asked.kills,
-        "kills_that_left_tuned_values": tuned,
-        "restores_that_lost_something": lost,
-        "seed": asked.seed,
-        "seconds": round(time.monotonic() - started_s, 1),
-    }
+        for victim in [asked.victim] if asked.victim else VICTIMS:
+            started_s = time.monotonic()
+            found = VICTIMS[victim](client, Path(directory), asked.kills, asked.seed)
+            document[victim] = {**found, "seconds": round(time.monotonic() - started_s, 1)}
+            failed |= bool(found["restores_that_lost_something"] or found.get("broken_log_lines"))
     print(json.dumps(document, indent=2))
-    sys.exit(1 if lost else 0)
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,8 @@ class Outlook:
     """What a model expects of each candidate setting for one target: the probability that it pays.
 
     `in_range` is false when the target does something the model was never trained on; then nobody should act.
+    A model that knows more than a probability also gives each candidate's expected gain over the setting in
+    force and how far that may be off (one standard deviation), both as base-2 logarithms.
     """
 
     direction: str
@@ -34,6 +36,8 @@ class Outlook:
     probabilities: Sequence[float]
     in_range: bool
     model: str
+    gains: Sequence[float] = ()
+    spreads: Sequence[float] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,8 @@ def changes(before: Setting, after: Setting) -> tuple[Change, ...]:
     >>> [str(c) for c in changes(Setting(pages=1024, flight=8), Setting(pages=1024, flight=16))]
     ['flight 8 -> 16']
     """
+    if before == after:
+        return ()
     return tuple(
         Change(knob_id, before[knob_id], value)
         for knob_id, value in after.items()

@@ -9,11 +9,14 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TypeVar, overload
 
 from penstock.errors import KnobError, did_you_mean
+
+T = TypeVar("T")
 
 
 class Scope(StrEnum):
@@ -50,6 +53,22 @@ class Setting(Mapping[str, int]):
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
+
+    # A mapping gets these for nothing, but written in Python: settings are compared many times an interval.
+    def __contains__(self, knob_id: object) -> bool:
+        return knob_id in self._values
+
+    def items(self) -> ItemsView[str, int]:
+        """The knob ids and their values, in order."""
+        return self._values.items()
+
+    @overload
+    def get(self, knob_id: str, /) -> int | None: ...
+    @overload
+    def get(self, knob_id: str, /, default: int | T) -> int | T: ...
+    def get(self, knob_id: str, /, default: int | T | None = None) -> int | T | None:
+        """A knob's value, or the default where the setting does not hold it."""
+        return self._values.get(knob_id, default)
 
     def __len__(self) -> int:
         return len(self._values)

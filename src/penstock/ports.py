@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from penstock.decision import Outlook, Receipt
 from penstock.knobs import KnobSpace, Setting
@@ -48,6 +48,15 @@ class Actuator(Protocol):
 
     def restore(self, target: Target) -> Receipt:
         """Bring back what was in force before this actuator first touched the target."""
+        ...
+
+
+@runtime_checkable
+class BatchActuator(Actuator, Protocol):
+    """An actuator for which setting many targets together is cheaper than one by one."""
+
+    def set_all(self, wishes: Sequence[tuple[Target, Setting]]) -> Sequence[Receipt]:
+        """As `set` for each wish, one receipt for each in the same order."""
         ...
 
 

@@ -81,6 +81,22 @@ def test_set_killed_after_any_system_call_is_undone_by_one_restore(modern: Serve
     assert every_crash(work, after) > 50
 
 
+def test_batch_killed_after_any_system_call_is_undone_by_one_restore(modern: Served, states: States) -> None:
+    current = [states(0)]
+
+    def work(system: System) -> None:
+        mine = actuator(modern.root, current[0], system)
+        first, second = mine.targets()
+        mine.set_all([(first, Setting(pages=256, dirty=32)), (second, Setting(pages=64, flight=9999))])
+
+    def after(calls: int) -> None:
+        restore_all(modern.root, current[0])
+        assert settings(modern.root) == [ORIGINAL, ORIGINAL], f"killed after system call {calls}"
+        current[0] = states(calls)
+
+    assert every_crash(work, after) > 50
+
+
 def test_set_killed_and_set_again_never_takes_tuned_values_for_originals(
     modern: Served, states: States
 ) -> None:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
 import subprocess
 from pathlib import Path
-from random import Random
 from time import sleep
+from typing import Any
 
 import pytest
 
+from penstock.errors import PenstockError
 from penstock.testing.agents import EAGER, AgentProcess, agent, knobs, recover, set_knob
+from penstock.testing.crashes import instants
+from penstock.testing.kills import OSTS, TUNE, all_knobs, kill_agents
 from penstock.testing.served import Served, wait_for
-
-TUNE = ("--mode", "tune", "--policy", "random")
-OSTS = ("OST0000", "OST0001")
-
-
-def all_knobs(client: Served) -> dict[str, dict[str, int]]:
-    return {ost: knobs(client, ost) for ost in OSTS}
 
 
 def has_changed(running: AgentProcess, ost: str, since: int = 0) -> bool:
@@ -76,20 +73,10 @@ def test_not_on_exit_leaves_what_was_tuned_and_restore_brings_it_back(client: Se
 
 
 def test_sigkill_at_random_instants_loses_nothing(client: Served, tmp_path: Path) -> None:
-    before = all_knobs(client)
-    rng = Random(20)
-    for i in range(int(os.environ.get("PENSTOCK_KILLS", "20"))):
-        with agent(client, tmp_path / "state", *TUNE) as running:
-            sleep(rng.uniform(0.0, 0.6))
-            running.stop(signal.SIGKILL)
-        if i % 2:
-            outcome = recover(client, tmp_path / "state")
-            assert outcome.returncode == 0, outcome.stderr
-            assert all_knobs(client) == before
-    assert recover(client, tmp_path / "state").returncode == 0
-    assert all_knobs(client) == before
-    for line in (tmp_path / "state" / "decisions.jsonl").read_bytes().split(b"\n")[:-1]:
-        json.loads(line)
+    found = kill_agents(client, tmp_path / "state", instants(20, 20, 0.6))
+    assert found.kills == 20
+    assert found.left_tuned > 0
+    assert (found.lost, found.broken_lines) == (0, 0)
 
 
 def test_restarted_agent_recovers_before_it_does_anything(client: Served, tmp_path: Path) -> None:
@@ -205,6 +192,42 @@ def test_administrator_keeps_the_knob_they_set(client: Served, tmp_path: Path) -
     assert after["OST0000"]["flight"] == 77
     assert {**after["OST0000"], "flight": 8} == before["OST0000"]
     assert after["OST0001"] == before["OST0001"]
+
+
+def test_knob_is_tuned_again_only_once_its_administrator_says_so(client: Served, tmp_path: Path) -> None:
+    with agent(client, tmp_path / "state", *TUNE) as running:
+        wait_for_changes(running, "OST0000")
+        set_knob(client, "OST0000", "flight", 77)
+        wait_for(lambda: "flight" in _row_of(running, client.osc())["manual"])
+        running.ask("resume", target=client.osc())
+        sleep(0.5)
+        assert knobs(client)["flight"] == 77
+        answer = running.ask("resume", target=client.osc(), take_back=True)
+        assert answer["taken_back"] == [{"target": client.osc(), "knobs": {"flight": 77}}]
+        wait_for(lambda: knobs(client)["flight"] != 77)
+        assert [event["knobs"] for event in running.events("take_back")] == [{"flight": 77}]
+        with pytest.raises(PenstockError, match="needs a target"):
+            running.ask("resume", take_back=True)
+        with pytest.raises(PenstockError, match="nowhere"):
+            running.ask("resume", target="nowhere", take_back=True)
+        assert running.stop() == 0
+    assert knobs(client)["flight"] == 77
+
+
+def _row_of(running: AgentProcess, name: str) -> dict[str, Any]:
+    return next(row for row in running.ask("status")["targets"] if row["target"] == name)
+
+
+def test_start_event_holds_the_seed_a_replay_needs(client: Served, tmp_path: Path) -> None:
+    with agent(client, tmp_path / "state", *TUNE) as running:
+        wait_for_changes(running, "OST0000")
+        decision = running.events("decision")[0]
+        seed = running.events("start")[0]["seed"]
+    ids = {
+        hashlib.sha256(f"{seed}/{decision['target']}/{decision['t_s']!r}/{count}".encode()).hexdigest()[:12]
+        for count in range(1000)
+    }
+    assert decision["id"] in ids
 
 
 def test_reconnect_with_smaller_requests_is_a_new_baseline(client: Served, tmp_path: Path) -> None:

@@ -57,14 +57,14 @@ def test_bad_model_means_observing_only(client: Served, tmp_path: Path) -> None:
 def test_last_good_model_stands_in_for_a_bad_one(tmp_path: Path, model_file: Path) -> None:
     places = Places(tmp_path, tmp_path / "state")
     places.state_dir.mkdir()
-    good = load_predictor(str(model_file), places)
+    good = load_predictor("forest", str(model_file), places)
     model_file.write_text("damaged")
-    assert load_predictor(str(model_file), places).digest == good.digest
+    assert load_predictor("forest", str(model_file), places).digest == good.digest
 
 
 def test_missing_model_without_a_last_good_one_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="no usable model"):
-        load_predictor(str(tmp_path / "nowhere.json"), Places(tmp_path, tmp_path))
+        load_predictor("forest", str(tmp_path / "nowhere.json"), Places(tmp_path, tmp_path))
 
 
 def test_decision_can_be_made_again_from_what_explain_shows(

@@ -16,7 +16,7 @@ import pytest
 
 from penstock.emulate.layout import load_layout
 from penstock.observe.collector import LustreObserver
-from penstock.observe.lustre.imports import parse_import
+from penstock.observe.lustre.imports import find_connection
 from penstock.observe.lustre.rpcstats import parse_rpc_stats
 from penstock.observe.lustre.stats import parse_stats
 from penstock.testing.served import Served, served, wait_for, why_not
@@ -134,10 +134,10 @@ def test_remount_has_another_instance_and_defaults(client: Served) -> None:
 def test_eviction_raises_the_generation_and_keeps_knobs_and_counters(client: Served) -> None:
     osc_file(client, "max_dirty_mb").write_text("64")
     rpcs = parse_rpc_stats(osc_file(client, "rpc_stats").read_bytes()).rpcs("write")
-    before = parse_import(osc_file(client, "import").read_bytes())
+    _, before, _ = find_connection(osc_file(client, "import").read_bytes())
     client.control("evict OST0000")
-    after = parse_import(osc_file(client, "import").read_bytes())
-    assert (after.generation, after.state) == (before.generation + 1, "FULL")
+    state, after, _ = find_connection(osc_file(client, "import").read_bytes())
+    assert (after, state) == (before + 1, "FULL")
     assert "EVICTED" in osc_file(client, "state").read_text()
     assert osc_file(client, "max_dirty_mb").read_text() == "64\n"
     assert osc_file(client, "cur_grant_bytes").read_text() == "0\n"

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from tests.observe.conftest import FIXTURES, stats_text
 
 from penstock.errors import DataError
-from penstock.observe.lustre.imports import parse_import, parse_state
+from penstock.observe.lustre.imports import find_connection, parse_state
 from penstock.observe.lustre.layout import OSC_FILES, osc_target
 from penstock.observe.lustre.llite import parse_mount
 from penstock.observe.lustre.osc import TargetParser
 from penstock.observe.lustre.rpcstats import IN_FLIGHT, PAGES, parse_rpc_stats
 from penstock.observe.lustre.stats import find_row, find_rows, parse_stats
-from penstock.observe.lustre.values import parse_cached, parse_count, parse_megabytes
+from penstock.observe.lustre.values import parse_count, parse_megabytes
 
 Parse = Callable[[bytes], object]
 NAME = "lustre-OST0000-osc-ff1100010dabc800"
@@ -33,9 +33,8 @@ PARSERS: dict[str, list[Parse]] = {
     "stats": [parse_stats, parse_whole_target, lambda text: parse_mount((text, None))],
     "read_ahead_stats": [parse_stats, lambda text: parse_mount((None, text))],
     "rpc_stats": [parse_rpc_stats],
-    "import": [parse_import],
+    "import": [find_connection],
     "state": [parse_state],
-    "max_cached_mb": [parse_cached],
     "cur_dirty_bytes": [lambda text: parse_count(text, "cur_dirty_bytes")],
     "cur_grant_bytes": [lambda text: parse_count(text, "cur_grant_bytes")],
     "max_pages_per_rpc": [lambda text: parse_count(text, "max_pages_per_rpc")],
@@ -172,14 +171,10 @@ def test_parse_rpc_stats_says_when_the_last_bin_is_in_use(unpacked: Callable[[Pa
     assert parsed.mean_in_flight("write") == pytest.approx((sum(range(1, 31)) + 31 * 482) / 512)
 
 
-def test_parse_import_reads_both_dialects(captured: Path) -> None:
+def test_find_connection_reads_both_dialects(captured: Path) -> None:
     (path,) = captured.glob("tree/**/*OST0000*/import")
-    parsed = parse_import(path.read_bytes())
     new = captured.name.endswith("2.17.57")
-    assert (parsed.state, parsed.generation) == ("FULL", 7 if new else 1)
-    assert parsed.max_brw_bytes == (1048576 if new else 4194304)
-    assert (parsed.in_flight, parsed.wait_us) == (0, 150784 if new else 810235)
-    assert parsed.server_version == "2.17.57.62"
+    assert find_connection(path.read_bytes()) == ("FULL", 7 if new else 1, 1048576 if new else 4194304)
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,25 @@ from penstock.units import MIB, PAGE_BYTES
 _LUSTRE_LIMIT = "sys/fs/lustre/max_dirty_mb"
 
 
-def memory_bytes(root: str | Path) -> int:
-    """The node's memory as its kernel counts it; this machine's own where the tree does not tell."""
+def memory(root: str | Path) -> tuple[int, int | None] | None:
+    """Total and available bytes, as the node's kernel counts them; None where it does not say."""
     try:
-        for line in (Path(root) / "proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemTotal:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    return os.sysconf("SC_PHYS_PAGES") * PAGE_BYTES
+        text = (Path(root) / "proc/meminfo").read_text(encoding="ascii")
+        rows = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+        total = int(rows["MemTotal"].split()[0]) * 1024
+    except (OSError, ValueError, KeyError, IndexError):
+        return None
+    try:
+        available = int(rows["MemAvailable"].split()[0]) * 1024
+    except (ValueError, KeyError, IndexError):
+        return (total, None) if total > 0 else None
+    return (total, available if 0 <= available <= total else None) if total > 0 else None
+
+
+def memory_bytes(root: str | Path) -> int:
+    """The node's memory; this machine's own where the tree does not tell."""
+    found = memory(root)
+    return found[0] if found else os.sysconf("SC_PHYS_PAGES") * PAGE_BYTES
 
 
 def node_limit_mib(root: str | Path, ram_bytes: int) -> int:

@@ -91,8 +91,12 @@ class Journal:
 
     def record(self, name: str, entry: Entry) -> None:
         """Keep an entry; it is on disk when this returns. Unchanged entries cost nothing."""
-        if self._entries.get(name) != entry:
-            self._save({**self._entries, name: entry})
+        self.record_all({name: entry})
+
+    def record_all(self, entries: Mapping[str, Entry]) -> None:
+        """Keep several entries at the price of one: all are on disk when this returns, or none is."""
+        if any(self._entries.get(name) != entry for name, entry in entries.items()):
+            self._save({**self._entries, **entries})
 
     def drop(self, *names: str) -> None:
         """Forget targets that hold nothing of ours any more."""

@@ -8,9 +8,10 @@ else gave a knob is never overwritten.
 from __future__ import annotations
 
 import errno
+import functools
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -34,6 +35,8 @@ from penstock.snapshot import Target
 from penstock.spaces import lustre as lustre_space
 
 log = logging.getLogger(__name__)
+# So many targets share one write of the journal.
+BATCH = 128
 _RESCAN_S = 30.0
 _READ_ONLY = DENIED | {errno.EROFS}
 
@@ -57,6 +60,26 @@ class _Learned:
     ceilings: dict[str, int] = field(default_factory=dict)
     read_only: dict[str, str] = field(default_factory=dict)
     becomes: dict[tuple[str, int], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is to become of one wish: a receipt as things stand, the entry that must be on disk, the goal."""
+
+    receipt: Receipt
+    entry: Entry | None = None
+    goal: Setting = field(default_factory=Setting)
+
+    @property
+    def target(self) -> Target:
+        return self.receipt.target
+
+    @property
+    def wanted(self) -> Setting:
+        return self.receipt.wanted
+
+    def refused(self, why: str) -> Receipt:
+        return replace(self.receipt, error=why) if self.entry is not None else self.receipt
 
 
 class LustreActuator:
@@ -115,22 +138,24 @@ class LustreActuator:
         entry = self._journal.get(target.name)
         return entry.manual if entry else frozenset()
 
-    def take_back(self, target: Target) -> None:
-        """Manage yielded knobs again, with the administrator's values as the originals."""
+    def take_back(self, target: Target) -> Setting:
+        """Manage yielded knobs again, with the administrator's values as the originals; returns those."""
         entry = self._journal.get(target.name)
-        if entry:
-            self._journal.record(target.name, replace(entry, manual=frozenset()))
+        if entry is None or not entry.manual:
+            return Setting()
+        self._journal.record(target.name, replace(entry, manual=frozenset()))
+        return entry.original.only(*sorted(entry.manual))
 
     def set(self, target: Target, wanted: Setting) -> Receipt:
         """Write the given knobs, read all back. When one of them fails, none of them stays changed."""
-        try:
-            with self._files(target) as files:
-                return self._set(files, target, wanted)
-        except TargetGoneError as error:
-            self._forget(target.name)
-            return Receipt(target, wanted, Setting(), str(error))
-        except (OSError, DataError) as error:
-            return Receipt(target, wanted, Setting(), f"{target.name}: {error}")
+        return self.set_all([(target, wanted)])[0]
+
+    def set_all(self, wishes: Sequence[tuple[Target, Setting]]) -> list[Receipt]:
+        """As `set` for each, journalled in batches: a batch's originals are on disk before its first move."""
+        found: list[Receipt] = []
+        for start in range(0, len(wishes), BATCH):
+            found += self._set_batch(wishes[start : start + BATCH])
+        return found
 
     def restore(self, target: Target) -> Receipt:
         """Bring back every original; a knob that somebody else moved keeps their value."""
@@ -166,33 +191,83 @@ class LustreActuator:
     def _files(self, target: Target) -> OscFiles:
         return OscFiles(self._places, target.name)
 
-    def _set(self, files: OscFiles, target: Target, wanted: Setting) -> Receipt:
+    def _set_batch(self, wishes: Sequence[tuple[Target, Setting]]) -> list[Receipt]:
+        planned = [
+            self._for_target(target, wanted, functools.partial(self._plan, target=target, wanted=wanted))
+            for target, wanted in wishes
+        ]
+        try:
+            self._journal.record_all({plan.target.name: plan.entry for plan in planned if plan.entry})
+        except JournalUnwritableError as error:
+            return [plan.refused(str(error)) for plan in planned]
+        settled: dict[str, Entry] = {}
+        receipts = [
+            self._for_target(
+                plan.target, plan.wanted, functools.partial(self._carry_out, plan=plan, settled=settled)
+            ).receipt
+            if plan.goal
+            else plan.receipt
+            for plan in planned
+        ]
+        try:
+            self._journal.record_all(settled)
+        except JournalUnwritableError as error:
+            # What is on disk still covers every value that may be in force.
+            said = str(error)
+            return [_with_problem(one, said) if one.target.name in settled else one for one in receipts]
+        return receipts
+
+    def _for_target(self, target: Target, wanted: Setting, work: Callable[[OscFiles], _Plan]) -> _Plan:
+        """Do something with a target's files; a target that is gone or cannot be read yields why."""
+        try:
+            with self._files(target) as files:
+                return work(files)
+        except TargetGoneError as error:
+            self._forget(target.name)
+            return _Plan(Receipt(target, wanted, Setting(), str(error)))
+        except (OSError, DataError) as error:
+            return _Plan(Receipt(target, wanted, Setting(), f"{target.name}: {error}"))
+
+    def _plan(self, files: OscFiles, target: Target, wanted: Setting) -> _Plan:
+        """What shall move, and the journal's entry that covers every value on the way; nothing moves yet."""
         for knob_id in wanted:
             self._whole[knob_id]
         before, connection = files.setting(), files.connection()
         if not self._journal.trusted:
-            return Receipt(target, wanted, before, f"observing only: {self._journal.note}")
+            return _Plan(Receipt(target, wanted, before, f"observing only: {self._journal.note}"))
         known = self._journal.get(target.name)
         entry = known or Entry(
             before, generation=connection.generation, brw_pages=connection.brw_pages, actual=None
         )
         entry = reconcile(entry, before, connection, self._whole)
         goal, problems = self._goal(target.name, entry, before, wanted)
-        try:
-            if not goal:
-                if known is not None:
-                    self._journal.record(target.name, entry)
-                return Receipt(target, wanted, before, "; ".join(problems) or None)
-            goal = self._capped(target.name, entry, before, goal, connection)
-            entry = replace(
-                entry,
-                possible=merged(entry.possible, reachable(self._whole, before, goal, connection.chunk_pages)),
-            )
-            self._journal.record(target.name, entry)
-        except JournalUnwritableError as error:
-            return Receipt(target, wanted, before, str(error))
-        problem = self._move_or_revert(files, before, goal)
-        return self._settled(files, target, wanted, entry, [*problems, *problem])
+        receipt = Receipt(target, wanted, before, "; ".join(problems) or None)
+        if not goal:
+            return _Plan(receipt, entry if known is not None else None)
+        goal = self._capped(target.name, entry, before, goal, connection)
+        path = reachable(self._whole, before, goal, connection.chunk_pages)
+        return _Plan(receipt, replace(entry, possible=merged(entry.possible, path)), goal)
+
+    def _carry_out(self, files: OscFiles, plan: _Plan, settled: dict[str, Entry]) -> _Plan:
+        """Move one target of a batch, unless somebody else did since it was looked at."""
+        before, now = plan.receipt.actual, files.setting()
+        if now != before or plan.entry is None:
+            return _Plan(Receipt(plan.target, plan.wanted, now, "somebody moved a knob just now: left alone"))
+        said = [plan.receipt.error] if plan.receipt.error else []
+        problems = said + self._move_or_revert(files, before, plan.goal)
+        actual = self._read_back(files, plan, problems)
+        possible = {knob_id: frozenset({actual[knob_id]}) for knob_id in self._whole.ids}
+        settled[files.name] = replace(plan.entry, actual=actual, possible=possible)
+        return _Plan(Receipt(plan.target, plan.wanted, actual, "; ".join(problems) or None))
+
+    def _read_back(self, files: OscFiles, plan: _Plan, problems: Sequence[str]) -> Setting:
+        """What is really in force; what rounding made of a value is remembered."""
+        actual = files.setting()
+        self._dirty[files.name] = actual["dirty"]
+        becomes = self._learned.setdefault(files.name, _Learned()).becomes
+        if not problems and "pages" in plan.wanted:
+            becomes["pages", plan.wanted["pages"]] = actual["pages"]
+        return actual
 
     def _goal(self, name: str, entry: Entry, before: Setting, wanted: Setting) -> tuple[Setting, list[str]]:
         """What shall and may move, and why the rest may not; one value out of bounds stops the group."""
@@ -230,6 +305,8 @@ class LustreActuator:
         fits = budget.allowed(
             after["dirty"], entry.original["dirty"], self._others_mib(name), self._limit_mib
         )
+        # Others of the same batch must not be given the same room again.
+        self._dirty[name] = max(before["dirty"], fits)
         return goal if fits == after["dirty"] else goal.replace(dirty=fits)
 
     def _others_mib(self, name: str) -> int:
@@ -258,23 +335,6 @@ class LustreActuator:
                 return [said, f"reverting failed as well: {second}"]
             return [f"{said}; the group was reverted"]
         return []
-
-    def _settled(
-        self, files: OscFiles, target: Target, wanted: Setting, entry: Entry, problems: list[str]
-    ) -> Receipt:
-        """Read back, remember what rounding made of the values, and journal what is really ours now."""
-        actual = files.setting()
-        self._dirty[target.name] = actual["dirty"]
-        becomes = self._learned.setdefault(target.name, _Learned()).becomes
-        if not problems:
-            becomes.update({("pages", wanted["pages"]): actual["pages"]} if "pages" in wanted else {})
-        possible = {knob_id: frozenset({actual[knob_id]}) for knob_id in self._whole.ids}
-        try:
-            self._journal.record(target.name, replace(entry, actual=actual, possible=possible))
-        except JournalUnwritableError as error:
-            # What is on disk still covers every value that may be in force.
-            problems = [*problems, str(error)]
-        return Receipt(target, wanted, actual, "; ".join(problems) or None)
 
     def _restore(self, files: OscFiles, target: Target, entry: Entry) -> Receipt:
         before, connection = files.setting(), files.connection()
@@ -348,6 +408,10 @@ def _move(files: OscFiles, goal: Mapping[str, int]) -> None:
     for knob_id in KNOB_FILES:
         if knob_id in goal and not files.is_at(knob_id, goal[knob_id]):
             files.write(knob_id, goal[knob_id])
+
+
+def _with_problem(receipt: Receipt, problem: str) -> Receipt:
+    return replace(receipt, error="; ".join(part for part in (receipt.error, problem) if part))
 
 
 def _why(entry: Entry, known: Entry, knob_id: str, value: int) -> str:

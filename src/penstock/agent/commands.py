@@ -42,7 +42,7 @@ class Commands:
             "verify": self._verify,
             "mode": self._mode,
             "pause": lambda arguments: self._pause(arguments, agent.paused.add),
-            "resume": lambda arguments: self._pause(arguments, agent.paused.discard),
+            "resume": self._resume,
             "restore": self._restore,
         }
 
@@ -107,6 +107,16 @@ class Commands:
     def _pause(self, arguments: Arguments, change: Callable[[str], None]) -> Answer:
         change(str(arguments.get("target") or "*"))
         return {"paused": sorted(self._agent.paused)}
+
+    def _resume(self, arguments: Arguments) -> Answer:
+        """End a pause; with `take_back`, also manage the named targets' yielded knobs again."""
+        if not arguments.get("take_back"):
+            return self._pause(arguments, self._agent.paused.discard)
+        name = str(arguments.get("target") or "")
+        if not name:
+            raise UsageError("taking knobs back from their administrator needs a target or a file system")
+        taken = self._agent.take_back(name)
+        return {**self._pause(arguments, self._agent.paused.discard), "taken_back": taken}
 
     def _restore(self, arguments: Arguments) -> Answer:
         """Give everything back and stay out of the way until resumed."""

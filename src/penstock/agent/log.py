@@ -106,9 +106,15 @@ def decision_event(decision: Decision, receipt: Receipt | None, wall_s: float) -
 
 def _outlook_event(outlook: Outlook) -> dict[str, Any]:
     """The best candidates are enough to read; with the history the model gives all of them again."""
-    pairs = zip(outlook.candidates, outlook.probabilities, strict=True)
-    best = sorted(pairs, key=lambda pair: -pair[1])[:MOST_CANDIDATES]
+    ranked = sorted(range(len(outlook.candidates)), key=lambda at: -outlook.probabilities[at])
     return {
         "direction": outlook.direction,
-        "candidates": [{**candidate, "p": float(probability)} for candidate, probability in best],
+        "candidates": [_candidate_event(outlook, at) for at in ranked[:MOST_CANDIDATES]],
     }
+
+
+def _candidate_event(outlook: Outlook, at: int) -> dict[str, float]:
+    found = {**outlook.candidates[at], "p": float(outlook.probabilities[at])}
+    if outlook.gains:
+        found |= {"gain_log2": float(outlook.gains[at]), "spread_log2": float(outlook.spreads[at])}
+    return found

@@ -10,7 +10,7 @@ from penstock.agent.spaces import SpaceBook
 from penstock.decide.guard import Guard, NodeView
 from penstock.decide.tuner import Tuner
 from penstock.decision import Decision, Receipt
-from penstock.ports import Actuator, Clock, Observer
+from penstock.ports import Actuator, BatchActuator, Clock, Observer
 from penstock.snapshot import NodeSnapshot, Target
 from penstock.window import Void, Window, windows
 
@@ -69,9 +69,13 @@ class Loop:
         self._forget_the_gone(before, after)
         seen = windows(before, after, LONGEST_INTERVALS * self.interval_s)
         decisions = self._decide([window for window in seen if self._tunable(window)])
-        receipts = {decision.target: self._carry_out(decision) for decision in decisions}
+        receipts = self._carry_out(decisions)
         made = {decision.target: decision for decision in decisions}
         return tuple(Step(w, made.get(w.target), receipts.get(w.target)) for w in seen)
+
+    def look_again(self, target: Target) -> None:
+        """Ask anew what a target's knobs may do: somebody gave one away or took it back."""
+        self._book().refresh(target)
 
     def _decide(self, seen: Sequence[Window | Void]) -> tuple[Decision, ...]:
         space_of = self._book().space_of
@@ -80,14 +84,24 @@ class Loop:
             return decisions
         return self.guard.review(seen, decisions, space_of, self.node())
 
-    def _carry_out(self, decision: Decision) -> Receipt | None:
-        if not decision.changes or not self.acting:
-            return None
-        wanted = decision.wanted.only(*(change.knob_id for change in decision.changes))
-        receipt = self.ports.actuator.set(decision.target, wanted)
-        if not receipt.exact:
-            self._book().refresh(decision.target)
-        return receipt
+    def _carry_out(self, decisions: Sequence[Decision]) -> dict[Target, Receipt]:
+        if not self.acting:
+            return {}
+        wishes = [
+            (decision.target, decision.wanted.only(*(change.knob_id for change in moved)))
+            for decision in decisions
+            if (moved := decision.changes)
+        ]
+        actuator = self.ports.actuator
+        receipts = (
+            actuator.set_all(wishes)
+            if isinstance(actuator, BatchActuator)
+            else [actuator.set(target, wanted) for target, wanted in wishes]
+        )
+        for receipt in receipts:
+            if not receipt.exact:
+                self._book().refresh(receipt.target)
+        return {receipt.target: receipt for receipt in receipts}
 
     def _tunable(self, window: Window | Void) -> bool:
         if not self.scope(window.target):

@@ -15,42 +15,41 @@ from penstock.spaces import LUSTRE
 from penstock.window import DIRECTIONS, Window
 
 if TYPE_CHECKING:
-    from penstock.predict.model import Model
+    from penstock.predict.model import ForestPredictor
+    from penstock.predict.surfaces import SurveyPredictor
 
 log = logging.getLogger(__name__)
 
-LAST_GOOD = "model.last-good.json"
+LAST_GOOD = {"forest": "model.last-good.json", "survey": "survey.last-good.json"}
 
 
-def load_predictor(wanted: str | None, places: Places) -> Predictor:
-    """The model of a file, or the shipped one. Whatever loads is kept as the last good one.
+def load_predictor(kind: str, wanted: str | None, places: Places) -> Predictor:
+    """The model of a file, or the shipped one of this kind. Whatever loads is kept as the last good one.
 
     Raises `ModelFileError` when neither the wanted model nor a last good one can be used.
     """
-    from penstock.predict.model import ForestPredictor
-    from penstock.predict.modelfile import dump, load
-    from penstock.predict.shipped import default_model
+    from penstock.predict import kinds
 
-    kept = places.state_dir / LAST_GOOD
+    kept = places.state_dir / LAST_GOOD[kind]
     try:
-        model = _load_own(Path(wanted)) if wanted else default_model()
+        predictor = _load_own(kind, Path(wanted)) if wanted else kinds.default_predictor(kind)
     except PenstockError as error:
         log.error("%s", error)
         if not kept.exists():
             raise ModelFileError(f"no usable model: {error}") from None
         log.warning("using the last good model, %s", kept)
-        model = load(kept)
+        predictor = kinds.load_predictor(kind, kept)
     else:
-        _keep(kept, dump(model))
-    return _warm(ForestPredictor(model))
+        _keep(kept, kinds.dump_predictor(predictor))
+    return _warm(predictor)
 
 
-def _load_own(path: Path) -> Model:
+def _load_own(kind: str, path: Path) -> ForestPredictor | SurveyPredictor:
     """A model is data, but it steers what root sets: its author must be trusted with that."""
-    from penstock.predict.modelfile import load
+    from penstock.predict.kinds import load_predictor as load
 
     require_own(path)
-    return load(path)
+    return load(kind, path)
 
 
 def _warm(predictor: Predictor) -> Predictor:

@@ -4,30 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from penstock.actuate.budget import memory
 from penstock.decide.guard import NodeView
 from penstock.units import MIB
-
-
-def memory(root: Path) -> tuple[int, int] | None:
-    """Total and available bytes, as the kernel counts them; None where it does not say."""
-    try:
-        text = (root / "proc/meminfo").read_text(encoding="ascii")
-    except (OSError, ValueError):
-        return None
-    rows = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
-    try:
-        total, available = (int(rows[name].split()[0]) * 1024 for name in ("MemTotal", "MemAvailable"))
-    except (KeyError, ValueError, IndexError):
-        return None
-    return (total, available) if 0 <= available <= total and total > 0 else None
 
 
 def node_view(root: Path, cache_ratio: float) -> NodeView:
     """The node now. Where memory cannot be read only the actuator's own limits hold."""
     found = memory(root)
-    if found is None:
+    if found is None or found[1] is None:
         return NodeView()
-    total, available = found
+    total, available = found[0], found[1]
     return NodeView(cache_ratio * total / MIB, available / total)
 
 

@@ -20,6 +20,7 @@ from penstock.agent.clock import MonotonicClock
 from penstock.agent.commands import Commands
 from penstock.agent.control import ControlServer
 from penstock.agent.exports import Exports, Stopwatch
+from penstock.agent.footprint import settle
 from penstock.agent.jobs import DIRECTORY as JOBS_DIRECTORY
 from penstock.agent.jobs import JobBook, boot_time_s
 from penstock.agent.ledger import Ledger
@@ -35,7 +36,7 @@ from penstock.decide.cache import CacheBudget
 from penstock.decide.guard import Guard
 from penstock.decide.policies._base import Policy
 from penstock.decide.tuner import Tuner
-from penstock.errors import InvalidError, ModelFileError
+from penstock.errors import InvalidError, MissingError, ModelFileError
 from penstock.observe.collector import LustreObserver
 from penstock.ports import Predictor
 from penstock.snapshot import Target
@@ -64,12 +65,15 @@ class Agent:
         self.ticks = 0
         self.mutex = threading.Lock()
         self.clock = MonotonicClock()
+        # Nodes must not act in step, so each agent draws a seed of its own.
+        self.seed = int.from_bytes(os.urandom(4), "big")
         self._advised: dict[Target, tuple[str, ...]] = {}
         prepare(places)
         recover(places)
         self._lock = StateLock(places.state_dir)
         self._journal = open_journal(places)
         predictor = self._find_predictor(policy)
+        settle(predictor)
         self._why_not_tune = self._find_obstacle(policy, predictor)
         if self.mode is Mode.TUNE and self._why_not_tune:
             self.mode = Mode.OBSERVE
@@ -88,7 +92,13 @@ class Agent:
         self.jobs.open(boot_time_s())
         control = ControlServer(self.places.socket, Commands(self).handle)
         watchdog = Watchdog(max(self.config.watchdog_s, 2 * self.config.interval_s))
-        self.event("start", mode=self.mode, policy=self.policy_name, interval_s=self.config.interval_s)
+        self.event(
+            "start",
+            mode=self.mode,
+            policy=self.policy_name,
+            interval_s=self.config.interval_s,
+            seed=self.seed,
+        )
         notify("READY=1")
         try:
             self._work(watchdog)
@@ -127,6 +137,23 @@ class Agent:
         if receipt.error:
             log.warning("restore %s: %s", target.name, receipt.error)
         return outcome
+
+    def take_back(self, name: str) -> list[dict[str, Any]]:
+        """Manage the knobs again that a target, or a file system's targets, had yielded; each is logged.
+
+        What the administrator set is the original from now on: it is what a restore brings back.
+        """
+        named = [target for target in self._actuator.targets() if name in (target.name, target.fs)]
+        if not named:
+            raise MissingError(f"{name}: no such target or file system on this client")
+        taken = []
+        for target in named:
+            if knobs := self._actuator.take_back(target):
+                outcome = {"target": target.name, "knobs": dict(knobs)}
+                self.event("take_back", **outcome)
+                self.loop.look_again(target)
+                taken.append(outcome)
+        return taken
 
     def touched(self) -> list[Target]:
         """The targets at hand that hold something of ours."""
@@ -211,7 +238,7 @@ class Agent:
         if not policy.uses_model:
             return None
         try:
-            return load_predictor(self.config.model, self.places)
+            return load_predictor(policy.model_kind, self.config.model, self.places)
         except ModelFileError as error:
             self.voice.condition(str(error), lasting=True)
             return None
@@ -237,13 +264,11 @@ class Agent:
 
     def _make_loop(self, policy: type[Policy], predictor: Predictor | None, budget_mib: int | None) -> Loop:
         cache = CacheBudget(budget_mib) if budget_mib is not None else None
-        # Nodes must not act in step, so each agent draws a seed of its own.
-        seed = int.from_bytes(os.urandom(4), "big")
         return Loop(
             Ports(self.clock, self._observer, self._actuator),
-            Tuner(policy, seed, predictor, cache),
+            Tuner(policy, self.seed, predictor, cache),
             self.config.interval_s,
-            Guard(self.config.guard.limits(), seed),
+            Guard(self.config.guard.limits(), self.seed),
             lambda: node_view(self.places.root, self.config.cache_ratio),
             self._in_scope,
             acting=False,

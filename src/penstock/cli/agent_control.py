@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from penstock.cli.options import NearestChoice, console, emit_json, json_option, state_dir_option
+from penstock.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -120,13 +121,28 @@ def pause(target: str | None, state_dir: Path, as_json: bool) -> None:
     _tell(_ask(state_dir, "pause", target=target), as_json, f"paused {target or 'everything'}")
 
 
-@click.command(epilog="Example: penstock agent resume scratch")
+@click.command(epilog="Example: penstock agent resume scratch-OST0003-osc-ff1100010179b000 --take-back")
 @click.argument("target", required=False)
+@click.option(
+    "--take-back",
+    is_flag=True,
+    help="Also tune again the knobs of TARGET that somebody else set; their values become the originals.",
+)
 @state_dir_option
 @json_option
-def resume(target: str | None, state_dir: Path, as_json: bool) -> None:
-    """Tune what was paused again."""
-    _tell(_ask(state_dir, "resume", target=target), as_json, f"resumed {target or 'everything'}")
+def resume(target: str | None, take_back: bool, state_dir: Path, as_json: bool) -> None:
+    """Tune what was paused again. A knob that its administrator set stays theirs without --take-back."""
+    if take_back and not target:
+        raise UsageError("--take-back needs the TARGET, or the file system, whose knobs shall be tuned again")
+    arguments = {"target": target, **({"take_back": True} if take_back else {})}
+    answer = _ask(state_dir, "resume", **arguments)
+    sentence = f"resumed {target or 'everything'}"
+    for taken in answer.get("taken_back", ()):
+        knobs = ", ".join(f"{knob_id} (original now {value})" for knob_id, value in taken["knobs"].items())
+        sentence += f"\n{taken['target']}: tuned again: {knobs}"
+    if take_back and not answer["taken_back"]:
+        sentence += "\nno knob of it belonged to its administrator"
+    _tell(answer, as_json, sentence)
 
 
 def _tell(answer: dict[str, Any], as_json: bool, sentence: str) -> None:

@@ -26,6 +26,10 @@ VERBS = {
     "simulate": ("penstock.cli.simulate:simulate", "The simulated cluster: run a workload, map its surface."),
     "train": ("penstock.cli.train:train", "Make a model from measurements: collect, fit, compare, study."),
     "model": ("penstock.cli.model:model", "Look into a model: show, check, predict, evaluate, explain."),
+    "evaluate": (
+        "penstock.cli.evaluate:evaluate",
+        "The evidence: every experiment of the papers, with honest baselines.",
+    ),
     "schedule": ("penstock.cli.schedule:schedule", "Share OSTs and I/O nodes between running jobs."),
     "plan": ("penstock.cli.plan:plan", "Predict a job's writes before the run and advise how to write."),
     "run": ("penstock.cli.run:run", "Run an MPI command with hints and verify that they took effect."),

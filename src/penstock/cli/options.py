@@ -47,6 +47,18 @@ class NearestChoice(click.ParamType[str]):
         return "[" + "|".join(self.words) + "]"
 
 
+class PolicyName(NearestChoice):
+    """A policy's name, or a Python file with one's own."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name itself, or a usage error."""
+        return value if value.endswith(".py") else super().convert(value, param, ctx)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """The words, and that a file will do."""
+        return super().get_metavar(param, ctx)[:-1] + "|FILE.py]"
+
+
 class Spoken(click.ParamType[float]):
     """A value in the way people write it, such as a size or a duration."""
 
@@ -136,7 +148,7 @@ def require_writable(path: Path) -> None:
         if not existed:
             path.unlink()
     except OSError as error:
-        raise _refusal(path, error) from None
+        raise refusal(path, error) from None
 
 
 def write_text(path: Path, text: str) -> None:
@@ -144,10 +156,19 @@ def write_text(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise _refusal(path, error) from None
+        raise refusal(path, error) from None
 
 
-def _refusal(path: Path, error: OSError) -> PenstockError:
+def write_bytes(path: Path, raw: bytes) -> None:
+    """Write a binary output file whole; a refusal names the path."""
+    try:
+        path.write_bytes(raw)
+    except OSError as error:
+        raise refusal(path, error) from None
+
+
+def refusal(path: Path, error: OSError) -> PenstockError:
+    """The error that names what could not be written, with the right exit code."""
     if isinstance(error, FileNotFoundError):
         return MissingError(f"{path}: no such directory")
     if isinstance(error, PermissionError):

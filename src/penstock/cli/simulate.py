@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,14 +12,24 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from penstock.cli.options import DURATION, NearestChoice, console, emit_json, json_option, seed_option
+from penstock.cli.options import (
+    DURATION,
+    NearestChoice,
+    PolicyName,
+    console,
+    emit_json,
+    json_option,
+    say_compiling,
+    seed_option,
+)
 from penstock.cli.serve import serve
 from penstock.cli.workloads import workloads
-from penstock.decide.policies import POLICY_NAMES
+from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
     from penstock.evaluate.simulated import Run
+    from penstock.knobs import Setting
     from penstock.simulate.assembly import Plan
     from penstock.simulate.cluster import Cluster
     from penstock.simulate.protocol import Cell
@@ -67,7 +75,9 @@ def _cluster_options(function: click.decorators.FC, *, workload_required: bool =
 @click.option("--pages", type=int, help="max_pages_per_rpc.")
 @click.option("--flight", type=int, help="max_rpcs_in_flight.")
 @click.option("--dirty", type=int, help="max_dirty_mb.")
-@click.option("--policy", type=NearestChoice(POLICY_NAMES), help="Let a policy turn the knobs.")
+@click.option(
+    "--policy", type=PolicyName((*POLICY_NAMES, *EXPERIMENT_NAMES)), help="Let a policy turn the knobs."
+)
 @click.option(
     "--trace",
     type=click.Path(path_type=Path),
@@ -128,26 +138,28 @@ def run(
         word = "--scenario" if trace is None else "--trace"
         raise UsageError(f"{word} says which clients there are and what they share: leave out the others")
     osts_word = [f"layout.ost_count={osts}"] if osts is not None else []
-    cluster = _cluster(cluster_name, [*overrides, *osts_word])
+    cluster = find_cluster(cluster_name, [*overrides, *osts_word])
     from penstock.knobs import Setting
 
-    with _patience():
-        from penstock.evaluate.simulated import Course
-        from penstock.evaluate.simulated import run as simulate_run
+    say_compiling()
+    from penstock.evaluate.simulated import Course
+    from penstock.evaluate.simulated import run as simulate_run
 
-        if trace is not None:
-            plan, recorded_s = _trace_plan(cluster, trace, loop, seed)
-            seconds, warmup = (
-                _unless_given("seconds", seconds, recorded_s),
-                _unless_given("warmup", warmup, 0.0),
-            )
-        else:
-            plan = _plan(cluster, workload, scenario, clients or 1, seed)
+    if trace is not None:
+        plan, recorded_s = _trace_plan(cluster, trace, loop, seed)
+        seconds, warmup = (
+            _unless_given("seconds", seconds, recorded_s),
+            _unless_given("warmup", warmup, 0.0),
+        )
+    else:
+        plan = _plan(cluster, workload, scenario, clients or 1, seed)
     plan = _with_events(plan, events, shared)
 
     started = time.perf_counter()
-    course = Course(seconds, warmup, Setting(wanted) if wanted else None, policy)
-    outcome = simulate_run(plan, course, Progress(1.0, patience_s=2.0))
+    held = Setting(wanted) if wanted else None
+    if policy == "best-static":
+        held, policy = _best_static(plan, seconds), None
+    outcome = simulate_run(plan, Course(seconds, warmup, held, policy), Progress(1.0, patience_s=2.0))
     document = {
         "workload": workload or str(scenario or trace),
         "cluster": cluster.name,
@@ -205,6 +217,17 @@ def _with_events(plan: Plan, events: Sequence[str], shared: bool) -> Plan:
 def _each_client(outcome: Run, plan: Plan) -> list[dict[str, float]]:
     lost = [{"lost_bytes": float(size)} if plan.faults else {} for size in outcome.lost_bytes]
     return [{**one.figures, **extra} for one, extra in zip(outcome.clients, lost, strict=True)]
+
+
+def _best_static(plan: Plan, seconds: float) -> Setting:
+    """Searched on another seed; an administrator who knew would hold it from the start."""
+    from penstock.evaluate.lab import Lab
+    from penstock.evaluate.search import choose
+    from penstock.evaluate.store import Store
+
+    done = Progress(1.0)
+    with Lab(Store(None), progress=lambda _, runs, total: done(runs / total)) as lab:
+        return choose(lab, {"run": [plan]}, seconds)["run"].setting
 
 
 def _figures(outcome: Run, wall_s: float) -> dict[str, object]:
@@ -267,9 +290,9 @@ def surface(
     changes at every interval, with dirty data carried over, as the public traces were recorded.
     """
     _check_times(seconds, warmup)
-    cluster = _cluster(cluster_name, overrides)
-    with _patience():
-        from penstock.evaluate.simulated import static_surface, walk_surface
+    cluster = find_cluster(cluster_name, overrides)
+    say_compiling()
+    from penstock.evaluate.simulated import static_surface, walk_surface
 
     plan = _plan(cluster, workload, None, 1, seed)
     if protocol == "static":
@@ -316,7 +339,8 @@ def _check_times(seconds: float, warmup: float) -> None:
         raise UsageError(f"--warmup {warmup:g}: give a time from 0 to a million")
 
 
-def _cluster(name: str, overrides: Sequence[str]) -> Cluster:
+def find_cluster(name: str, overrides: Sequence[str]) -> Cluster:
+    """A built-in or described cluster, with some parameters replaced."""
     from penstock.config import read
     from penstock.simulate.cluster import builtin_cluster, parse_cluster
 
@@ -328,18 +352,6 @@ def _cluster(name: str, overrides: Sequence[str]) -> Cluster:
             raise UsageError(f"--set {text}: write KEY=VALUE")
         changes[key.strip()] = value.strip()
     return cluster.override(changes) if changes else cluster
-
-
-@contextlib.contextmanager
-def _patience() -> Iterator[None]:
-    """Say what takes so long if loading the simulator has to compile it first."""
-    words = "penstock: compiling the simulator; only the first run has to"
-    timer = threading.Timer(2.0, click.echo, (words,), {"err": True})
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 def _with_progress(cells: Iterable[Cell]) -> list[Cell]:

@@ -11,6 +11,7 @@ import click
 
 from penstock.cli.collect import collect
 from penstock.cli.options import console, emit_json, json_option, seed_option, write_text
+from penstock.cli.survey import survey
 from penstock.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def train() -> None:
 
 
 train.add_command(collect)
+train.add_command(survey)
 
 
 @train.command(epilog="Example: penstock train fit --data traces/ --out model.json")

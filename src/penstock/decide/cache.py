@@ -53,6 +53,13 @@ def allocate(
     active: Mapping[Target, Demand], inactive: Iterable[Target], budget: CacheBudget
 ) -> dict[Target, int]:
     """Dirty limits in MiB for every target; their sum stays within the node's budget wherever it can."""
+    return _within(as_printed(active, inactive, budget), budget)
+
+
+def as_printed(
+    active: Mapping[Target, Demand], inactive: Iterable[Target], budget: CacheBudget
+) -> dict[Target, int]:
+    """Algorithm 2 to the letter: the sum may pass the budget, because every factor is rounded up."""
     smallest, largest = budget.values_mib[0], budget.values_mib[-1]
     limits = dict.fromkeys(inactive, smallest)
     total_bytes = sum(demand.write_bytes for demand in active.values())
@@ -63,7 +70,7 @@ def allocate(
         share = demand.write_bytes / total_bytes if total_bytes > 0 else 0.0
         factors = (demand.peak_dirty_bytes, demand.peak_flight_bytes, share * budget.node_mib * MIB)
         limits[target] = max(budget.at_least(factor) for factor in factors)
-    return _within(limits, budget)
+    return limits
 
 
 def _within(limits: dict[Target, int], budget: CacheBudget) -> dict[Target, int]:

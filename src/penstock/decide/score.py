@@ -46,7 +46,7 @@ class Survivors:
 def survivors(outlook: Outlook, tau: float = TAU) -> Survivors:
     """The candidates the model is sure about, in the order they were given."""
     p = np.asarray(outlook.probabilities, dtype=np.float64)
-    kept = np.flatnonzero(p > tau)
+    kept = (p > tau).nonzero()[0]
     pages, flight = _columns(outlook.candidates)
     return Survivors(outlook.candidates, kept, p[kept], pages[kept], flight[kept])
 
@@ -57,7 +57,7 @@ def min_max(values: Floats) -> Floats:
     >>> min_max(np.array([1.0, 2.0, 5.0])).tolist(), min_max(np.array([7.0])).tolist()
     ([0.0, 0.25, 1.0], [1.0])
     """
-    low, high = values.min(), values.max()
+    low, high = np.minimum.reduce(values), np.maximum.reduce(values)
     return (values - low) / (high - low) if high > low else np.ones_like(values)
 
 

@@ -117,9 +117,8 @@ class Tuner:
         else:
             proposal = self._memories[window.target].policy.propose(window, outlook)
         try:
-            space_of(window.target).check(
-                {c.knob_id: c.new for c in changes(window.setting, proposal.setting)}
-            )
+            if moved := changes(window.setting, proposal.setting):
+                space_of(window.target).check({change.knob_id: change.new for change in moved})
         except KnobError as error:
             proposal = Proposal(
                 window.setting, "out-of-bounds", f"the policy's wish cannot be granted: {error}"

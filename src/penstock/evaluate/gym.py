@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import UsageError
-from penstock.evaluate.simulated import INTERVAL_S, Course, grid
+from penstock.evaluate.drivers import INTERVAL_S, Course
+from penstock.evaluate.simulated import grid
 from penstock.evaluate.simulated import run as run_plan
 from penstock.knobs import Setting
 from penstock.simulate import cluster as clusters

@@ -6,21 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
-from penstock.agent.loop import Loop, Ports, ticks
-from penstock.evaluate.tuners import make_tuner
+from penstock.evaluate.drivers import INTERVAL_S, Course, make_driver
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Job, Plan
 from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import Cluster
-from penstock.simulate.probe import Probe
 from penstock.simulate.protocol import Cell, hold, random_walk, recorded_interval_s, single
 from penstock.simulate.simulation import Simulation, Totals
 from penstock.spaces import LUSTRE
-from penstock.units import GIB, PAGE_BYTES
+from penstock.units import PAGE_BYTES
 from penstock.workload import Workload
-
-INTERVAL_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +44,25 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class Move:
+    """From when on a target of a client held a setting."""
+
+    t_s: float
+    client: int
+    ost: int
+    setting: Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """The measured time interval by interval: what each client's applications moved, and how knobs moved."""
+
+    read_bytes: tuple[tuple[float, ...], ...]
+    write_bytes: tuple[tuple[float, ...], ...]
+    moves: tuple[Move, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """A whole run: aggregates, each client, and what the knobs did."""
 
@@ -55,17 +71,8 @@ class Run:
     final: Setting
     changes: int
     events: int
+    trail: Trail
     lost_bytes: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Course:
-    """How a run is driven: a setting held throughout, or a policy that starts when the warm-up ends."""
-
-    seconds: float
-    warmup_s: float
-    setting: Setting | None = None
-    policy: str | None = None
 
 
 def cluster_plan(cluster: Cluster, workload: Workload, clients: int, seed: int) -> Plan:
@@ -74,20 +81,14 @@ def cluster_plan(cluster: Cluster, workload: Workload, clients: int, seed: int) 
 
 
 def run(plan: Plan, course: Course, progress: Callable[[float], None] = lambda _: None) -> Run:
-    """Drive a simulated cluster through warm-up and measurement."""
+    """Drive a simulated cluster through warm-up and measurement, interval by interval."""
     simulation = Simulation(plan)
     if course.setting is not None:
         simulation.set_all(course.setting)
     simulation.run_until(course.warmup_s)
     before = [simulation.totals(client) for client in range(plan.clients)]
     events = simulation.totals().events
-    end_s = course.warmup_s + course.seconds
-    changes = _tune(simulation, course.policy, end_s, progress) if course.policy is not None else 0
-    for tenth in range(1, 11):
-        until_s = end_s - course.seconds * (10 - tenth) / 10
-        if until_s > simulation.now_s:
-            simulation.run_until(until_s)
-        progress(tenth / 10)
+    changes, trail = _drive(simulation, course, progress)
     each = tuple(simulation.totals(client) - before[client] for client in range(plan.clients))
     total = each[0]
     for one in each[1:]:
@@ -98,24 +99,62 @@ def run(plan: Plan, course: Course, progress: Callable[[float], None] = lambda _
         simulation.setting(int(simulation.world.file.osc[0])),
         changes,
         simulation.totals().events - events,
+        trail,
         tuple(simulation.lost_bytes(client) for client in range(plan.clients)),
     )
 
 
-def _tune(simulation: Simulation, policy: str, end_s: float, progress: Callable[[float], None]) -> int:
-    start_s, loops = simulation.now_s, []
-    for client in range(simulation.plan.clients):
-        probe = Probe(simulation, client)
-        tuner = make_tuner(policy, simulation.plan.seed, int(simulation.plan.cluster.client.ram_gb * GIB))
-        loops.append(ticks(Loop(Ports(probe, probe, probe), tuner, INTERVAL_S)))
+def _drive(simulation: Simulation, course: Course, progress: Callable[[float], None]) -> tuple[int, Trail]:
+    start_s, end_s = simulation.now_s, course.warmup_s + course.seconds
+    driver = make_driver(simulation, course)
+    recorder = Recorder(simulation)
     changes = 0
     while simulation.now_s + INTERVAL_S <= end_s + 1e-9:
-        for loop in loops:
-            changes += sum(
-                len(s.decision.changes) for s in next(loop) if s.decision is not None and s.receipt
-            )
-        progress((simulation.now_s - start_s) / (end_s - start_s))
-    return changes
+        changes += driver.advance()
+        recorder.take()
+        progress((simulation.now_s - start_s) / course.seconds)
+    if simulation.now_s < end_s:
+        simulation.run_until(end_s)
+    return changes, recorder.trail()
+
+
+class Recorder:
+    """Writes a run's trail: which targets are looked at is known from the start, those that hold files."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._oscs = sorted({int(osc) for osc in simulation.world.file.osc})
+        self._read: list[tuple[float, ...]] = []
+        self._write: list[tuple[float, ...]] = []
+        self._moves: list[Move] = []
+        self._settings: dict[int, Setting] = {}
+        self._before = self._moved()
+        self._look()
+
+    def take(self) -> None:
+        """One more interval has passed."""
+        now = self._moved()
+        read, write = (tuple((now[way] - self._before[way]).tolist()) for way in range(2))
+        self._read.append(read)
+        self._write.append(write)
+        self._before = now
+        self._look()
+
+    def trail(self) -> Trail:
+        """Everything so far."""
+        return Trail(tuple(self._read), tuple(self._write), tuple(self._moves))
+
+    def _moved(self) -> list[Any]:
+        client = self._simulation.world.client
+        return [client.read_bytes.astype(float), client.write_bytes.astype(float)]
+
+    def _look(self) -> None:
+        osts = self._simulation.plan.cluster.layout.ost_count
+        for osc in self._oscs:
+            setting = self._simulation.setting(osc)
+            if self._settings.get(osc) != setting:
+                self._settings[osc] = setting
+                self._moves.append(Move(self._simulation.now_s, osc // osts, osc % osts, setting))
 
 
 def grid() -> tuple[Setting, ...]:
@@ -147,8 +186,10 @@ def walk_surface(
 
 __all__ = [
     "Course",
+    "Move",
     "Outcome",
     "Run",
+    "Trail",
     "cluster_plan",
     "grid",
     "named_plan",

@@ -100,13 +100,9 @@ def past_columns(direction: str, history: int) -> list[tuple[int, int]]:
     return now + [(lag, rows.index(name)) for lag in range(1, history + 1) for name in remembered]
 
 
-# Windows measured before, by identity; each is kept beside its measures, so that no other can take its place.
-Measured = dict[int, tuple[Window, list[float]]]
-
-
 def past_features(stack: Floats, direction: str) -> Floats:
     """What is known before a candidate is chosen, one row a sample, in the order of `names`."""
-    rows = _row_features(stack, direction)
+    rows = row_features(stack, direction)
     lags, columns = np.array(past_columns(direction, stack.shape[1] - 1)).T
     return np.ascontiguousarray(rows[:, lags, columns])
 
@@ -123,27 +119,13 @@ def candidate_matrix(candidates: Sequence[Setting]) -> Floats:
     return candidate_features(values[:, 0], values[:, 1])
 
 
-def stack_windows(
-    histories: Sequence[Sequence[Window]], direction: str, history: int, before: Measured | None = None
-) -> Floats:
-    """Measures of targets from their windows in time order; a short history leaves NaN behind it.
-
-    Most windows were measured an interval ago: `before` holds those, and then what was measured now.
-    """
+def stack_windows(histories: Sequence[Sequence[Window]], direction: str, history: int) -> Floats:
+    """Measures of targets from their windows in time order; a short history leaves NaN behind it."""
     stack = np.full((len(histories), history + 1, len(MEASURES)), np.nan)
-    old, now = before if before is not None else {}, {}
     for index, windows in enumerate(histories):
-        rows = []
-        for window in list(reversed(windows))[: history + 1]:
-            known = old.get(id(window))
-            found = known if known is not None else (window, measure(window, direction))
-            now[id(window)] = found
-            rows.append(found[1])
+        rows = [measure(window, direction) for window in list(reversed(windows))[: history + 1]]
         if rows:
             stack[index, : len(rows)] = rows
-    if before is not None:
-        before.clear()
-        before.update(now)
     return stack
 
 
@@ -179,7 +161,8 @@ def _when(lag: int) -> str:
     return f"back{lag}" if lag else "now"
 
 
-def _row_features(stack: Floats, direction: str) -> Floats:
+def row_features(stack: Floats, direction: str) -> Floats:
+    """Every interval's features in the order of `row_names`, beside each other in the last axis."""
     row = {name: stack[..., index] for index, name in enumerate(MEASURES)}
     wire_pages = row["bytes"] / PAGE_BYTES
     with np.errstate(divide="ignore", invalid="ignore"):

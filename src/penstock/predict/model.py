@@ -10,15 +10,10 @@ import numpy as np
 from penstock.decision import Outlook
 from penstock.errors import UsageError
 from penstock.knobs import Setting
-from penstock.predict.features import (
-    Measured,
-    candidate_matrix,
-    past_features,
-    row_names,
-    stack_windows,
-)
+from penstock.predict.features import candidate_matrix, past_features, row_names
+from penstock.predict.recent import Recent
 from penstock.predict.trees import CompiledForest, Forest, compile_forest, scores
-from penstock.predict.trees.forest import Floats
+from penstock.predict.trees.forest import Bools, Floats
 from penstock.window import Window
 
 # In features that are base-2 logarithms: up to twice or half of anything seen in training is still familiar.
@@ -39,11 +34,18 @@ class DirectionModel:
 
     def outside(self, past: Floats) -> list[list[str]]:
         """Per sample, the features of its current interval that training never came near; NaN is unknown."""
+        strange = self._strange(past)
+        return [[self.names[index] for index in np.flatnonzero(row)] for row in strange]
+
+    def familiar(self, past: Floats) -> list[bool]:
+        """Per sample, whether `outside` has nothing to name."""
+        return [not strange for strange in np.any(self._strange(past), axis=1)]
+
+    def _strange(self, past: Floats) -> Bools:
         count = len(row_names(self.direction))
         now = past[:, :count]
         low, high = self.low[:count] - RANGE_MARGIN, self.high[:count] + RANGE_MARGIN
-        strange = (now < low) | (now > high)
-        return [[self.names[index] for index in np.flatnonzero(row)] for row in strange]
+        return (now < low) | (now > high)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +70,7 @@ class ForestPredictor:
     def __init__(self, model: Model) -> None:
         self.model = model
         self._compiled: dict[tuple[str, tuple[Setting, ...]], CompiledForest] = {}
-        self._measured: dict[str, Measured] = {}
+        self._recent: dict[str, Recent] = {}
 
     @property
     def history(self) -> int:
@@ -87,12 +89,13 @@ class ForestPredictor:
         if not histories:
             return []
         part = self.model[direction]
-        before = self._measured.setdefault(direction, {})
-        past = past_features(stack_windows(histories, direction, part.history, before), direction)
-        rows = self.probabilities(direction, past, candidates)
+        recent = self._recent.setdefault(direction, Recent(direction, part.history))
+        past = past_features(recent.stack(histories), direction)
+        rows = np.ascontiguousarray(self.probabilities(direction, past, candidates))
+        # A view of its row holds a target's probabilities as they are; a list would make a hundred objects.
         return [
-            Outlook(direction, candidates, row.tolist(), not strange, self.digest)
-            for row, strange in zip(rows, part.outside(past), strict=True)
+            Outlook(direction, candidates, memoryview(row), familiar, self.digest)
+            for row, familiar in zip(rows, part.familiar(past), strict=True)
         ]
 
     def probabilities(self, direction: str, past: Floats, candidates: Sequence[Setting]) -> Floats:

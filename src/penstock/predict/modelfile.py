@@ -55,7 +55,7 @@ def read(path: Path) -> bytes:
 def parse(raw: bytes, source: str) -> Model:
     """Check everything and only then build the model; `source` names it in errors."""
     try:
-        document = mapping(_decode(raw), "the document")
+        document = mapping(decode(raw), "the document")
         return _build(document)
     except ModelFileError as error:
         raise ModelFileError(f"{source}: {error}") from None
@@ -108,7 +108,8 @@ def _direction_document(part: DirectionModel) -> dict[str, Any]:
     }
 
 
-def _decode(raw: bytes) -> object:
+def decode(raw: bytes) -> object:
+    """The JSON document in these bytes, without duplicate keys or numbers that JSON does not have."""
     if raw[:1] != b"{":
         raise ModelFileError("not a JSON document (a model file is plain JSON, never a pickle or an archive)")
     try:

@@ -1,17 +1,29 @@
-"""The model that ships with the package; docs/learning.md and the file itself say where it comes from."""
+"""What ships with the package; docs/learning.md and the files themselves say where they come from."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
 
+from penstock.predict import modelfile, surveyfile
 from penstock.predict.model import Model
-from penstock.predict.modelfile import parse
+from penstock.predict.surfaces import Survey
 
-NAME = "default.json"
+MODEL = "default.json"
+SURVEY = "survey.json"
 
 
 @cache
 def default_model() -> Model:
     """The shipped model, checked like any other."""
-    return parse(files("penstock.predict").joinpath(NAME).read_bytes(), f"the shipped model {NAME}")
+    return modelfile.parse(_raw(MODEL), f"the shipped model {MODEL}")
+
+
+@cache
+def default_survey() -> Survey:
+    """The shipped survey, checked like any other."""
+    return surveyfile.parse(_raw(SURVEY), f"the shipped survey {SURVEY}")
+
+
+def _raw(name: str) -> bytes:
+    return files("penstock.predict").joinpath(name).read_bytes()

@@ -7,16 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from penstock.report.page import STYLE
+
 WIDTH, HEIGHT, LEFT, BOTTOM = 920, 300, 64, 36
-_STYLE = """
-:root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--faint:#d0d7de}
-@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--paper:#0d1117;--faint:#30363d}}
-body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:960px;
-margin:2rem auto;padding:0 1rem}svg{width:100%;height:auto}
-text{fill:var(--ink);font:12px system-ui,sans-serif}
-.grid{stroke:var(--faint)}table{border-collapse:collapse;width:100%;font-size:14px}
-td,th{border-bottom:1px solid var(--faint);padding:.3rem .6rem;text-align:left}
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +41,16 @@ def render(page: Page) -> str:
     )
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{escape(page.title)}</title>\n'
-        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style>\n'
-        f"<h1>{escape(page.title)}</h1>\n<p>{escape(page.lead)}</p>\n{_chart(page)}\n"
+        f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style>\n'
+        f"<h1>{escape(page.title)}</h1>\n<p>{escape(page.lead)}</p>\n{chart(page.title, page.unit, page.series)}\n"
         f"<table><tr>{head}</tr>\n{body}</table>\n</html>\n"
     )
 
 
-def _chart(page: Page) -> str:
-    end_s = max((t for line in page.series for t, _ in line.points), default=1.0) or 1.0
-    top = _round_up(max((value for line in page.series for _, value in line.points), default=1.0))
+def chart(title: str, unit: str, series: Sequence[Series]) -> str:
+    """The lines alone, as SVG."""
+    end_s = max((t for line in series for t, _ in line.points), default=1.0) or 1.0
+    top = _round_up(max((value for line in series for _, value in line.points), default=1.0))
 
     def x(t_s: float) -> float:
         return LEFT + (WIDTH - LEFT - 8) * t_s / end_s
@@ -64,7 +58,7 @@ def _chart(page: Page) -> str:
     def y(value: float) -> float:
         return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - 8) * value / top
 
-    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(page.title)}">']
+    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">']
     for i in range(5):
         value, t_s = top * i / 4, end_s * i / 4
         parts.append(
@@ -73,12 +67,12 @@ def _chart(page: Page) -> str:
         parts.append(f'<text x="{LEFT - 8}" y="{y(value) + 4:.1f}" text-anchor="end">{value:.0f}</text>')
         anchor = "end" if i == 4 else "middle"
         parts.append(f'<text x="{x(t_s):.1f}" y="{HEIGHT - 18}" text-anchor="{anchor}">{t_s:.0f} s</text>')
-    for i, line in enumerate(page.series):
+    for i, line in enumerate(series):
         path = " ".join(f"{x(t):.1f},{y(value):.1f}" for t, value in line.points)
-        parts.append(f'<polyline fill="none" stroke="{line.colour}" stroke-width="2" points="{path}"/>')
+        parts.append(f'<polyline fill="none" style="stroke:{line.colour}" stroke-width="2" points="{path}"/>')
         parts.append(
             f'<text x="{LEFT + 12 + 160 * i}" y="{HEIGHT - 3}" style="fill:{line.colour};font-weight:600">'
-            f"{escape(line.name)} ({escape(page.unit)})</text>"
+            f"{escape(line.name)} ({escape(unit)})</text>"
         )
     return "\n".join(parts) + "</svg>"
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import errno
 from dataclasses import dataclass, fields
 
+import numpy as np
+
 from penstock.errors import KnobError
 from penstock.knobs import KnobSpace, Setting
 from penstock.simulate.assembly import SECOND_US, Plan, assemble
 from penstock.simulate.counters import BYTES, COUNT, USEC, account_range
 from penstock.simulate.engine import run_until
 from penstock.simulate.knobset import apply_knobs
-from penstock.simulate.layout import PAGE, World
+from penstock.simulate.layout import ARRAYS, PAGE, World
 from penstock.simulate.states import IMPORT_WORDS
 from penstock.spaces import lustre
 from penstock.units import GIB, MIB
@@ -79,6 +81,11 @@ class Simulation:
     def run_until(self, t_s: float) -> None:
         """Let virtual time pass."""
         run_until(self.world, t_s * SECOND_US)
+
+    def become(self, other: Simulation) -> None:
+        """Take over the whole state of a simulation of the same plan; both then go on independently."""
+        for name in ARRAYS:
+            np.copyto(getattr(self.world, name), getattr(other.world, name))
 
     def setting(self, osc: int) -> Setting:
         """What is in force on one OSC."""

@@ -93,7 +93,7 @@ class Guard:
         if rate <= 0 and window.bytes_per_s <= 0:
             return
         if now_s - record.last_busy_s > self.limits.pause_s:
-            record.start_anew(now_s + record.rng.uniform(0.0, self.limits.jitter_s))
+            record.start_anew(now_s + self._jitter_s(window.target, record))
         record.last_busy_s = now_s
         record.recent.append((window.setting, rate))
         if record.trial is not None:
@@ -206,8 +206,14 @@ class Guard:
 
     def _record(self, target: Target) -> Record:
         if target not in self._records:
-            self._records[target] = Record(Random(f"{self._seed}/{target.name}/guard"))
+            self._records[target] = Record()
         return self._records[target]
+
+    def _jitter_s(self, target: Target, record: Record) -> float:
+        """A wait of the target's own; a generator each would be most of what is kept of a thousand targets."""
+        record.pauses += 1
+        rng = Random(f"{self._seed}/{target.name}/guard/{record.pauses}")
+        return rng.uniform(0.0, self.limits.jitter_s)
 
 
 def _kept(decision: Decision, refusal: Refusal) -> Decision:

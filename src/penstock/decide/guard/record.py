@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from random import Random
 
 from penstock.knobs import Setting
 from penstock.window import Window
@@ -68,7 +67,6 @@ class Trial:
 class Record:
     """One target's past, as far as any rule asks for it."""
 
-    rng: Random
     recent: deque[tuple[Setting, float]] = field(default_factory=lambda: deque(maxlen=RECENT_WINDOWS))
     path: deque[Setting] = field(default_factory=lambda: deque(maxlen=PATH_STEPS))
     changed_s: deque[float] = field(default_factory=deque)
@@ -76,6 +74,7 @@ class Record:
     left_s: dict[Setting, float] = field(default_factory=dict)
     banned: dict[Setting, Ban] = field(default_factory=dict)
     trial: Trial | None = None
+    pauses: int = 0
     quiet_until_s: float = 0.0
     broken_until_s: float = 0.0
     last_busy_s: float = float("-inf")

@@ -17,12 +17,19 @@ _HOMES = {
     "dial": "dial",
     "greedy": "greedy",
     "epsilon-greedy": "epsilon_greedy",
+    "weir": "weir",
 }
 POLICY_NAMES = tuple(_HOMES)
+# They need the simulated world itself, or a library no agent has; `penstock.evaluate` knows them.
+EXPERIMENT_NAMES = ("bayes", "best-static", "oracle")
 
 
 def policy_class(name: str) -> type[Policy]:
     """The policy of this name, imported only now."""
+    if name in EXPERIMENT_NAMES:
+        raise UsageError(
+            f"policy {name!r} exists only in experiments: see penstock simulate run and evaluate"
+        )
     if name not in _HOMES:
         raise UsageError(f"unknown policy {name!r}{did_you_mean(name, POLICY_NAMES)}")
     module = import_module(f"penstock.decide.policies.{_HOMES[name]}")

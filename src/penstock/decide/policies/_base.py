@@ -30,12 +30,15 @@ class Policy(ABC):
     """Chooses settings for one target. All chance comes from `rng`, all time from the windows.
 
     A policy sees every busy window of its target in order and may keep what it learned from them; equal
-    windows and an equal seed give equal proposals. It proposes only settings its space allows.
+    windows and an equal seed give equal proposals. It proposes only settings its space allows. The agent always
+    runs it under the guard; experiments do so if it is `guarded`, that is, made to be.
     """
 
     name: ClassVar[str]
     uses_model: ClassVar[bool] = False
+    model_kind: ClassVar[str] = "forest"
     tunes_cache: ClassVar[bool] = False
+    guarded: ClassVar[bool] = False
 
     def __init__(self, space: KnobSpace, rng: Random) -> None:
         self.space = space

@@ -6,40 +6,15 @@ their own are used, and unknown ones are ignored.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from penstock.errors import DataError
 from penstock.observe.lustre.stats import check_whole
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
-    """The connection: its state, and the generation that rises whenever the server forgot this client."""
-
-    state: str
-    generation: int
-    max_brw_bytes: int | None
-    in_flight: int | None
-    wait_us: int | None
-    server_version: str | None
-
-
-def parse_import(text: bytes, what: str = "import") -> Import:
-    """Raise `DataError` where the state or the generation is missing: both are printed by every version."""
-    state, generation, max_brw_bytes = find_connection(text, what)
-    version = find_value(text, b" target_version:")
-    return Import(
-        state=state,
-        generation=generation,
-        max_brw_bytes=max_brw_bytes,
-        in_flight=_number(text, b" inflight:", what),
-        wait_us=_number(text, b" avg_waittime:", what),
-        server_version=version.decode("utf-8", "replace") if version else None,
-    )
-
-
 def find_connection(text: bytes, what: str = "import") -> tuple[str, int, int | None]:
-    """State, generation and negotiated bulk size alone: what every probe needs of an import."""
+    """State, the generation that rises whenever the server forgot this client, and the bulk size agreed on.
+
+    Raises `DataError` where the state or the generation is missing: every version prints both.
+    """
     check_whole(text, what)
     state = find_value(text, b" state:")
     generation = _number(text, b" generation:", what)

@@ -1,4 +1,4 @@
-"""Files that hold one value, and `max_cached_mb`, which holds a few."""
+"""Files that hold one value."""
 
 from __future__ import annotations
 
@@ -42,16 +42,3 @@ def parse_megabytes(text: bytes, what: str) -> int:
     if not 0 <= value < 2**31:
         raise DataError(f"{what}: {text[:40]!r} is not a size in MB")
     return round(value)
-
-
-def parse_cached(text: bytes, what: str = "max_cached_mb") -> dict[str, int]:
-    """The page cache's gauges by the kernel's own names; lines without a whole number are ignored."""
-    check_whole(text, what)
-    found = {}
-    for line in text.decode("utf-8", "replace").splitlines():
-        name, _, value = line.partition(":")
-        if is_count(value.strip()):
-            found[name.strip()] = int(value)
-    if not found:
-        raise DataError(f"{what}: no value in it")
-    return found

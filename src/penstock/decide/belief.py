@@ -1,0 +1,134 @@
+"""What one target is believed to bring at every setting: a model's forecast, corrected by what was measured.
+
+The forecast is the mean of a Gaussian process over the logarithms of the knobs, its spread the process's own
+standard deviation; measured rates pull the belief towards them, and their neighbours along. All rates are
+base-2 logarithms of bytes per second.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.knobs import Setting
+
+Floats = NDArray[np.float64]
+
+# Settings this many doublings apart are wrong together in 60 % of a forecast's error.
+REACH_LOG2 = 1.5
+# A mean over windows is never surer than this, whatever their number.
+LEAST_NOISE = 0.02
+# Rates of neighbouring windows go together (waves of seconds), so their mean is less sure than their number says.
+WAVES = 1.5
+# What was measured long ago says less: a window's weight halves after this many windows.
+HALF_LIFE = 240
+
+
+@dataclass(slots=True)
+class Measured:
+    """The windows at one setting: their number, mean and variance, all fading."""
+
+    count: float = 0.0
+    mean: float = 0.0
+    variance: float = 0.0
+    at: int = 0
+
+    def take(self, bytes_per_s: float, now: int) -> None:
+        """Add a window."""
+        self.count = self.weight(now) + 1.0
+        self.at = now
+        off = bytes_per_s - self.mean
+        self.mean += off / self.count
+        self.variance += (off * (bytes_per_s - self.mean) - self.variance) / self.count
+
+    def weight(self, now: int) -> float:
+        """How many windows it still counts as."""
+        return self.count * math.pow(0.5, (now - self.at) / HALF_LIFE)
+
+    @property
+    def rate_log2(self) -> float:
+        """The mean rate; nothing at all counts as a byte."""
+        return math.log2(max(self.mean, 1.0))
+
+
+@dataclass(slots=True)
+class Forecast:
+    """The mean over windows of what a model said of every candidate, as rates."""
+
+    candidates: Sequence[Setting] = ()
+    count: float = 0.0
+    rates: Floats = field(default_factory=lambda: np.zeros(0))
+    spreads: Floats = field(default_factory=lambda: np.zeros(0))
+
+    def take(self, rate_log2: float, candidates: Sequence[Setting], gains: Floats, spreads: Floats) -> None:
+        """Add what was said at a window; another set of candidates starts anew."""
+        if candidates is not self.candidates and tuple(candidates) != tuple(self.candidates):
+            self.candidates, self.count = candidates, 0.0
+            self.rates, self.spreads = np.zeros(len(candidates)), np.zeros(len(candidates))
+        self.count = min(self.count + 1.0, HALF_LIFE)
+        self.rates += (rate_log2 + gains - self.rates) / self.count
+        self.spreads += (spreads - self.spreads) / self.count
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """Mean and standard deviation of every candidate's rate."""
+
+    candidates: Sequence[Setting]
+    mean: Floats
+    deviation: Floats
+
+    def improvement(self, over: float) -> Floats:
+        """The expected gain of trying each candidate once, when the best known one can be kept instead."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = np.where(self.deviation > 0, (self.mean - over) / self.deviation, -np.inf)
+        hope = self.deviation * (z * _below(z) + np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi))
+        return np.maximum(np.nan_to_num(hope, nan=0.0), 0.0)
+
+
+def believe(forecast: Forecast, measured: Mapping[Setting, Measured], now: int) -> Belief:
+    """The forecast where nothing was measured, the measurements where they are, and in between what fits both."""
+    index = {setting: i for i, setting in enumerate(forecast.candidates)}
+    known = [(index[s], m) for s, m in measured.items() if s in index and m.count > 0]
+    if not known:
+        return Belief(forecast.candidates, forecast.rates, forecast.spreads)
+    places = np.array([place for place, _ in known])
+    counts = np.array([max(m.weight(now), 0.1) for _, m in known])
+    means = np.array([m.rate_log2 for _, m in known])
+    noise = LEAST_NOISE**2 + (WAVES * unsteadiness(measured)) ** 2 / counts
+    likeness = _likeness(forecast.candidates)
+    prior = np.outer(forecast.spreads, forecast.spreads[places]) * likeness[:, places]
+    gain = np.linalg.solve(prior[places] + np.diag(noise), prior.T).T
+    mean = forecast.rates + gain @ (means - forecast.rates[places])
+    variance = forecast.spreads**2 - np.einsum("cm,cm->c", gain, prior)
+    return Belief(forecast.candidates, mean, np.sqrt(np.maximum(variance, 0.0)))
+
+
+def unsteadiness(measured: Mapping[Setting, Measured]) -> float:
+    """How much single windows of one setting differ, as a base-2 logarithm; the same for all settings."""
+    seen = [(m.count, m.variance / m.mean**2) for m in measured.values() if m.mean > 0 and m.count >= 2]
+    total = sum(count for count, _ in seen)
+    return math.sqrt(sum(count * ratio for count, ratio in seen) / total) / math.log(2) if total else 0.3
+
+
+_LIKENESS: list[Any] = []
+
+
+def _likeness(candidates: Sequence[Setting]) -> Floats:
+    """How alike candidates are in what a forecast gets wrong; targets share a grid, so the last is kept."""
+    if not _LIKENESS or _LIKENESS[0] is not candidates:
+        logs = np.log2(np.array([[c["pages"], c["flight"]] for c in candidates], dtype=np.float64))
+        apart = ((logs[:, None, :] - logs[None, :, :]) ** 2).sum(axis=2)
+        _LIKENESS[:] = [candidates, np.exp(-0.5 * apart / REACH_LOG2**2)]
+    found: Floats = _LIKENESS[1]
+    return found
+
+
+def _below(z: Floats) -> Floats:
+    """The normal distribution function (a logistic approximation, within .01)."""
+    return 1.0 / (1.0 + np.exp(-np.clip(1.702 * z, -60.0, 60.0)))

@@ -1,0 +1,266 @@
+"""Ours: measure what flows here, ask what it might be elsewhere, and remember.
+
+A weir is built into a stream to measure it and, by the same means, to regulate it. The policy holds a belief
+about every setting (see `penstock.decide.belief`): a survey's forecast of expected gains, corrected by what this
+target itself was measured to bring. It tries the setting that promises the largest expected improvement,
+measures it for a few windows, gives up early on what is clearly worse, and rests at the best one when no other
+promises enough. What was learned about one kind of work is kept for when that work returns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+
+import numpy as np
+
+from penstock.decide.belief import Belief, Forecast, Measured, believe, unsteadiness
+from penstock.decide.guard.record import useful_bytes_per_s
+from penstock.decide.policies._base import RPC_KNOBS, Policy, Proposal
+from penstock.decision import Outlook
+from penstock.knobs import KnobSpace, Setting
+from penstock.window import Window
+
+KEPT_EPISODES = 8
+
+
+@dataclass(slots=True)
+class Episode:
+    """One kind of work and everything learned about it."""
+
+    work: str
+    request_log2: float
+    forecast: Forecast = field(default_factory=Forecast)
+    measured: dict[Setting, Measured] = field(default_factory=dict)
+    refused: dict[Setting, int] = field(default_factory=dict)
+    trials: int = 0
+
+    def fits(self, work: str, request_log2: float) -> bool:
+        """Whether a window could belong to this work."""
+        unknown = math.isnan(request_log2) or math.isnan(self.request_log2)
+        return work == self.work and (unknown or abs(request_log2 - self.request_log2) < 0.6)
+
+
+class WeirPolicy(Policy):
+    """A state machine over windows: measure here, try the most promising, keep the best, notice change."""
+
+    name = "weir"
+    uses_model = True
+    model_kind = "survey"
+    guarded = True
+
+    first_windows = 6
+    least_windows = 3
+    most_windows = 12
+    noise_aim = 0.06
+    rest_windows = 40
+    worth_log2 = 0.02
+    worth_more_log2 = 0.012
+    hopeless = 0.7
+    return_log2 = 0.03
+    drift_log2 = 0.3
+    drift_windows = 6
+    patience = 8
+
+    def __init__(self, space: KnobSpace, rng: Random) -> None:
+        super().__init__(space, rng)
+        self._now = 0
+        self._episode: Episode | None = None
+        self._past: list[Episode] = []
+        self._place: Setting | None = None
+        self._wish: Setting | None = None
+        self._rates: list[float] = []
+        self._latest: deque[float] = deque(maxlen=self.drift_windows)
+        self._skip = 1
+        self._resting = 0
+        self._odd = 0
+        self._refusals = 0
+
+    def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
+        """Take in a window; now and then, decide where to go next."""
+        self._now += 1
+        rate = useful_bytes_per_s(window)
+        if outlook is None or not outlook.gains:
+            return Proposal(window.setting, "no-forecast", "there is no forecast to compare with")
+        place = window.setting.only(*RPC_KNOBS)
+        episode = self._find_episode(window, place, rate)
+        if place != self._place:
+            self._arrive(place, episode.work)
+        if self._skip > 0:
+            self._skip -= 1
+            return _stay(window, "settling", "the first interval at a setting is not judged")
+        self._learn(episode, place, rate, outlook)
+        if not self._due(episode, place):
+            return _stay(window, "measuring", f"measuring {place}")
+        return self._choose(window, episode, place)
+
+    def resumed(self) -> None:
+        """The first interval after a pause is not judged."""
+        self._rates, self._skip, self._odd = [], 1, 0
+        self._latest.clear()
+
+    def _arrive(self, place: Setting, work: str) -> None:
+        # What is dirty was queued under the setting before: writes take longer to show a change.
+        self._place, self._rates, self._skip = place, [], 1 if work == "read" else 2
+        self._latest.clear()
+        self._resting, self._odd, self._refusals = 0, 0, 0
+
+    def _learn(self, episode: Episode, place: Setting, rate: float, outlook: Outlook) -> None:
+        self._rates.append(rate)
+        known = episode.measured.setdefault(place, Measured())
+        known.take(rate, self._now)
+        episode.forecast.take(
+            known.rate_log2, outlook.candidates, np.asarray(outlook.gains), np.asarray(outlook.spreads)
+        )
+
+    def _due(self, episode: Episode, place: Setting) -> bool:
+        if self._resting > 0:
+            self._resting -= 1
+            return self._resting == 0
+        enough = self._windows_needed(episode)
+        if len(self._rates) >= (enough if episode.trials else min(enough, self.first_windows)):
+            return True
+        best = _best_measured(episode, without=place)
+        return 3 * len(self._rates) >= enough and float(np.mean(self._rates)) < self.hopeless * best
+
+    def _windows_needed(self, episode: Episode) -> int:
+        """The unsteadier the work, the longer a setting is measured."""
+        noise = unsteadiness(episode.measured)
+        return min(max(round((noise / self.noise_aim) ** 2), self.least_windows), self.most_windows)
+
+    def _choose(self, window: Window, episode: Episode, place: Setting) -> Proposal:
+        belief = believe(episode.forecast, episode.measured, self._now)
+        known = [i for i, c in enumerate(belief.candidates) if c in episode.measured]
+        home = max(known, key=lambda i: float(belief.mean[i])) if known else None
+        over = float(belief.mean[home]) if home is not None else -math.inf
+        hopes = belief.improvement(over)
+        for i, candidate in enumerate(belief.candidates):
+            if i in known or episode.refused.get(candidate, -1) > self._now:
+                hopes[i] = 0.0
+        best = int(np.argmax(hopes))
+        if hopes[best] > self.worth_log2 + self.worth_more_log2 * episode.trials:
+            return self._try(window, episode, belief, best, over)
+        return self._settle(window, episode, belief, home)
+
+    def _try(self, window: Window, episode: Episode, belief: Belief, best: int, over: float) -> Proposal:
+        wish = belief.candidates[best]
+        if not self._may_ask(episode, wish):
+            return _stay(window, "refused", f"{wish} was refused too often")
+        gain, deviation = float(belief.mean[best]) - over, float(belief.deviation[best])
+        chance = 1.0 / (1.0 + math.exp(-1.702 * gain / max(deviation, 1e-6)))
+        sentence = f"{wish} promises {2**gain:.2f} times the best measured so far (chance {chance:.2f})"
+        evidence = {
+            "gain_log2": gain,
+            "deviation_log2": deviation,
+            "best_log2": over,
+            "trials": episode.trials,
+        }
+        return Proposal(window.setting.replace(wish), "promising", sentence, evidence, chance)
+
+    def _settle(self, window: Window, episode: Episode, belief: Belief, home: int | None) -> Proposal:
+        if home is None or self._good_enough(belief, home):
+            self._resting = self.rest_windows
+            return _stay(window, "resting", f"nothing promises enough over {self._place}")
+        wish = belief.candidates[home]
+        if not self._may_ask(episode, wish):
+            return _stay(window, "refused", f"{wish} was refused too often")
+        sentence = f"{wish} brought the most of what was measured here"
+        evidence = {
+            "best_log2": float(belief.mean[home]),
+            "bytes_per_s": float(np.mean(self._rates or [0.0])),
+        }
+        return Proposal(window.setting.replace(wish), "best-measured", sentence, evidence, 1.0)
+
+    def _good_enough(self, belief: Belief, home: int) -> bool:
+        """Whether the setting in force is as good as the best one, as far as anybody can tell."""
+        if self._place not in belief.candidates:
+            return False
+        here = float(belief.mean[belief.candidates.index(self._place)])
+        return float(belief.mean[home]) - here < self.return_log2
+
+    def _may_ask(self, episode: Episode, wish: Setting) -> bool:
+        """Count a wish; one that is never granted is left alone for a while."""
+        if wish != self._wish:
+            self._wish, self._refusals = wish, 0
+            episode.trials += wish not in episode.measured
+        self._refusals += 1
+        if self._refusals <= self.patience:
+            return True
+        episode.refused[wish] = self._now + 120
+        self._refusals, self._resting = 0, self.least_windows
+        return False
+
+    def _find_episode(self, window: Window, place: Setting, rate: float) -> Episode:
+        """The work at hand: what it was, unless a few windows in a row say otherwise."""
+        work, request_log2 = kind_of_work(window)
+        episode = self._episode
+        if episode is None:
+            return self._begin(work, request_log2)
+        fits = episode.fits(work, request_log2)
+        if not fits and self._odd == 0:
+            self._latest.clear()
+        self._latest.append(rate)
+        if fits and not self._drifted(episode, place):
+            self._odd = 0
+            return episode
+        self._odd += 1
+        return episode if self._odd < 2 else self._recall(work, request_log2, place)
+
+    def _drifted(self, episode: Episode, place: Setting) -> bool:
+        """Whether the last windows here are clearly not what this setting brought before."""
+        known = episode.measured.get(place)
+        if known is None or known.count < 2 * self.drift_windows or len(self._latest) < self.drift_windows:
+            return False
+        apart = abs(math.log2(max(float(np.mean(self._latest)), 1.0)) - known.rate_log2)
+        noise = unsteadiness(episode.measured)
+        return apart > max(self.drift_log2, 3.0 * noise / math.sqrt(self.drift_windows))
+
+    def _recall(self, work: str, request_log2: float, place: Setting) -> Episode:
+        """An earlier episode that looks like this one, or a new one."""
+        now_log2 = math.log2(max(float(np.mean(self._latest)), 1.0))
+        for episode in reversed(self._past):
+            known = episode.measured.get(place)
+            agrees = known is None or abs(known.rate_log2 - now_log2) < self.drift_log2
+            if episode is not self._episode and episode.fits(work, request_log2) and agrees:
+                self._past.remove(episode)
+                self._past.append(episode)
+                return self._enter(episode)
+        return self._begin(work, request_log2)
+
+    def _begin(self, work: str, request_log2: float) -> Episode:
+        episode = Episode(work, request_log2)
+        self._past = [*self._past[1 - KEPT_EPISODES :], episode]
+        return self._enter(episode)
+
+    def _enter(self, episode: Episode) -> Episode:
+        self._episode, self._rates, self._odd, self._resting = episode, [], 0, 0
+        self._wish = None
+        return episode
+
+
+def kind_of_work(window: Window) -> tuple[str, float]:
+    """Reading, writing or both, and the size of the application's requests, where it is known."""
+    read, write = window.metrics.get("read.bytes") or 0.0, window.metrics.get("write.bytes") or 0.0
+    share = read / (read + write) if read + write > 0 else 0.5
+    work = "read" if share > 0.8 else "write" if share < 0.2 else "both"
+    names = {"read": ("read",), "write": ("write",), "both": ("read", "write")}[work]
+    moved, calls = (_sum(window.metrics, names, what) for what in ("bytes", "calls"))
+    return work, math.log2(moved / calls) if moved > 0 and calls > 0 else math.nan
+
+
+def _sum(metrics: Mapping[str, float | None], names: tuple[str, ...], what: str) -> float:
+    return sum(metrics.get(f"app.{name}_{what}") or 0.0 for name in names)
+
+
+def _best_measured(episode: Episode, without: Setting) -> float:
+    return max((m.mean for s, m in episode.measured.items() if s != without and m.count >= 2), default=0.0)
+
+
+def _stay(window: Window, reason: str, sentence: str) -> Proposal:
+    return Proposal(window.setting, reason, sentence)
+
+
+POLICY = WeirPolicy

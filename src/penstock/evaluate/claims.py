@@ -1,0 +1,137 @@
+"""The papers' claims, one by one: what they say, what their algorithm does here, and what the judged policy does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from penstock.evaluate import paper
+from penstock.report.page import Section, Table
+
+Document = Mapping[str, Any]
+CARAT = "carat"
+
+
+def section(first: Mapping[str, Document]) -> Section | None:
+    """A table of every claim that can be checked with the experiments at hand; `carat` must be among them."""
+    rows = [
+        row
+        for name, check in _CHECKS.items()
+        if name in first and CARAT in first[name].get("policies", {})
+        for row in check(first[name])
+    ]
+    if not rows:
+        return None
+    policy = next(iter(first.values()))["policy"]
+    text = (
+        "Figures are ratios to the default unless said otherwise. Reproduced judges `carat`, the printed algorithm "
+        "with our model, in simulation: **no** means that this simulator does not show what the real testbed "
+        "showed, or that the printed algorithm needs something that is not printed.",
+    )
+    heading = ["claim", "paper", "carat here", f"{policy} here", "reproduced"]
+    return Section("Where this matches the papers, and where not", text, (), [Table(heading, rows)])
+
+
+def _claim(words: str, said: str, theirs: float, ours: float, holds: bool) -> list[str]:
+    return [words, said, f"{theirs:.2f}", f"{ours:.2f}", "yes" if holds else "**no**"]
+
+
+def _static(document: Document) -> Iterator[list[str]]:
+    default = {row["workload"]: row["default_mbps"] for row in document["rows"]}
+
+    def ratios(policy: str) -> list[float]:
+        return [mbps / default[name] for name, mbps in document["policies"][policy]["mbps"].items()]
+
+    theirs, ours = ratios(CARAT), ratios(document["policy"])
+    worst, most = paper.STATIC_WORST, paper.STATIC_BEST
+    yield _claim(
+        "static: no workload far below the default",
+        f">= {worst:g}",
+        min(theirs),
+        min(ours),
+        min(theirs) >= worst,
+    )
+    yield _claim(
+        "static: the largest gain", f"up to {most:g}", max(theirs), max(ours), max(theirs) >= 0.8 * most
+    )
+
+
+def _dynamic(document: Document) -> Iterator[list[str]]:
+    def most(policy: str) -> float:
+        return max(
+            mine / base
+            for row in document["rows"]
+            if "-" not in row["workload"]
+            for mine, base in zip(row["phase_mbps"][policy], row["phase_mbps"]["default"], strict=True)
+        )
+
+    if all("-" in row["workload"] for row in document["rows"]):
+        return
+    theirs, ours = most(CARAT), most(document["policy"])
+    goal = paper.DYNAMIC_BEST
+    yield _claim(
+        "dynamic: the largest gain in a phase", f"up to {goal:g}", theirs, ours, theirs >= 0.8 * goal
+    )
+
+
+def _independent(document: Document) -> Iterator[list[str]]:
+    for row in document["rows"]:
+        if row["workload"] != "table-v":
+            continue
+        for way, said in zip(("write_mbps", "read_mbps"), _ratios_of(*paper.TABLE_V["carat"]), strict=True):
+            base = row["mbps"]["default"][way]
+            theirs, ours = (row["mbps"][policy][way] / base for policy in (CARAT, document["policy"]))
+            words = f"independent tuning, Table V: the {'writer' if way == 'write_mbps' else 'reader'}"
+            yield _claim(words, f"{said:.2f}", theirs, ours, theirs >= 0.9 * said)
+
+
+def _ratios_of(write: float, read: float) -> tuple[float, float]:
+    base = paper.TABLE_V["default"]
+    return write / base[0], read / base[1]
+
+
+def _interference(document: Document) -> Iterator[list[str]]:
+    for row in document["rows"]:
+        if row["workload"] not in paper.TABLE_VI:
+            continue
+        base, tuned = paper.TABLE_VI[row["workload"]]
+        theirs, ours = (row["policies"][p]["mbps"] / row["default_mbps"] for p in (CARAT, document["policy"]))
+        words = (
+            f"interference, Table VI: all-{row['workload']}"
+            if row["workload"] != "mixed"
+            else "interference: mixed"
+        )
+        yield _claim(words, f"{tuned / base:.2f}", theirs, ours, theirs >= 0.9 * tuned / base)
+
+
+def _applications(document: Document) -> Iterator[list[str]]:
+    rows = {row["workload"]: row for row in document["rows"]}
+    learning = [row for name, row in rows.items() if name.startswith("dlio")]
+    both = (CARAT, document["policy"])
+    if learning:
+        theirs, ours = (max(row["policies"][p] / row["default_mbps"] for row in learning) for p in both)
+        most = paper.LEARNING_BEST
+        yield _claim(
+            "deep learning, Fig. 8: the largest gain", f"up to {most}", theirs, ours, theirs >= 0.8 * most
+        )
+    for name, (base, tuned) in paper.TABLE_VII.items():
+        if name in rows:
+            theirs, ours = (rows[name]["policies"][p] / rows[name]["default_mbps"] for p in both)
+            yield _claim(
+                f"Table VII: {name}", f"{tuned / base:.2f}", theirs, ours, theirs >= 0.9 * tuned / base
+            )
+    kernels = [row for name, row in rows.items() if name in paper.DIAL_II]
+    if kernels:
+        theirs, ours = (min(row["policies"][p] / row["best_static_mbps"] for row in kernels) for p in both)
+        least = min(tuned / best for best, tuned in paper.DIAL_II.values())
+        words = "DIAL's Table II: the worst kernel against its optimum"
+        yield _claim(words, f"{least:.2f}", theirs, ours, theirs >= least - 0.02)
+
+
+_CHECKS: dict[str, Callable[[Document], Iterator[list[str]]]] = {
+    "static": _static,
+    "dynamic": _dynamic,
+    "independent": _independent,
+    "interference": _interference,
+    "applications": _applications,
+}

@@ -1,0 +1,219 @@
+"""Dynamic workloads (CARAT's Fig. 7): sequences of four, against one static setting for all of them.
+
+All workloads of a sequence lie on the same OSTs, so a tuner meets each new one with the setting it left behind.
+Throughput is that of the whole sequence, every switch and all adaptation included.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.evaluate.drivers import INTERVAL_S, Course
+from penstock.evaluate.figures import geomean, mean
+from penstock.evaluate.lab import Lab
+from penstock.evaluate.request import Request
+from penstock.evaluate.search import CHOICE_SEED, ROUNDS, choose
+from penstock.evaluate.static import best_static
+from penstock.evaluate.trial import WARMUP_S, Measured, Trial
+from penstock.knobs import Setting
+from penstock.simulate.assembly import Job, Plan
+from penstock.simulate.cluster import Cluster
+from penstock.simulate.protocol import single
+from penstock.workload import parse_workload
+
+EXPERIMENT = "dynamic"
+# Two with one stream and two with five, sequential and random, small to large requests, in each sequence.
+SEQUENCES = {
+    "read": ("s_rd_sq_1m", "f_rd_rn_1m", "s_rd_rn_16m", "f_rd_sq_8k"),
+    "write": ("s_wr_sq_1m", "f_wr_rn_1m", "s_wr_rn_1m", "f_wr_sq_16m"),
+    "mixed": ("s_rd_rn_1m", "f_wr_rn_1m", "f_rd_sq_1m", "s_wr_rn_16m"),
+}
+FAST_S = {"30s": 30.0, "10s": 10.0}
+FAST_TOTAL_S = 240.0
+SEARCH_S = 60.0
+FINALISTS = 3
+REACHED = 0.9
+SMOOTH = round(2.0 / INTERVAL_S)
+NAMES = (*SEQUENCES, *(f"{name}-{pace}" for pace in FAST_S for name in SEQUENCES))
+
+
+@dataclass(frozen=True, slots=True)
+class Phases:
+    """Workloads that follow each other on one client, each for the same time."""
+
+    cluster: Cluster
+    workloads: tuple[str, ...]
+    turns: int
+    every_s: float
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All phases in order."""
+        return self.workloads * self.turns
+
+    @property
+    def seconds(self) -> float:
+        """How long it all lasts."""
+        return self.every_s * len(self.names)
+
+    def plan(self, seed: int) -> Plan:
+        """The warm-up belongs to the first workload and is not part of its time."""
+        jobs, start_s = [], 0.0
+        for number, name in enumerate(self.names):
+            stop_s = WARMUP_S + (number + 1) * self.every_s
+            jobs.append(
+                Job(
+                    parse_workload(name), 0, start_s, stop_s, osts=tuple(range(self.cluster.layout.ost_count))
+                )
+            )
+            start_s = stop_s
+        return Plan(self.cluster, tuple(jobs), 1, seed)
+
+    def rates(self, measured: Measured) -> list[float]:
+        """The mean rate of every phase."""
+        return [measured.mean(i * self.every_s, (i + 1) * self.every_s) for i in range(len(self.names))]
+
+
+def phases_of(request: Request, name: str) -> Phases:
+    """The sequence of a row, `read` or `read-10s`."""
+    sequence, _, pace = name.partition("-")
+    workloads = SEQUENCES[sequence]
+    if not pace:
+        return Phases(request.cluster, workloads, 1, request.seconds)
+    every_s = min(FAST_S[pace], request.seconds)
+    turns = max(1, round(min(FAST_TOTAL_S, 4 * request.seconds) / every_s / len(workloads)))
+    return Phases(request.cluster, workloads, turns, every_s)
+
+
+def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
+    """All sequences under default, policies, the best single static setting and each workload's own."""
+    rows = {name: phases_of(request, name) for name in request.pick(NAMES)}
+    workloads = tuple(dict.fromkeys(work for phases in rows.values() for work in phases.workloads))
+    own = {
+        name: found.setting
+        for name, found in best_static(
+            lab, request.lasting(min(request.seconds, SEARCH_S)), workloads
+        ).items()
+    }
+    one = _best_single(lab, request, rows)
+    trials: dict[tuple[str, str, int], Trial] = {}
+    for name, phases in rows.items():
+        there = request.lasting(phases.seconds)
+        for seed in request.all_seeds:
+            plan = phases.plan(seed)
+            held = {"best-single": one[name], **{f"own {work}": own[work] for work in phases.workloads}}
+            for label, setting in held.items():
+                trials[name, label, seed] = there.held(plan, setting)
+            for policy in ("default", *request.policies):
+                trials[name, policy, seed] = there.trial(plan, policy, one[name])
+    measured = dict(zip(trials, lab.measure("sequences", list(trials.values())), strict=True))
+    documents = [_row(request, name, phases, one[name], measured) for name, phases in rows.items()]
+    return {**request.about(EXPERIMENT), "rows": documents, **_summary(request, documents)}
+
+
+def _best_single(lab: Lab, request: Request, rows: Mapping[str, Phases]) -> dict[str, Setting]:
+    """The setting under which a whole sequence moves most: by its parts first, the last few as a whole."""
+    groups = {
+        "/".join(phases.workloads): [
+            single(request.cluster, parse_workload(work), request.seed) for work in phases.workloads
+        ]
+        for phases in rows.values()
+    }
+    parts = choose(lab, groups, min(request.seconds, SEARCH_S), ROUNDS[:3])
+    trials = {}
+    for name, phases in rows.items():
+        turns = 1 if phases.every_s >= SEARCH_S else phases.turns
+        shorter = Phases(phases.cluster, phases.workloads, turns, min(phases.every_s, SEARCH_S))
+        plan = shorter.plan(request.seed + CHOICE_SEED)
+        for setting in parts["/".join(phases.workloads)].ranking[:FINALISTS]:
+            trials[name, setting] = Trial(plan, Course(shorter.seconds, WARMUP_S, setting))
+    found = dict(zip(trials, lab.measure("search, whole sequences", list(trials.values())), strict=True))
+    return {
+        name: max((s for n, s in found if n == name), key=lambda s: found[name, s].app_mbps) for name in rows
+    }
+
+
+def _row(
+    request: Request,
+    name: str,
+    phases: Phases,
+    one: Setting,
+    measured: Mapping[tuple[str, str, int], Measured],
+) -> dict[str, Any]:
+    def over_seeds(label: str) -> float:
+        return mean([measured[name, label, seed].app_mbps for seed in request.all_seeds]).value
+
+    first = {
+        label: found for (row, label, seed), found in measured.items() if (row, seed) == (name, request.seed)
+    }
+    own = [phases.rates(first[f"own {work}"])[i] for i, work in enumerate(phases.names)]
+    default, best, mine = over_seeds("default"), over_seeds("best-single"), over_seeds(request.policy)
+    return {
+        "workload": name,
+        "phases": list(phases.names),
+        "phase_s": phases.every_s,
+        "default_mbps": default,
+        "best_single_mbps": best,
+        "best_single": dict(one),
+        "own_optimum_mbps": statistics.fmean(own),
+        "policy_mbps": mine,
+        "vs_default": mine / default,
+        "vs_best_single": mine / best,
+        "vs_own_optimum": mine / statistics.fmean(own),
+        "policies": {policy: over_seeds(policy) for policy in request.policies},
+        "phase_mbps": {label: phases.rates(found) for label, found in first.items()},
+        "own_phase_mbps": own,
+        "adapt_s": adapting(first[request.policy], own, phases.every_s),
+        "changes": first[request.policy].changes,
+        "trail": {label: list(first[label].series) for label in ("default", "best-single", request.policy)},
+        "path": [
+            [s.t_s, s.setting["pages"], s.setting["flight"]] for s in first[request.policy].path if s.ost == 0
+        ],
+        "command": request.command(EXPERIMENT, name, [request.policy]),
+    }
+
+
+def adapting(measured: Measured, own: Sequence[float], every_s: float) -> list[float | None]:
+    """Seconds from each switch until two seconds in a row reached 90 % of the workload's own optimum.
+
+    None where that never happened; what was moved before the switch does not count.
+    """
+    length = round(every_s / INTERVAL_S)
+    found: list[float | None] = []
+    for number, goal in enumerate(own):
+        part = measured.series[number * length : (number + 1) * length]
+        reached = (
+            end
+            for end in range(SMOOTH, len(part) + 1)
+            if statistics.fmean(part[end - SMOOTH : end]) >= REACHED * goal
+        )
+        end = next(reached, None)
+        found.append(None if end is None else end * INTERVAL_S)
+    return found
+
+
+def _summary(request: Request, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The goal is set for the long phases; fast switching is summed up on its own."""
+    slow = [row for row in rows if row["workload"] in SEQUENCES]
+    fast = [row for row in rows if row["workload"] not in SEQUENCES]
+    summed = {
+        policy: {**_ratios(policy, slow or fast), "fast_switching": _ratios(policy, fast) if fast else None}
+        for policy in request.policies
+    }
+    return {**summed[request.policy], "policies": summed}
+
+
+def _ratios(policy: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    default, best = (
+        [row["policies"][policy] / row[against] for row in rows]
+        for against in ("default_mbps", "best_single_mbps")
+    )
+    return {
+        "geomean_vs_default": geomean(default),
+        "worst_vs_default": min(default),
+        "geomean_vs_best_single": geomean(best),
+        "worst_vs_best_single": min(best),
+    }

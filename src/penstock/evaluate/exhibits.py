@@ -1,0 +1,384 @@
+"""Documents of experiments as sections of a report: what is shown, in which words, beside which published figure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from penstock.evaluate import paper
+from penstock.evaluate.drivers import INTERVAL_S
+from penstock.evaluate.simulated import grid
+from penstock.report import bars, walk
+from penstock.report.page import Figure, Section, Table
+from penstock.report.timeline import Series, chart
+
+Document = Mapping[str, Any]
+DEFAULT = (1024, 8)
+TIMELINES, MAPS = 3, 6
+MOST_POINTS = 600  # a drawing has no more pixels
+
+
+def sections(documents: Sequence[Document]) -> list[Section]:
+    """One section per document, in order."""
+    return [_SECTIONS[document.get("role", document["set"])](document) for document in documents]
+
+
+def _title(words: str, document: Document) -> str:
+    return f"{words} ({document['cluster']})"
+
+
+def _typed(command: str) -> str:
+    return f"`{command}`"
+
+
+def _ratio(value: float | None) -> str:
+    return "—" if value is None else f"{value:.2f}"
+
+
+def _setting(setting: Mapping[str, int]) -> str:
+    return " × ".join(str(setting[knob]) for knob in ("pages", "flight"))
+
+
+def _line(name: str, colour: str, rates: Sequence[float]) -> Series:
+    points = [((i + 1) * INTERVAL_S, rate) for i, rate in enumerate(rates)]
+    return Series(name, f"var(--{colour})", points[:: 1 + len(points) // MOST_POINTS])
+
+
+def _policies(document: Document, columns: Sequence[str]) -> Table:
+    """Every policy of a document in its summary figures."""
+    rows = [
+        [name, *(_ratio(figures.get(column)) for column in columns)]
+        for name, figures in document["policies"].items()
+    ]
+    return Table(["policy", *(column.replace("_", " ") for column in columns)], rows)
+
+
+_STATIC = ("geomean_vs_default", "geomean_vs_best_static", "worst_vs_default", "headroom_captured")
+
+
+def _static(document: Document) -> Section:
+    rows, policy = document["rows"], document["policy"]
+    table = Table(
+        ["workload", "seen", "default", "best static", "MB/s", policy, "vs default", "vs best", "command"],
+        [
+            [
+                row["workload"],
+                "yes" if row["seen"] else "no",
+                _mbps(row, "default"),
+                _setting(row["best_static"]),
+                _mbps(row, "best_static"),
+                _mbps(row, "policy"),
+                f"{row['policy_mbps'] / row['default_mbps']:.2f}",
+                f"{row['policy_mbps'] / row['best_static_mbps']:.2f}",
+                _typed(row["command"]),
+            ]
+            for row in rows
+        ],
+    )
+    drawn = [
+        bars.Bar(
+            r["workload"], r["policy_mbps"] / r["default_mbps"], r["best_static_mbps"] / r["default_mbps"]
+        )
+        for r in rows
+    ]
+    most = max(bar.value for bar in drawn)
+    text = [
+        f"Each workload for {document['seconds']:g} s after a warm-up of 5 s, from the default on; the search "
+        f"counts. Best static: of the 99 settings of pages per RPC × RPCs in flight, chosen on another seed.",
+        f"**{policy}**: geometric mean {document['geomean_vs_default']:.2f} of the default and "
+        f"{document['geomean_vs_best_static']:.2f} of the best static setting; worst "
+        f"{document['worst_vs_default']:.2f} of the default; head-room captured "
+        f"{_ratio(document['headroom_captured'])}. CARAT's Fig. 6 shows never less than a tenth below the default "
+        f"and up to {paper.STATIC_BEST:g} times it; here the most is {most:.2f} "
+        f"({_match(document['worst_vs_default'] >= paper.STATIC_WORST, 'never below .9')}).",
+    ]
+    figures = [
+        Figure("Throughput against the default", bars.draw("static workloads", drawn)),
+        *_ways(document),
+    ]
+    return Section(_title("Static workloads", document), text, figures, [_policies(document, _STATIC), table])
+
+
+def _mbps(row: Mapping[str, Any], key: str) -> str:
+    ci95 = row.get(f"{key}_ci95")
+    return f"{row[f'{key}_mbps']:.1f}" + (f" ± {ci95:.1f}" if ci95 is not None else "")
+
+
+def _match(holds: bool, words: str) -> str:
+    return f"{words} holds" if holds else f"{words} does **not** hold"
+
+
+def _ways(document: Document) -> list[Figure]:
+    """Timelines and maps of the workloads with most to gain."""
+    room = sorted(document["rows"], key=lambda row: row["default_mbps"] / row["best_static_mbps"])
+    found = []
+    for row in room[:TIMELINES]:
+        trail = document["trails"][row["workload"]]
+        lines = [
+            _line("default", "default", trail["default"]),
+            _line(document["policy"], "policy", trail["policy"]),
+        ]
+        found.append(Figure(f"{row['workload']}, MB/s", chart(row["workload"], "MB/s", lines)))
+        found.append(_knobs(row["workload"], trail["path"], document["seconds"]))
+    for row in room[:MAPS]:
+        places = [(setting["pages"], setting["flight"]) for setting in grid()]
+        surface = dict(zip(places, document["surfaces"][row["workload"]], strict=True))
+        path = [(pages, flight) for _, pages, flight in document["trails"][row["workload"]]["path"]]
+        svg = walk.draw(row["workload"], surface, path, DEFAULT)
+        words = "orange: default, red: best of short runs, white: the way walked and its end"
+        found.append(Figure(f"{row['workload']}; {words}", svg, small=True))
+    return found
+
+
+def _knobs(name: str, path: Sequence[Sequence[float]], seconds: float) -> Figure:
+    """How the two knobs of the first target moved, in powers of two."""
+    lines = []
+    for column, knob, colour in ((1, "pages", "best"), (2, "flight", "default")):
+        points: list[tuple[float, float]] = []
+        for step in path:
+            height = math.log2(step[column])
+            points += [(step[0], points[-1][1]), (step[0], height)] if points else [(step[0], height)]
+        points.append((seconds, points[-1][1]))
+        lines.append(Series(knob, f"var(--{colour})", points))
+    caption = f"{name}: the setting of its first target, as powers of two (pages 2^10 and flight 2^3 are the default)"
+    return Figure(caption, chart(f"{name}: setting", "log2", lines))
+
+
+def _baselines(document: Document) -> Section:
+    text = [
+        f"Every policy on six single-stream workloads for {document['seconds']:g} s. `oracle` tries all settings in "
+        "a copy of the simulated world before every half second and looks 3 s ahead: greedy, so no proof of a bound, "
+        "but it knows what no client can. `bayes` is optuna's sampler, online. The papers' algorithms run without "
+        "the agent's guard, as published.",
+    ]
+    return Section(_title("Baselines", document), text, (), [_policies(document, _STATIC), _every(document)])
+
+
+def _every(document: Document) -> Table:
+    names = [row["workload"] for row in document["rows"]]
+    rows = [[policy, *(f"{f['mbps'][n]:.0f}" for n in names)] for policy, f in document["policies"].items()]
+    for key in ("default", "best_static"):
+        rows.append([key.replace("_", " "), *(f"{row[f'{key}_mbps']:.0f}" for row in document["rows"])])
+    commands = [["", *("" for _ in names)]]
+    return Table(
+        ["MB/s", *names, "command"],
+        [[*row, _typed(document["command"])] for row in rows if row not in commands],
+    )
+
+
+def _dynamic(document: Document) -> Section:
+    policy = document["policy"]
+    table = Table(
+        ["sequence", "phase s", "default", "best single", "setting", "own optima", policy, "vs default", "vs single",
+         "vs own", "adapted after s (median)", "phases adapted", "command"],
+        [
+            [
+                row["workload"], f"{row['phase_s']:g}", f"{row['default_mbps']:.0f}",
+                f"{row['best_single_mbps']:.0f}",
+                _setting(row["best_single"]), f"{row['own_optimum_mbps']:.0f}", f"{row['policy_mbps']:.0f}",
+                f"{row['vs_default']:.2f}", f"{row['vs_best_single']:.2f}", f"{row['vs_own_optimum']:.2f}",
+                _adapted(row["adapt_s"]), f"{sum(t is not None for t in row['adapt_s'])} of {len(row['adapt_s'])}",
+                _typed(row["command"]),
+            ]
+            for row in document["rows"]
+        ],
+    )  # fmt: skip
+    columns = ("geomean_vs_default", "worst_vs_default", "geomean_vs_best_single", "worst_vs_best_single")
+    text = [
+        "Four workloads follow each other on the same OSTs; throughput of the whole sequence, switches included. "
+        "Best single: one static setting for the whole sequence. Own optima: each phase at its own best static "
+        "setting, which nobody could hold. Adapted: two seconds in a row at 90 % of the workload's own optimum.",
+        f"**{policy}** reaches {document['geomean_vs_best_single']:.2f} of the best single setting over the three "
+        f"sequences (worst {document['worst_vs_best_single']:.2f}) and {document['geomean_vs_default']:.2f} of the "
+        f"default; the goal is 1.0 of the best single one. CARAT's Fig. 7 shows up to "
+        f"{paper.DYNAMIC_BEST:g} times the default.",
+    ]
+    figures = []
+    for row in document["rows"]:
+        if "-" not in row["workload"]:
+            colours = ("default", "best", "policy")
+            lines = [
+                _line(name, colour, _thinned(rates))
+                for (name, rates), colour in zip(row["trail"].items(), colours, strict=False)
+            ]
+            caption = f"{row['workload']}: {', then '.join(row['phases'])}"
+            figures.append(Figure(caption, chart(row["workload"], "MB/s", lines)))
+            figures.append(_knobs(row["workload"], row["path"], row["phase_s"] * len(row["phases"])))
+    return Section(
+        _title("Dynamic workloads", document), text, figures, [_policies(document, columns), table]
+    )
+
+
+def _thinned(rates: Sequence[float]) -> list[float]:
+    """The same length, smoothed over four seconds: a pixel is wider than an interval."""
+    return [sum(rates[max(0, i - 7) : i + 1]) / len(rates[max(0, i - 7) : i + 1]) for i in range(len(rates))]
+
+
+def _adapted(times: Sequence[float | None]) -> str:
+    reached = sorted(t for t in times if t is not None)
+    return f"{reached[len(reached) // 2]:g}" if reached else "never"
+
+
+def _independent(document: Document) -> Section:
+    rows = []
+    for row in document["rows"]:
+        for label, rates in row["mbps"].items():
+            said = paper.TABLE_V.get(label) if row["workload"] == "table-v" else None
+            rows.append(
+                [
+                    row["workload"], label, f"{rates['write_mbps']:.1f}", f"{rates['read_mbps']:.1f}",
+                    f"{said[0]:.1f} / {said[1]:.1f}" if said else "—", _typed(row["command"]),
+                ]
+            )  # fmt: skip
+    table = Table(["pair", "policy", "writer MB/s", "reader MB/s", "paper: writer / reader", "command"], rows)
+    text = [
+        "Two processes of one client on OSTs of their own: Table V's 8 KB sequential writer and reader, and a pair "
+        "whose optima lie far apart. The paper's absolute figures come from other hardware and a slower benchmark; "
+        "what can be compared is whether tuning each target by itself beats one setting for both.",
+        f"**{document['policy']}** gets {document['geomean_vs_default']:.2f} of the default and "
+        f"{document['geomean_vs_best_static']:.2f} of the best setting held on both.",
+    ]
+    return Section(_title("Independent tuning", document), text, (), [table])
+
+
+def _interference(document: Document) -> Section:
+    rows = []
+    for row in document["rows"]:
+        said = paper.TABLE_VI.get(row["workload"])
+        for policy, figures in row["policies"].items():
+            if policy == "default":
+                continue
+            rows.append(
+                [
+                    row["workload"], str(row["clients"]), str(row["tuned_clients"]), policy,
+                    f"{row['default_mbps']:.0f}", f"{figures['mbps']:.0f}",
+                    f"{figures['mbps'] / row['default_mbps']:.2f}", f"{said[1] / said[0]:.2f}" if said else "—",
+                    f"{row['default_fairness']:.2f} / {figures['fairness']:.2f}",
+                    f"{figures['moves_per_client_minute']:.1f}", f"{figures['under_used']:.0%}",
+                    _ratio(figures["tuned_vs_default"]), _ratio(figures["untuned_vs_default"]),
+                    _typed(row["command"]),
+                ]
+            )  # fmt: skip
+    heading = [
+        "mix", "clients", "tuned", "policy", "default MB/s", "MB/s", "ratio", "paper's ratio",
+        "fairness default / policy",
+        "late changes / client min", "under-used", "tuned clients", "untuned clients", "command",
+    ]  # fmt: skip
+    text = [
+        "Different workloads on overlapping OSTs; every client sees its own counters only. Fairness is Jain's index "
+        "of each client's throughput over what it gets alone at the default. Late changes tell oscillation: settings "
+        "changed per client and minute in the second half. Under-used: the share of that half in which all together "
+        "got less than four fifths of the default's mean.",
+        f"**{document['policy']}**: {document['geomean_vs_default']:.2f} of the default over all rows, worst "
+        f"{document['worst_vs_default']:.2f}. CARAT's Table VI (real machines): 1.15 all-read, "
+        "1.47 all-write, 2.97 mixed.",
+    ]
+    table = Table(heading, rows)
+    summary = _policies(document, ("geomean_vs_default", "worst_vs_default"))
+    return Section(_title("Interference", document), text, (), [summary, table])
+
+
+def _applications(document: Document) -> Section:
+    rows = []
+    for row in document["rows"]:
+        name, ratio = row["workload"], row["policy_mbps"] / row["default_mbps"]
+        seven, two = paper.TABLE_VII.get(name), paper.DIAL_II.get(name)
+        rows.append(
+            [
+                name, f"{row['default_mbps']:.1f}", f"{row['best_static_mbps']:.1f}", f"{row['policy_mbps']:.1f}",
+                f"{ratio:.2f}", f"{seven[1] / seven[0]:.2f}" if seven else "—",
+                f"{row['policy_mbps'] / row['best_static_mbps']:.2f}", f"{two[1] / two[0]:.2f}" if two else "—",
+                _typed(row["command"]),
+            ]
+        )  # fmt: skip
+    heading = [
+        "application", "default", "best static MB/s", document["policy"], "vs default", "CARAT Table VII",
+        "vs best static", "DIAL Table II vs optimal", "command",
+    ]  # fmt: skip
+    learning = [
+        r["policy_mbps"] / r["default_mbps"] for r in document["rows"] if r["workload"].startswith("dlio")
+    ]
+    text = [
+        "DLIO's BERT and Megatron kernels over OSTs and threads (Fig. 8), VPIC-IO and BDCATS-IO of H5bench (Table "
+        "VII, DIAL's Table II). The applications are programs in the simulator made from the benchmarks' public "
+        "parameters, not the benchmarks themselves.",
+    ]
+    if learning:
+        text.append(
+            f"Fig. 8 reports up to {paper.LEARNING_BEST} times the default; here the most is {max(learning):.2f}, "
+            f"the least {min(learning):.2f}."
+        )
+    drawn = [
+        bars.Bar(
+            r["workload"], r["policy_mbps"] / r["default_mbps"], r["best_static_mbps"] / r["default_mbps"]
+        )
+        for r in document["rows"]
+    ]
+    tables = [_policies(document, _STATIC), Table(heading, rows)]
+    figures = [Figure("Throughput against the default", bars.draw("applications", drawn))]
+    return Section(_title("Applications", document), text, figures, tables)
+
+
+def _cache(document: Document) -> Section:
+    stage, extra = [], []
+    text = [
+        "Stage 2 shares the dirty cache when an active stage begins. `dial` and `carat` differ by nothing else, so "
+        "their ratio is what stage 2 adds; the node has 16 GB, with more there is nothing to share out.",
+    ]
+    for row in document["rows"]:
+        if "stage2_gain" in row:
+            rates = row["policies"]
+            stage.append(
+                [
+                    row["workload"],
+                    *(f"{v:.0f}" for v in rates.values()),
+                    f"{row['stage2_gain']:.2f}",
+                    _typed(row["command"]),
+                ]
+            )
+            heading = ["case", *rates, "stage 2 gain", "command"]
+        elif "draws" in row:
+            text.append(
+                f"**Algorithm 2's overshoot**: as printed it passes the node's budget in {row['over_budget']:.0%} of "
+                f"{row['draws']} drawn demands, by {row['worst_ratio']:.1f} times at worst ({row['mean_ratio']:.2f} "
+                f"on average), because every factor is rounded up; under the node's limit "
+                f"{row['worst_ratio_capped']:.2f} at most. `{row['command']}`"
+            )
+        else:
+            extra = [
+                [
+                    label,
+                    f"{f['app_mbps']:.0f}",
+                    f"{f['wire_mbps']:.0f}",
+                    f"{f['absorbed']:.0%}",
+                    _setting(f["setting"]),
+                    _typed(row["command"]),
+                ]
+                for label, f in row["policies"].items()
+            ]
+            text.append(
+                "**In-place updates (Fig. 6(d))**: 1 MB random writes over files that fit into the cache. Sending "
+                f"less keeps pages dirty for longer, and rewriting them costs no RPC: the best static setting is "
+                f"{_setting(row['best_static'])} with {row['best_static_mbps'] / row['default_mbps']:.1f} times the "
+                f"default, and {document['policy']} gets {row['policy_mbps'] / row['default_mbps']:.2f} times."
+            )
+    tables = [Table(heading, stage)] if stage else []
+    if extra:
+        tables.append(
+            Table(
+                ["in-place updates", "application MB/s", "wire MB/s", "absorbed", "setting", "command"], extra
+            )
+        )
+    return Section(_title("Cache", document), text, (), tables)
+
+
+_SECTIONS: dict[str, Callable[[Document], Section]] = {
+    "static": _static,
+    "baselines": _baselines,
+    "dynamic": _dynamic,
+    "independent": _independent,
+    "interference": _interference,
+    "applications": _applications,
+    "cache": _cache,
+}

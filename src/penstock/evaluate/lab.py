@@ -1,0 +1,79 @@
+"""Runs trials: those already known from the store, the rest on as many processes as allowed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from types import TracebackType
+from typing import Self
+
+from penstock.evaluate.store import Store
+from penstock.evaluate.trial import Measured, Trial, perform
+
+Progress = Callable[[str, int, int], None]
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """No progress at all."""
+
+
+class Lab:
+    """A place to run trials in. Results depend neither on the number of workers nor on their order."""
+
+    def __init__(self, store: Store, workers: int | None = None, progress: Progress = silent) -> None:
+        self.store = store
+        self._workers = workers or os.cpu_count() or 1
+        self._progress = progress
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def measure(self, stage: str, trials: Sequence[Trial]) -> list[Measured]:
+        """One result per trial, in their order; equal trials are run once."""
+        missing = {trial.key: trial for trial in trials if self.store.find(trial) is None}
+        total = len(missing)
+        for done, (trial, measured) in enumerate(self._run(list(missing.values())), 1):
+            self.store.keep(trial, measured)
+            self._progress(stage, done, total)
+        found = [self.store.find(trial) for trial in trials]
+        return [each for each in found if each is not None]
+
+    def one(self, stage: str, trial: Trial) -> Measured:
+        """A single trial."""
+        return self.measure(stage, [trial])[0]
+
+    def _run(self, trials: Sequence[Trial]) -> Iterator[tuple[Trial, Measured]]:
+        # The longest first: a long one started last would keep the others waiting.
+        ordered = sorted(trials, key=_cost, reverse=True)
+        if self._workers == 1 or len(ordered) < 2:
+            yield from ((trial, perform(trial)) for trial in ordered)
+            return
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(self._workers)
+        yield from self._spread(self._pool, iter(ordered))
+
+    def _spread(self, pool: ProcessPoolExecutor, trials: Iterable[Trial]) -> Iterator[tuple[Trial, Measured]]:
+        """As each ends; only a few are handed out ahead, so that an interruption is obeyed soon."""
+        waiting: dict[Future[Measured], Trial] = {}
+        left = iter(trials)
+        while True:
+            while len(waiting) < 2 * self._workers and (trial := next(left, None)) is not None:
+                waiting[pool.submit(perform, trial)] = trial
+            if not waiting:
+                return
+            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                yield waiting.pop(future), future.result()
+
+
+def _cost(trial: Trial) -> float:
+    streams = sum(job.workload.streams for job in trial.plan.jobs)
+    streams += sum(len(program.tasks) for program in trial.plan.programs)
+    return (trial.course.seconds + trial.course.warmup_s) * streams

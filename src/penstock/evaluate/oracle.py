@@ -1,0 +1,58 @@
+"""A clairvoyant tuner: before every interval it tries the settings in copies of the world and takes the best.
+
+It sees what no client can: the servers, the other clients, and the very requests that come next. It is greedy: each
+client in turn, all its targets alike, by what all applications together will have moved after a horizon of a few
+seconds. So it bounds what one can do interval by interval; a plan over a whole run might still beat it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.evaluate.simulated import grid
+from penstock.knobs import Setting
+from penstock.simulate.simulation import Simulation
+
+INTERVAL_S = 0.5
+HORIZON_S = 3.0
+FINALISTS = 6
+
+
+class Oracle:
+    """Chooses for the given clients. All 99 settings for one interval, the best few for the horizon."""
+
+    def __init__(self, simulation: Simulation, clients: Sequence[int]) -> None:
+        self._simulation = simulation
+        self._clients = clients
+        self._copy = Simulation(simulation.plan)
+
+    def advance(self) -> int:
+        """Choose, then let one interval pass."""
+        changes = sum(self._choose(client) for client in self._clients)
+        self._simulation.run_until(self._simulation.now_s + INTERVAL_S)
+        return changes
+
+    def _choose(self, client: int) -> int:
+        oscs = self._simulation.oscs_of(client)
+        now = [self._simulation.setting(osc) for osc in oscs]
+        here = now[0].only("pages", "flight")
+        brief = sorted(grid(), key=lambda setting: self._promise(client, setting, INTERVAL_S), reverse=True)
+        racing = dict.fromkeys((here, *brief[:FINALISTS]))
+        # What is in force wins ties: a setting that brings nothing is not worth a change.
+        best = max(racing, key=lambda setting: self._promise(client, setting, HORIZON_S))
+        for osc in oscs:
+            self._simulation.set(osc, best)
+        return sum(
+            self._simulation.setting(osc)[knob] != was[knob]
+            for osc, was in zip(oscs, now, strict=True)
+            for knob in was
+        )
+
+    def _promise(self, client: int, setting: Setting, seconds: float) -> float:
+        """What all applications will have moved by then if this client holds the setting."""
+        self._copy.become(self._simulation)
+        for osc in self._copy.oscs_of(client):
+            self._copy.set(osc, setting)
+        self._copy.run_until(self._simulation.now_s + seconds)
+        moved = self._copy.world.client
+        return float(moved.read_bytes.sum() + moved.write_bytes.sum())

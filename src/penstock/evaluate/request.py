@@ -1,0 +1,98 @@
+"""What somebody asked an experiment to do, and the command line that asks for the same again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from penstock.errors import UsageError, did_you_mean
+from penstock.evaluate.drivers import Course
+from penstock.evaluate.trial import WARMUP_S, Trial
+from penstock.knobs import Setting
+from penstock.simulate.assembly import Plan
+from penstock.simulate.cluster import Cluster
+
+BEST_STATIC = "best-static"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One experiment on one cluster. The first policy is the one judged, the others are compared with it.
+
+    `seconds` is the measured time of a run, or of a phase of one; `only` restricts the rows. `cluster_words`
+    are the options that describe the cluster on a command line.
+    """
+
+    cluster: Cluster
+    policies: tuple[str, ...]
+    seconds: float
+    seed: int = 0
+    seeds: int = 1
+    only: tuple[str, ...] = ()
+    guard: bool | None = None
+    model: str | None = None
+    cluster_words: tuple[str, ...] = ()
+
+    @property
+    def policy(self) -> str:
+        """The one judged."""
+        return self.policies[0]
+
+    @property
+    def all_seeds(self) -> range:
+        """The seeds measured on; the best static setting is chosen on others."""
+        return range(self.seed, self.seed + self.seeds)
+
+    def pick(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The rows asked for, all where none are named."""
+        for name in self.only:
+            if name not in names:
+                raise UsageError(f"--only {name}: not one of {', '.join(names)}{did_you_mean(name, names)}")
+        return tuple(name for name in names if not self.only or name in self.only)
+
+    def trial(self, plan: Plan, policy: str, best: Setting | None = None) -> Trial:
+        """A run under a policy, from the default on when the warm-up ends; the best static setting is held."""
+        if policy == BEST_STATIC:
+            return self.held(plan, best)
+        if policy == "default":
+            return self.held(plan, None)
+        course = Course(self.seconds, WARMUP_S, policy=policy, guard=self.guard, model=self.model)
+        return Trial(plan, course)
+
+    def held(self, plan: Plan, setting: Setting | None) -> Trial:
+        """A run at one setting; None is the system's own."""
+        return Trial(plan, Course(self.seconds, WARMUP_S, setting))
+
+    def command(self, experiment: str, only: str | None = None, policies: Iterable[str] | None = None) -> str:
+        """What to type to measure this again, or one row of it."""
+        words = [
+            "penstock",
+            "evaluate",
+            experiment,
+            *(self.cluster_words or ("--cluster", self.cluster.name)),
+        ]
+        for policy in policies if policies is not None else self.policies:
+            words += ["--policy", policy]
+        words += ["--seconds", f"{self.seconds:g}", "--seed", str(self.seed)]
+        words += ["--seeds", str(self.seeds)] if self.seeds > 1 else []
+        words += ["--guard", "on" if self.guard else "off"] if self.guard is not None else []
+        words += ["--model", self.model] if self.model is not None else []
+        words += ["--only", only] if only is not None else []
+        return shlex.join(words)
+
+    def about(self, experiment: str) -> dict[str, object]:
+        """The head of a document."""
+        return {
+            "set": experiment,
+            "cluster": self.cluster.name,
+            "policy": self.policy,
+            "seconds": self.seconds,
+            "seed": self.seed,
+            "seeds": self.seeds,
+            "command": self.command(experiment),
+        }
+
+    def lasting(self, seconds: float) -> Request:
+        """The same with other times."""
+        return replace(self, seconds=seconds)

@@ -1,0 +1,108 @@
+"""Static workloads (CARAT's Fig. 6): 24 of them, 12 seen in training; default, policies, best static setting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from penstock.evaluate.figures import Mean, geomean, headroom_captured, mean
+from penstock.evaluate.lab import Lab
+from penstock.evaluate.request import BEST_STATIC, Request
+from penstock.evaluate.search import Choice, choose
+from penstock.evaluate.trial import Measured
+from penstock.report.heatmap import trace_name
+from penstock.simulate.assembly import Plan
+from penstock.simulate.protocol import single
+from penstock.spaces import LUSTRE
+from penstock.workload import NAMES, parse_workload
+
+EXPERIMENT = "static"
+
+
+def seen_in_training() -> frozenset[str]:
+    """The workloads the shipped model was trained on, by name; every other was never seen."""
+    from penstock.predict.shipped import default_model
+
+    runs: Any = default_model().provenance["runs"]
+    trained = {str(run).partition("/")[0] for run in runs}
+    return frozenset(name for name in NAMES if name in trained or trace_name(name) in trained)
+
+
+def best_static(lab: Lab, request: Request, names: Sequence[str]) -> dict[str, Choice]:
+    """Each workload's best static setting, chosen on a seed of its own."""
+    return choose(lab, {name: [_plan(request, name, request.seed)] for name in names}, request.seconds)
+
+
+def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
+    """Every workload under every policy, settings held or turned for the whole time."""
+    names = request.pick(NAMES)
+    best = best_static(lab, request, names)
+    policies = tuple(dict.fromkeys(("default", BEST_STATIC, *request.policies)))
+    trials = {
+        (name, policy, seed): request.trial(_plan(request, name, seed), policy, best[name].setting)
+        for name in names
+        for policy in policies
+        for seed in request.all_seeds
+    }
+    found = dict(zip(trials, lab.measure("static workloads", list(trials.values())), strict=True))
+    rates = {
+        (name, policy): mean([found[name, policy, seed].app_mbps for seed in request.all_seeds])
+        for name in names
+        for policy in policies
+    }
+    seen = seen_in_training()
+    rows = [_row(request, name, best[name], rates, name in seen) for name in names]
+    return {
+        **request.about(EXPERIMENT),
+        "rows": rows,
+        **summary(rates, names, request.policy),
+        "policies": {policy: _compared(rates, names, policy) for policy in request.policies},
+        "surfaces": {name: [round(rate, 2) for rate in best[name].surface] for name in names},
+        "trails": {name: _trail(found, name, request) for name in names},
+    }
+
+
+def summary(rates: Mapping[tuple[str, str], Mean], names: Sequence[str], policy: str) -> dict[str, Any]:
+    """A policy over all workloads, in the four figures that goals are set in."""
+    default, best, mine = (
+        [rates[name, each].value for name in names] for each in ("default", BEST_STATIC, policy)
+    )
+    return {
+        "geomean_vs_default": geomean(m / d for m, d in zip(mine, default, strict=True)),
+        "geomean_vs_best_static": geomean(m / b for m, b in zip(mine, best, strict=True)),
+        "worst_vs_default": min(m / d for m, d in zip(mine, default, strict=True)),
+        "headroom_captured": headroom_captured(zip(default, best, mine, strict=True)),
+    }
+
+
+def _compared(rates: Mapping[tuple[str, str], Mean], names: Sequence[str], policy: str) -> dict[str, Any]:
+    return {**summary(rates, names, policy), "mbps": {name: rates[name, policy].value for name in names}}
+
+
+def _plan(request: Request, name: str, seed: int) -> Plan:
+    return single(request.cluster, parse_workload(name), seed)
+
+
+def _row(
+    request: Request, name: str, best: Choice, rates: Mapping[tuple[str, str], Mean], seen: bool
+) -> dict[str, Any]:
+    row: dict[str, Any] = {"workload": name, "seen": seen}
+    for key, policy in (("default", "default"), ("best_static", BEST_STATIC), ("policy", request.policy)):
+        row[f"{key}_mbps"] = rates[name, policy].value
+        if request.seeds > 1:
+            row[f"{key}_ci95"] = rates[name, policy].ci95
+    dirty = LUSTRE.settle(LUSTRE.default, best.setting)["dirty"]
+    row["best_static"] = {**best.setting, "dirty": dirty}
+    row["command"] = request.command(EXPERIMENT, name, [request.policy])
+    return row
+
+
+def _trail(found: Mapping[tuple[str, str, int], Measured], name: str, request: Request) -> dict[str, Any]:
+    """The judged policy's way through its first seed, for pictures."""
+    tuned = found[name, request.policy, request.seed]
+    first = min((step.ost for step in tuned.path), default=0)
+    return {
+        "default": list(found[name, "default", request.seed].series),
+        "policy": list(tuned.series),
+        "path": [[s.t_s, s.setting["pages"], s.setting["flight"]] for s in tuned.path if s.ost == first],
+    }

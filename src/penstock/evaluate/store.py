@@ -1,0 +1,103 @@
+"""Results that need not be measured again, in the user's cache directory, one file per state of the program.
+
+Whatever can change a result is part of its file's name: the simulator's sources for runs that nobody tunes, and
+what decides, predicts and drives besides for the others. Results of different programs never mix.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from penstock.evaluate.trial import Measured, Trial, dump, load
+
+WORLD = (
+    "simulate",
+    "knobs.py",
+    "spaces.py",
+    "units.py",
+    "workload.py",
+    "evaluate/simulated.py",
+    "evaluate/trial.py",
+)
+DECIDING = (
+    "agent/loop.py", "agent/spaces.py", "agent/policies.py", "decide", "decision.py", "predict", "snapshot.py",
+    "window.py", "evaluate/bayes.py", "evaluate/drivers.py", "evaluate/oracle.py", "evaluate/tuners.py",
+)  # fmt: skip
+KEPT_VERSIONS = 12
+
+
+def default_directory() -> Path:
+    """Where this user's caches are."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "penstock" / "evaluate"
+
+
+@cache
+def version(*parts: str) -> str:
+    """A mark of these sources of the package, data files included."""
+    mark = hashlib.sha256()
+    for part in parts:
+        for file in _files(resources.files("penstock").joinpath(part)):
+            mark.update(file.name.encode() + b"\0" + file.read_bytes())
+    return mark.hexdigest()[:16]
+
+
+def _files(place: Traversable) -> list[Traversable]:
+    if place.is_file():
+        return [place]
+    inside = sorted(place.iterdir(), key=lambda each: each.name) if place.is_dir() else []
+    return [file for each in inside if each.name != "__pycache__" for file in _files(each)]
+
+
+class Store:
+    """Finished trials by key. Without a directory it remembers for as long as it lives."""
+
+    def __init__(self, directory: Path | None) -> None:
+        self._directory = directory
+        self._known: dict[str, Measured] = {}
+        self._files = {False: "", True: ""}
+        if directory is not None:
+            directory.mkdir(parents=True, exist_ok=True)
+            self._files = {
+                False: f"held-{version(*WORLD)}.jsonl",
+                True: f"tuned-{version(*WORLD, *DECIDING)}.jsonl",
+            }
+            for name in self._files.values():
+                self._read(directory / name)
+            self._drop_old()
+
+    def find(self, trial: Trial) -> Measured | None:
+        """What an equal trial brought, if one was run."""
+        return self._known.get(trial.key)
+
+    def keep(self, trial: Trial, measured: Measured) -> None:
+        """Remember a result; a line is written whole, so that two programs may share the file."""
+        self._known[trial.key] = measured
+        if self._directory is None:
+            return
+        line = json.dumps({"key": trial.key, "result": dump(measured)}) + "\n"
+        with (self._directory / self._files[trial.tuned]).open("a", encoding="utf-8") as file:
+            file.write(line)
+
+    def _read(self, path: Path) -> None:
+        if not path.exists():
+            return
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                entry = json.loads(line)
+                self._known[entry["key"]] = load(entry["result"])
+            except (ValueError, KeyError, TypeError):
+                continue  # the last line of a run that was killed: that trial is run again
+
+    def _drop_old(self) -> None:
+        assert self._directory is not None
+        known = sorted(self._directory.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
+        for path in known[:-KEPT_VERSIONS]:
+            if path.name not in self._files.values():
+                path.unlink(missing_ok=True)

@@ -1,0 +1,134 @@
+"""One run of an experiment: what determines it, and what is kept of it. Both are plain JSON outside."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel
+
+from penstock.evaluate.drivers import INTERVAL_S, Course
+from penstock.evaluate.simulated import Run, run
+from penstock.knobs import Setting
+from penstock.simulate.assembly import Plan
+
+WARMUP_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A world and how it is driven; equal trials have equal results."""
+
+    plan: Plan
+    course: Course
+
+    @property
+    def tuned(self) -> bool:
+        """Whether anybody decides anything in it."""
+        return self.course.policy is not None
+
+    @property
+    def key(self) -> str:
+        """A hash of everything that determines the result, except the program itself."""
+        document: Any = {"plan": _plain(self.plan), "course": _plain(self.course)}
+        for name in (self.course.policy, self.course.model):
+            if name is not None and Path(name).suffix in (".py", ".json") and Path(name).is_file():
+                document[name] = hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:24]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From when on the first client's target on an OST held a setting."""
+
+    t_s: float
+    ost: int
+    setting: Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What is kept of a run. Rates are what applications saw, 10^6 bytes per second, all clients together.
+
+    `read` and `write` have one rate per interval; `clients` one pair of rates, read and written, per client.
+    `late_moves` counts settings changed in the second half of the time, on all clients.
+    """
+
+    app_mbps: float
+    rpc_mbps: float
+    changes: int
+    late_moves: int
+    clients: tuple[tuple[float, float], ...]
+    read: tuple[float, ...]
+    write: tuple[float, ...]
+    path: tuple[Step, ...]
+
+    @property
+    def series(self) -> tuple[float, ...]:
+        """Both directions, interval by interval."""
+        return tuple(read + write for read, write in zip(self.read, self.write, strict=True))
+
+    def mean(self, from_s: float, to_s: float) -> float:
+        """The mean rate over a part of the measured time, whole intervals only."""
+        part = self.series[round(from_s / INTERVAL_S) : round(to_s / INTERVAL_S)]
+        return sum(part) / len(part) if part else 0.0
+
+
+def perform(trial: Trial) -> Measured:
+    """Run it."""
+    return _kept(run(trial.plan, trial.course), trial.course)
+
+
+def _kept(done: Run, course: Course) -> Measured:
+    figures, trail = done.total.figures, done.trail
+    middle_s = course.warmup_s + course.seconds / 2
+    per_client = [
+        tuple(sum(column) / course.seconds / 1e6 for column in zip(*way, strict=True))
+        for way in (trail.read_bytes, trail.write_bytes)
+    ]
+    first = [move for move in trail.moves if move.client == 0]
+    return Measured(
+        figures["app_mbps"],
+        figures["rpc_mbps"],
+        done.changes,
+        sum(move.t_s > middle_s for move in trail.moves),
+        tuple(zip(*per_client, strict=True)),
+        tuple(round(sum(each) / INTERVAL_S / 1e6, 2) for each in trail.read_bytes),
+        tuple(round(sum(each) / INTERVAL_S / 1e6, 2) for each in trail.write_bytes),
+        tuple(Step(round(m.t_s - course.warmup_s, 3), m.ost, m.setting) for m in first),
+    )
+
+
+def dump(measured: Measured) -> dict[str, Any]:
+    """As JSON."""
+    plain: dict[str, Any] = _plain(measured)
+    return plain
+
+
+def load(document: Mapping[str, Any]) -> Measured:
+    """From JSON."""
+    fields = dict(document)
+    fields["clients"] = tuple((read, write) for read, write in fields["clients"])
+    fields["read"], fields["write"] = tuple(fields["read"]), tuple(fields["write"])
+    fields["path"] = tuple(Step(s["t_s"], s["ost"], Setting(s["setting"])) for s in fields["path"])
+    return Measured(**fields)
+
+
+def _plain(value: Any) -> Any:
+    """Dataclasses, configurations and settings as what JSON knows."""
+    if isinstance(value, BaseModel):
+        return value.model_dump()
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, np.ndarray):
+        return hashlib.sha256(value.tobytes()).hexdigest()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(each) for each in value]
+    return value

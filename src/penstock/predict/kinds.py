@@ -1,0 +1,40 @@
+"""The kinds of models a policy may ask for, and how each is read from a file or found in the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from penstock.errors import UsageError, did_you_mean
+from penstock.predict import modelfile, shipped, surveyfile
+from penstock.predict.model import ForestPredictor
+from penstock.predict.surfaces import SurveyPredictor
+
+FOREST, SURVEY = "forest", "survey"
+KINDS = (FOREST, SURVEY)
+
+
+def default_predictor(kind: str) -> ForestPredictor | SurveyPredictor:
+    """The shipped one."""
+    if _known(kind) == SURVEY:
+        return SurveyPredictor(shipped.default_survey())
+    return ForestPredictor(shipped.default_model())
+
+
+def load_predictor(kind: str, path: Path) -> ForestPredictor | SurveyPredictor:
+    """The one in a file."""
+    if _known(kind) == SURVEY:
+        return SurveyPredictor(surveyfile.load(path))
+    return ForestPredictor(modelfile.load(path))
+
+
+def dump_predictor(predictor: ForestPredictor | SurveyPredictor) -> bytes:
+    """The file that gives this predictor again."""
+    if isinstance(predictor, SurveyPredictor):
+        return surveyfile.dump(predictor.survey)
+    return modelfile.dump(predictor.model)
+
+
+def _known(kind: str) -> str:
+    if kind not in KINDS:
+        raise UsageError(f"unknown kind of model {kind!r}{did_you_mean(kind, KINDS)}")
+    return kind

@@ -1,0 +1,161 @@
+"""What settings brought elsewhere: surveyed response surfaces, and what they say about a target at work.
+
+A survey holds, for many kinds of work on many kinds of hardware, what every setting of the grid brought and
+how the counters looked meanwhile. A target's recent windows are compared with what each surveyed case looked
+like at the same settings; the cases that look alike vote, each with its own surface, on what every other
+setting would bring here. Cases that disagree make the answer uncertain, and that is said too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.decision import Outlook
+from penstock.knobs import Setting
+from penstock.predict.features import Floats, row_features, row_names
+from penstock.predict.recent import Recent
+from penstock.window import Window
+
+# How far apart two intervals of the same work may lie, per feature, in powers of two. Rates say the least:
+# they scale with the hardware. What is not listed is not compared.
+LIKENESS = {
+    "app_request_bytes": 0.35,
+    "pages_per_rpc": 0.2,
+    "rpcs_in_flight": 0.25,
+    "page_latency_us": 0.35,
+    "app_over_wire": 0.2,
+    "bytes_per_s": 0.35,
+    "app_bytes_per_s": 0.35,
+}
+FEATURES = tuple(LIKENESS)
+HISTORY = 8
+# Windows of one target are no independent witnesses: together they count as this many at most.
+MOST_WITNESSES = 2.0
+# The interval after a change still shows the setting before.
+CHANGED_WEIGHT = 0.2
+# Never surer of a gain than this: the survey is not this machine. And what a gain is, for a probability.
+LEAST_SPREAD = 0.06
+GAIN_LOG2 = float(np.log2(1.15))
+# A target is out of range when even the best case differs by more than this many likenesses a feature.
+STRANGE = 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One surveyed kind of work: where, what, and `FEATURES` at every setting of the grid, as logarithms."""
+
+    cluster: str
+    workload: str
+    direction: str
+    features: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """Cases over one grid of settings; `pages` and `flight` are its axes, the latter varying fastest."""
+
+    pages: tuple[int, ...]
+    flight: tuple[int, ...]
+    cases: tuple[Case, ...]
+    provenance: Mapping[str, object]
+    digest: str
+
+    def of(self, direction: str) -> tuple[Case, ...]:
+        """The cases of one direction."""
+        return tuple(case for case in self.cases if case.direction == direction)
+
+
+class _Atlas:
+    """One direction's cases as arrays."""
+
+    def __init__(self, survey: Survey, direction: str) -> None:
+        names = row_names(direction)
+        self.columns = [names.index(name) for name in FEATURES]
+        self.scales = np.array(list(LIKENESS.values()))
+        self.looks = np.stack([case.features for case in survey.of(direction)])
+        self.rates = np.ascontiguousarray(self.looks[:, :, FEATURES.index("app_bytes_per_s")])
+
+
+class SurveyPredictor:
+    """The `Predictor` port over a survey: expected gains with their spread, and the probability of a gain."""
+
+    history = HISTORY
+
+    def __init__(self, survey: Survey) -> None:
+        self.survey = survey
+        self._atlases: dict[str, _Atlas] = {}
+        self._recent: dict[str, Recent] = {}
+
+    @property
+    def digest(self) -> str:
+        """The survey file's sha256."""
+        return self.survey.digest
+
+    def outlooks(
+        self, direction: str, histories: Sequence[Sequence[Window]], candidates: Sequence[Setting]
+    ) -> list[Outlook]:
+        """One outlook per target. A target that looks like no surveyed case is marked out of range."""
+        if not histories:
+            return []
+        atlas = self._atlas(direction)
+        stack = self._recent.setdefault(direction, Recent(direction, HISTORY)).stack(histories)
+        rows = row_features(stack, direction)
+        places = self._places(stack[..., 1], stack[..., 2])
+        weights, strangeness = _votes(atlas, rows[..., atlas.columns], places)
+        wanted = self._places(
+            np.array([float(c["pages"]) for c in candidates]),
+            np.array([float(c["flight"]) for c in candidates]),
+        )
+        gains = atlas.rates[None, :, wanted] - atlas.rates[:, places[:, 0]].T[:, :, None]
+        mean = np.einsum("ti,tic->tc", weights, gains)
+        spread = np.sqrt(np.einsum("ti,tic->tc", weights, (gains - mean[:, None, :]) ** 2) + LEAST_SPREAD**2)
+        chance = _normal(np.divide(mean - GAIN_LOG2, spread))
+        return [
+            Outlook(
+                direction, candidates, p.tolist(), bool(s <= STRANGE), self.digest, g.tolist(), d.tolist()
+            )
+            for p, s, g, d in zip(chance, strangeness, mean, spread, strict=True)
+        ]
+
+    def _atlas(self, direction: str) -> _Atlas:
+        if direction not in self._atlases:
+            self._atlases[direction] = _Atlas(self.survey, direction)
+        return self._atlases[direction]
+
+    def _places(self, pages: Floats, flight: Floats) -> NDArray[np.int64]:
+        """The grid place nearest to each setting; values the grid does not have go to their neighbour."""
+        row = _nearest(self.survey.pages, pages)
+        return row * len(self.survey.flight) + _nearest(self.survey.flight, flight)
+
+
+def _votes(atlas: _Atlas, rows: Floats, places: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """How much each case counts for each target, summing to 1, and how strange the likeliest one still is."""
+    known = np.isfinite(rows[..., 0]) | np.isfinite(rows[..., 1])
+    older = np.concatenate([places[:, 1:], places[:, -1:]], axis=1)
+    witness = np.where(known, np.where(places == older, 1.0, CHANGED_WEIGHT), 0.0)
+    total = np.maximum(witness.sum(axis=1), 1e-9)
+    apart = np.zeros((len(rows), len(atlas.looks)))
+    for lag in range(rows.shape[1]):
+        difference = (rows[:, None, lag] - atlas.looks[:, places[:, lag]].transpose(1, 0, 2)) / atlas.scales
+        apart += witness[:, lag, None] * np.nansum(np.minimum(difference**2, 100.0), axis=2)
+    mean_apart = apart / total[:, None]
+    score = -0.5 * mean_apart * np.minimum(total, MOST_WITNESSES)[:, None]
+    weights = np.exp(score - score.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights, np.sqrt(mean_apart.min(axis=1) / len(LIKENESS))
+
+
+def _nearest(axis: tuple[int, ...], values: Floats) -> NDArray[np.int64]:
+    logs = np.log2(np.array(axis, dtype=np.float64))
+    asked = np.log2(np.maximum(np.nan_to_num(values, nan=float(axis[0])), 1.0))
+    found: NDArray[np.int64] = np.abs(asked[..., None] - logs).argmin(axis=-1)
+    return found
+
+
+def _normal(z: Floats) -> Floats:
+    """The normal distribution function (a logistic approximation, within .01)."""
+    return 1.0 / (1.0 + np.exp(-np.clip(1.702 * z, -60.0, 60.0)))

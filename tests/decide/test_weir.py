@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import math
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.decide.belief import Forecast, Measured, believe
+from penstock.decide.policies.weir import WeirPolicy, kind_of_work
+from penstock.decision import Outlook
+from penstock.knobs import Setting
+from penstock.snapshot import Target
+from penstock.spaces import LUSTRE
+from penstock.window import Window
+
+GRID = LUSTRE.grid("pages", "flight")
+HERE = LUSTRE.default.only("pages", "flight")
+TARGET = Target("t-OST0000-osc-0", "t", "OST0000")
+
+
+class World:
+    """A target whose every setting brings a fixed rate, and a forecast that may be wrong about it."""
+
+    def __init__(self, rates: dict[Setting, float], gains: np.ndarray, request: int = 1 << 20) -> None:
+        self.rates, self.gains, self.request = rates, gains, request
+        self.policy = WeirPolicy(LUSTRE, Random(1))
+        self.setting, self.t_s = LUSTRE.default, 0.0
+        self.moves: list[Setting] = []
+
+    def run(self, windows: int, direction: str = "read") -> None:
+        for _ in range(windows):
+            rate = self.rates.get(self.setting.only("pages", "flight"), 1e8)
+            moved = rate * 0.5
+            metrics = {
+                f"{direction}.bytes": moved,
+                f"app.{direction}_bytes": moved,
+                f"app.{direction}_calls": moved / self.request,
+            }
+            window = Window(TARGET, self.t_s, self.t_s + 0.5, self.setting, metrics)
+            here = GRID.index(self.setting.only("pages", "flight"))
+            gains = self.gains - self.gains[here]
+            outlook = Outlook(direction, GRID, [0.5] * 99, True, "m", gains.tolist(), [0.15] * 99)
+            proposal = self.policy.propose(window, outlook)
+            self.t_s += 0.5
+            if proposal.setting != self.setting:
+                self.setting = LUSTRE.settle(self.setting, proposal.setting)
+                self.moves.append(self.setting)
+
+
+def test_weir_goes_where_the_forecast_is_right_and_rests() -> None:
+    best = Setting(pages=256, flight=64)
+    gains = np.zeros(99)
+    gains[GRID.index(best)] = 1.0
+    world = World({best: 2e8}, gains)
+    world.run(100)
+    assert world.setting.only("pages", "flight") == best
+    assert len(world.moves) <= 3
+
+
+def test_weir_returns_when_the_forecast_is_wrong() -> None:
+    trap = Setting(pages=1, flight=1)
+    gains = np.zeros(99)
+    gains[GRID.index(trap)] = 1.0
+    world = World({trap: 1e7}, gains)
+    world.run(100)
+    assert world.moves[0].only("pages", "flight") == trap
+    assert world.setting.only("pages", "flight") != trap
+    assert world.moves.count(world.moves[0]) == 1
+
+
+def test_weir_leaves_a_target_alone_where_nothing_promises_more() -> None:
+    world = World({}, np.full(99, -0.5) + 0.5 * (np.arange(99) == GRID.index(HERE)))
+    world.run(200)
+    assert world.moves == []
+
+
+def test_weir_remembers_work_that_returns() -> None:
+    best = Setting(pages=64, flight=32)
+    gains = np.zeros(99)
+    gains[GRID.index(best)] = 1.0
+    world = World({best: 2e8}, gains, request=1 << 20)
+    world.run(60)
+    world.request, world.rates = 1 << 13, {HERE: 2e8, best: 1e7}
+    world.gains = np.zeros(99)
+    world.gains[GRID.index(HERE)] = 2.0
+    world.run(60)
+    assert world.setting.only("pages", "flight") == HERE
+    world.request, world.rates, world.gains = 1 << 20, {best: 2e8}, np.zeros(99)
+    before = len(world.moves)
+    world.run(12)
+    assert [move.only("pages", "flight") for move in world.moves[before:]] == [best]
+
+
+def test_weir_gives_up_a_wish_that_is_never_granted() -> None:
+    wish = Setting(pages=256, flight=64)
+    gains = np.zeros(99)
+    gains[GRID.index(wish)] = 1.0
+    world = World({}, gains)
+    asked = 0
+    for _ in range(100):
+        world.run(1)
+        asked += world.setting != LUSTRE.default
+        world.setting = LUSTRE.default
+    assert 0 < asked <= 4 * WeirPolicy.patience
+
+
+def test_weir_without_a_forecast_stays() -> None:
+    window = Window(TARGET, 0.0, 0.5, LUSTRE.default, {"read.bytes": 1e8})
+    proposal = WeirPolicy(LUSTRE, Random(1)).propose(window)
+    assert proposal.setting == LUSTRE.default and proposal.reason == "no-forecast"
+
+
+@pytest.mark.parametrize(
+    ("metrics", "work", "request_log2"),
+    [
+        (
+            {"read.bytes": 9.0, "write.bytes": 1.0, "app.read_bytes": 8192.0, "app.read_calls": 2.0},
+            "read",
+            12.0,
+        ),
+        (
+            {"read.bytes": 5.0, "write.bytes": 5.0, "app.read_bytes": 4096.0, "app.read_calls": 1.0},
+            "both",
+            12.0,
+        ),
+        ({"write.bytes": 5.0}, "write", math.nan),
+    ],
+)
+def test_kind_of_work_is_told_from_the_counters(
+    metrics: dict[str, float], work: str, request_log2: float
+) -> None:
+    found = kind_of_work(Window(TARGET, 0.0, 0.5, LUSTRE.default, metrics))
+    assert found[0] == work
+    assert found[1] == pytest.approx(request_log2, nan_ok=True)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 98), st.floats(1e6, 1e9)), min_size=1, max_size=12))
+def test_belief_follows_measurements_and_is_never_less_sure_for_them(seen: list[tuple[int, float]]) -> None:
+    forecast = Forecast()
+    forecast.take(27.0, GRID, np.zeros(99), np.full(99, 0.3))
+    measured: dict[Setting, Measured] = {}
+    for now, (place, rate) in enumerate(seen):
+        for _ in range(50):
+            measured.setdefault(GRID[place], Measured()).take(rate, now)
+    belief = believe(forecast, measured, len(seen))
+    assert np.isfinite(belief.mean).all()
+    assert (belief.deviation <= 0.3 + 1e-9).all()
+    assert (belief.improvement(27.0) >= 0).all()
+    for setting in {GRID[place] for place, _ in seen}:
+        place = GRID.index(setting)
+        assert belief.deviation[place] < 0.3
+
+
+def test_belief_carries_to_neighbours_and_not_far() -> None:
+    forecast = Forecast()
+    forecast.take(27.0, GRID, np.zeros(99), np.full(99, 0.3))
+    measured = {Setting(pages=64, flight=16): Measured()}
+    for _ in range(20):
+        measured[Setting(pages=64, flight=16)].take(2.0**28, 1)
+    mean = believe(forecast, measured, 1).mean
+    near, far = GRID.index(Setting(pages=64, flight=32)), GRID.index(Setting(pages=1, flight=256))
+    assert mean[near] > 27.5
+    assert mean[far] == pytest.approx(27.0, abs=0.01)

@@ -1,0 +1,77 @@
+"""Trials: what determines them, that results are kept and do not depend on who runs them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from penstock.evaluate import store as stores
+from penstock.evaluate.drivers import INTERVAL_S, Course
+from penstock.evaluate.lab import Lab
+from penstock.evaluate.store import Store
+from penstock.evaluate.trial import Trial, dump, load, perform
+from penstock.knobs import Setting
+from penstock.simulate.cluster import builtin_cluster
+from penstock.simulate.protocol import hold, single
+from penstock.workload import parse_workload
+
+PLAN = single(builtin_cluster("c220g5"), parse_workload("s_wr_rn_1m"), 3)
+HELD = Trial(PLAN, Course(1.0, 0.5, Setting(pages=256, flight=8)))
+TUNED = Trial(PLAN, Course(1.5, 0.5, policy="random"))
+
+
+def test_trial_measures_what_a_held_setting_brings_and_survives_json() -> None:
+    measured = perform(HELD)
+    cell = hold(PLAN, Setting(pages=256, flight=8), 1.0, 0.5)
+    assert measured.app_mbps == pytest.approx(cell.app_mbps)
+    assert sum(measured.series) * INTERVAL_S == pytest.approx(measured.app_mbps, rel=1e-3)
+    assert measured.mean(0.0, 1.0) == pytest.approx(measured.app_mbps, rel=1e-3)
+    assert load(dump(measured)) == measured
+
+
+def test_trial_path_starts_at_the_default_and_follows_the_policy() -> None:
+    measured = perform(TUNED)
+    assert measured.path[0].setting == Setting(pages=1024, flight=8, dirty=2000)
+    assert measured.changes > 0
+    assert len(measured.path) > 1
+
+
+def test_trial_key_changes_with_all_that_matters(tmp_path: Path) -> None:
+    own = tmp_path / "own.py"
+    own.write_text("first")
+    by_file = Trial(PLAN, Course(1.0, 0.5, policy=str(own)))
+    keys = [HELD.key, TUNED.key, by_file.key, Trial(replace(PLAN, seed=4), HELD.course).key]
+    own.write_text("second")
+    keys += [by_file.key, replace(TUNED, course=replace(TUNED.course, guard=True)).key]
+    assert len(set(keys)) == len(keys)
+    assert HELD.key == Trial(PLAN, Course(1.0, 0.5, Setting(flight=8, pages=256))).key
+
+
+def test_lab_results_do_not_depend_on_the_number_of_workers() -> None:
+    trials = [HELD, TUNED, HELD]
+    with Lab(Store(None), 1) as alone, Lab(Store(None), 2) as together:
+        assert alone.measure("one", trials) == together.measure("two", trials)
+
+
+def test_store_resumes_and_forgives_a_torn_line(tmp_path: Path) -> None:
+    first = Store(tmp_path)
+    measured = perform(HELD)
+    first.keep(HELD, measured)
+    file = next(tmp_path.glob("held-*.jsonl"))
+    file.write_text(file.read_text() + '{"key": "torn')
+    again = Store(tmp_path)
+    assert again.find(HELD) == measured
+    assert again.find(TUNED) is None
+
+
+def test_store_never_mixes_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Store(tmp_path).keep(HELD, perform(HELD))
+    monkeypatch.setattr(stores, "version", lambda *parts: f"other{len(parts)}")
+    assert Store(tmp_path).find(HELD) is None
+
+
+def test_version_follows_the_sources() -> None:
+    assert stores.version("units.py") != stores.version("knobs.py")
+    assert stores.version("simulate") != stores.version("simulate", "decide")
