@@ -126,7 +126,7 @@ class AgentConfig(Section):
     """The whole of `agent.toml`; every option has a safe default."""
 
     mode: Annotated[Mode, _word(Mode)] = Mode.OBSERVE
-    policy: str = "climb"
+    policy: str = "weir"
     model: str = ""
     interval_s: Duration = Field(0.5, gt=0, le=60)
     rollback: Annotated[Rollback, _word(Rollback)] = Rollback.ALWAYS

@@ -15,7 +15,7 @@ MODES = ("observe", "advise", "tune")
 @click.command(epilog="Example: penstock agent run --mode advise --state-dir /var/lib/penstock")
 @places
 @click.option("--mode", type=NearestChoice(MODES), help="How far it may go. [default: observe]")
-@click.option("--policy", help="A policy's name, or FILE.py with your own. [default: climb]")
+@click.option("--policy", help="A policy's name, or FILE.py with your own. [default: weir]")
 @click.option("--model", help="A model file for policies that use one. [default: the shipped one]")
 @click.option("--interval", type=DURATION, help="Time between two looks. [default: 500ms]")
 @click.option("--config", type=click.Path(path_type=Path), help="agent.toml; options here win over it.")

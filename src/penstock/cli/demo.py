@@ -35,7 +35,7 @@ LIVE_FRAMES_PER_S = 20
 @click.option(
     "--policy",
     type=NearestChoice(POLICY_NAMES),
-    default="carat",
+    default="weir",
     show_default=True,
     help="Who tunes the right-hand client.",
 )

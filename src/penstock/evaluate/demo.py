@@ -19,7 +19,6 @@ from penstock.units import GIB
 from penstock.window import Window
 from penstock.workload import parse_workload
 
-DEFAULT_POLICY = "carat"
 APPLICATION = ("app.read_bytes", "app.write_bytes")
 
 
