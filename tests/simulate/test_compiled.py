@@ -38,11 +38,11 @@ CASES = [
 ]
 
 
-def outcome(case: tuple[str, int, int, float], plain: bool) -> object:
+def outcome(case: tuple[str, int, int, float] | tuple[()], plain: bool, source_text: str = CASE) -> object:
     source = Path(penstock.__file__).parent.parent
     environment = {**os.environ, "PYTHONPATH": str(source), "NUMBA_DISABLE_JIT": "1" if plain else "0"}
     done = subprocess.run(
-        [sys.executable, "-c", CASE, *map(str, case)],
+        [sys.executable, "-c", source_text, *map(str, case)],
         capture_output=True,
         text=True,
         check=True,
@@ -51,6 +51,24 @@ def outcome(case: tuple[str, int, int, float], plain: bool) -> object:
     return json.loads(done.stdout)
 
 
+SCRIPTED = """
+import json
+from dataclasses import astuple, replace
+from penstock.simulate.catalogue import named_plan
+from penstock.simulate.cluster import builtin_cluster
+from penstock.simulate.simulation import Simulation
+
+name = "dlio-bert:files=4,samples=2000,every=500,model=2m,threads=2,osts=2"
+made = Simulation(replace(named_plan(builtin_cluster("c220g5"), name, 2, 3), traced=True))
+made.run_until(0.06)
+print(json.dumps([int(made.world.trace[0]), list(astuple(made.totals()))]))
+"""
+
+
 @pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
 def test_trace_is_identical_compiled_and_uncompiled(case: tuple[str, int, int, float]) -> None:
     assert outcome(case, plain=False) == outcome(case, plain=True)
+
+
+def test_scripted_trace_is_identical_compiled_and_uncompiled() -> None:
+    assert outcome((), plain=False, source_text=SCRIPTED) == outcome((), plain=True, source_text=SCRIPTED)

@@ -87,7 +87,8 @@ def test_foreign_load_takes_its_part_of_the_device_and_no_more_than_it_can_queue
     light = rate(reader(lab, "load:ost=0:at=0:for=9:mbps=100"), 0.5, 2.0)
     heavy = rate(reader(lab, "load:ost=0:at=0:for=9:mbps=5000:depth=4"), 0.5, 2.0)
     assert 0.6 * alone < light < 0.9 * alone
-    assert 0.1 * alone < heavy < 0.75 * light
+    # First come, first served: four requests of theirs to nine of ours.
+    assert 0.5 * alone < heavy < 0.9 * light
 
 
 def test_failed_ost_stops_everything_and_nothing_is_lost(lab: Lab) -> None:
@@ -190,6 +191,15 @@ def test_a_storm_of_events_leaves_a_world_that_works(lab: Lab, workload: str) ->
     assert (w.osc.reads >= 0).all()
     assert (w.osc.writes >= 0).all()
     assert list(w.client.dirty) == [int(w.osc.dirty[w.osc.client == c].sum()) for c in range(3)]
+
+
+def test_client_evicted_by_an_ost_that_then_goes_silent_comes_back(lab: Lab) -> None:
+    made = reader(lab, "fail:ost=0:at=0.05:for=0.1", "evict:client=0:ost=0:at=0.1", timeout_s="0.04")
+    made.run_until(0.3)
+    assert made.import_state(0) == "FULL"
+    before = made.totals().rpc_bytes
+    made.run_until(0.4)
+    assert made.totals().rpc_bytes > before
 
 
 def test_same_events_same_trace(lab: Lab) -> None:

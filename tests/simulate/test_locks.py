@@ -66,7 +66,7 @@ def test_readers_share_a_lock_and_a_writer_calls_it_back(lab: Lab) -> None:
     assert made.totals().rpc_bytes <= cached + 3 * 256 * MIB
     mixed = lab.cluster([*readers, Job(small("s_wr_rn_1m", think_s=0.05), 3, shared="f")], BASE)
     mixed.run_until(4.0)
-    assert mixed.totals().rpc_bytes > 2 * 3 * 256 * MIB
+    assert mixed.totals().rpc_bytes > 1.5 * 3 * 256 * MIB
 
 
 def test_a_file_one_client_has_for_itself_needs_no_lock(lab: Lab) -> None:

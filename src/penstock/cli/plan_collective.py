@@ -225,6 +225,7 @@ def _entry(ranked: Ranked) -> dict[str, Any]:
         "cb_nodes": len(counts.aggregators) or None,
         "cb_buffer_size": hints.cb_buffer_size or DEFAULT_BUFFER_BYTES,
         "seconds": ranked.forecast.seconds,
+        "first_extra_s": ranked.forecast.first_extra_s,
         "error_ratio": ranked.forecast.error_ratio,
         "collective": counts.collective,
         "hints": hints.given,

@@ -48,7 +48,7 @@ class Measured:
 
     def weight(self, now: int) -> float:
         """How many windows it still counts as."""
-        return self.count * 0.5 ** ((now - self.at) / HALF_LIFE)
+        return self.count * math.pow(0.5, (now - self.at) / HALF_LIFE)
 
     @property
     def rate_log2(self) -> float:

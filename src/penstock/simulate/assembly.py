@@ -248,6 +248,7 @@ def _fill_servers(w: World, cluster: Cluster, clients: int) -> None:
     w.ssd.queue_head[:] = NONE
     w.ssd.queue_tail[:] = NONE
     w.ost.slow[:] = 1.0
+    w.ost.timeout_us[:] = cluster.lustre.timeout_s * SECOND_US
     w.nic.us_per_byte[:clients] = 1.0 / network.client_mb_per_s
     w.nic.us_per_byte[clients:] = 1.0 / network.server_mb_per_s
     w.link.latency_us[:] = network.round_trip_us / 2.0
@@ -416,7 +417,6 @@ def _fill_faults(w: World, plan: Plan) -> None:
         w.fault.factor[i], w.fault.depth[i] = fault.factor, fault.depth
         w.fault.pages[i], w.fault.writing[i] = pages, int(fault.writing)
         w.fault.gap_us[i] = pages * PAGE / max(fault.mbps, 1e-9)
-        w.fault.timeout_us[i] = plan.cluster.lustre.timeout_s * SECOND_US
         w.fault.rng[i] = first_rng + i
         schedule(w, w.fault.begin_us[i], FAULT_BEGINS, i)
         if fault.for_s > 0.0:

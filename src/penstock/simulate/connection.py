@@ -54,6 +54,7 @@ def _handshake_us(w: World, o: int) -> float:
 @kernel
 def import_times_out(w: World, o: int, now_us: float) -> None:
     """Requests, or a ping, went unanswered too long: the connection counts as lost."""
+    w.osc.timer[o] = 0
     unanswered = w.ost.down[w.osc.ost[o]]
     for r in range(w.rpc.shape[0]):
         if w.rpc.osc[r] == o and w.rpc.lost[r] == 1:

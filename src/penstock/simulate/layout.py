@@ -40,7 +40,7 @@ OSC = fields(
     "grant_bytes grant_total_bytes grant_max_bytes build_free_us touched_us flight_integral "
     "dirty_integral busy_integral grant_initial_bytes",
     "client ost mppr flight dirty_max dirty reads writes waiters first_file cursor lru_base lru_size lru_head "
-    "lru_count lru_pages high_priority generation build_pending state lost_pages evictions",
+    "lru_count lru_pages high_priority generation build_pending state lost_pages evictions timer",
 )
 FILE = fields(
     "dirtied_us",
@@ -70,7 +70,7 @@ OSS = fields(
     "request_us request_exponential reply_us page_us fragment_us",
     "nic threads busy queue_head queue_tail rng",
 )
-OST = fields("journal_every_us journal_us slow", "oss ssd written range_lock down")
+OST = fields("journal_every_us journal_us slow timeout_us", "oss ssd written range_lock down")
 SSD = fields(
     "free_us read_rpc_us read_us_page write_rpc_us write_us_page fragment_us ramp ramp_max_us spread "
     "random_read_us write_latency_us mixed read_work_us write_work_us busy_us "
@@ -81,9 +81,7 @@ NIC = fields("us_per_byte send_free_us receive_free_us")
 LINK = fields("latency_us", "turn")
 LRU = fields("", "file start pages")
 LOCK = fields("", "file low high direction state users extents called heard next")
-FAULT = fields(
-    "begin_us end_us factor gap_us timeout_us", "kind ost client pages writing depth turn rng active"
-)
+FAULT = fields("begin_us end_us factor gap_us", "kind ost client pages writing depth turn rng active")
 
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]

@@ -8,11 +8,11 @@ from penstock.simulate.disk import is_disk, move_us
 from penstock.simulate.events import (
     FOREIGN_REQUEST,
     IMPORT_RECONNECTS,
-    IMPORT_TIMES_OUT,
     schedule,
 )
 from penstock.simulate.layout import NONE, World
 from penstock.simulate.rng import exponential
+from penstock.simulate.server import await_timeout
 from penstock.simulate.states import DISCONN
 
 # The numbers of `penstock.simulate.faults.KINDS`.
@@ -48,7 +48,8 @@ def fault_begins(w: World, i: int, now_us: float) -> None:
         _set_pace(w, t)
     if fault.kind[i] == FAIL:
         for c in range(w.client.shape[0]):
-            schedule(w, now_us + fault.timeout_us[i], IMPORT_TIMES_OUT, first_osc(w, c) + t)
+            # Even an idle client notices, by its pings.
+            await_timeout(w, first_osc(w, c) + t, now_us)
 
 
 @kernel

@@ -193,6 +193,15 @@ class Script:
         self._ops.append((NOT_BEFORE, think_s * 1e6, kind, handle, *shape))
 
 
+def repeated(ops: Ops, objects: int, times: int) -> Ops:
+    """The same instructions so many times, each time on the following `objects` objects."""
+    copies = np.tile(ops, times)
+    moved = np.repeat(np.arange(times) * objects, len(ops))
+    on_file = (copies["kind"] == READ) | (copies["kind"] == WRITE) | (copies["kind"] == SYNC)
+    copies["handle"] += np.where(on_file, moved, 0)
+    return copies
+
+
 def _pages(offset: int, size: int) -> tuple[int, int]:
     first = offset // PAGE
     return first, max(1, -(-(offset + size) // PAGE) - first)

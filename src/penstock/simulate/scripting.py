@@ -77,23 +77,23 @@ def lay_out(programs: Sequence[Program], osts: int) -> Scripts:
     gates = 0
     for number, program in enumerate(programs):
         objects = program.objects
-        users: dict[int, set[int]] = {}
+        named = [_objects(task.ops) for task in program.tasks]
         written = {o for task in program.tasks for o in _objects(task.ops, WRITE)}
-        for task in program.tasks:
-            for o in _objects(task.ops):
+        users: dict[int, set[int]] = {}
+        for task, mine in zip(program.tasks, named, strict=True):
+            for o in written.intersection(mine):
                 users.setdefault(o, set()).add(task.client)
         known: dict[tuple[int, int], int] = {}
-        for task in program.tasks:
-            used: dict[int, int] = {}
-            for o in _objects(task.ops):
+        for task, mine in zip(program.tasks, named, strict=True):
+            for o in mine:
                 if (task.client, o) not in known:
                     known[task.client, o] = len(wishes)
                     ost, size = objects[o]
-                    shared = f"{program.name}/{number}/{o}" if o in written and len(users[o]) > 1 else ""
+                    shared = f"{program.name}/{number}/{o}" if len(users.get(o, ())) > 1 else ""
                     wishes.append(
                         Wish(task.client, ost % osts, max(1, size), program.cache_bytes, o in written, shared)
                     )
-                used[o] = known[task.client, o]
+            used = {o: known[task.client, o] for o in mine}
             placed.append(Placed(task, used, gates, max(1, program.cache_bytes // PAGE)))
         gates += len(program.gates)
     return Scripts(tuple(wishes), tuple(placed), tuple(programs))
@@ -124,8 +124,7 @@ def fill_scripts(w: World, scripts: Scripts, placement: Placement) -> None:
         there[:] = ops
         there["at_us"] = np.where(ops["at_us"] >= 0, ops["at_us"] + one.task.start_s * SECOND_US, -1.0)
         there["handle"] = _numbers(ops, opened, handle, one.first_gate)
-        for place, o in enumerate(opened):
-            w.handle.file[handle + place] = files[one.wishes[o]]
+        w.handle.file[handle : handle + len(opened)] = [files[one.wishes[o]] for o in opened]
         _fill_stream(w, first_stream + number, one, (op, handle))
         op, handle = op + len(ops), handle + len(opened)
     g, first_task = 0, first_stream

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from penstock.simulate._compile import kernel
 from penstock.simulate.disk import disk_done, is_disk, queue_on_disk
-from penstock.simulate.events import BULK_ARRIVES, DEVICE_DONE, REPLY_ARRIVES, schedule
+from penstock.simulate.events import BULK_ARRIVES, DEVICE_DONE, IMPORT_TIMES_OUT, REPLY_ARRIVES, schedule
 from penstock.simulate.layout import NONE, READ, World
 from penstock.simulate.network import link_between, send_bulk, send_small
 from penstock.simulate.rangelock import lock_range, next_unlocked, unlock_range
@@ -23,11 +23,21 @@ def server_of(w: World, r: int) -> int:
 
 
 @kernel
-def _goes_unheard(w: World, r: int) -> bool:
+def await_timeout(w: World, o: int, now_us: float) -> None:
+    """The OST does not answer an OSC, which will notice after a while."""
+    if w.osc.timer[o] == 0:
+        w.osc.timer[o] = 1
+        schedule(w, now_us + w.ost.timeout_us[w.osc.ost[o]], IMPORT_TIMES_OUT, o)
+
+
+@kernel
+def _goes_unheard(w: World, r: int, now_us: float) -> bool:
     """Whether the OST is down: then the RPC is lost until its client sends it again."""
-    if w.ost.down[w.osc.ost[w.rpc.osc[r]]] == 0:
+    o = w.rpc.osc[r]
+    if w.ost.down[w.osc.ost[o]] == 0:
         return False
     w.rpc.lost[r] = 1
+    await_timeout(w, o, now_us)
     return True
 
 
@@ -66,7 +76,7 @@ def _begin(w: World, r: int, now_us: float) -> None:
 @kernel
 def request_arrives(w: World, r: int, now_us: float) -> None:
     """A request is in: give it a thread or let it queue."""
-    if _goes_unheard(w, r):
+    if _goes_unheard(w, r, now_us):
         return
     s = server_of(w, r)
     if w.oss.busy[s] < w.oss.threads[s]:
@@ -84,7 +94,7 @@ def request_arrives(w: World, r: int, now_us: float) -> None:
 @kernel
 def _free_thread(w: World, s: int, now_us: float) -> None:
     r = w.oss.queue_head[s]
-    while r != NONE and _goes_unheard(w, r):
+    while r != NONE and _goes_unheard(w, r, now_us):
         r = w.rpc.next[r]
     if r == NONE:
         w.oss.queue_head[s] = NONE
@@ -113,7 +123,7 @@ def _leave(w: World, r: int, now_us: float) -> None:
 @kernel
 def bulk_arrives(w: World, r: int, now_us: float) -> None:
     """A write's data is in the server's memory and checked."""
-    if _goes_unheard(w, r):
+    if _goes_unheard(w, r, now_us):
         _leave(w, r, now_us)
     else:
         _to_device(w, r, now_us)
@@ -131,7 +141,7 @@ def device_done(w: World, r: int, now_us: float) -> None:
         disk_done(w, d, now_us)
     else:
         end_work(w, d, r)
-    if _goes_unheard(w, r):
+    if _goes_unheard(w, r, now_us):
         _leave(w, r, now_us)
         return
     link = link_between(w, c, s, 0)

@@ -54,7 +54,8 @@ def test_profile_is_measured_and_hints_are_confirmed(mpi: str, tmp_path: Path) -
     assert {"default", "advice", "ranking", "operations"} <= set(answer)
     assert {"none", "rule"} <= {one["name"] for one in answer["confirmed"]}
     assert answer["default"]["cb_nodes"] == 1
-    assert all(len(one["seconds"]) == 3 for one in answer["confirmed"])
+    # Three repetitions prove nothing, so batches of three went on.
+    assert {len(one["seconds"]) for one in answer["confirmed"]} <= {6, 9, 12}
     assert not list(tmp_path.glob("penstock-*"))
 
 

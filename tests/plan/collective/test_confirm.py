@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from penstock.plan.collective.access import Access
 from penstock.plan.collective.candidates import Candidate
-from penstock.plan.collective.compare import Instance, geomean, ratio
-from penstock.plan.collective.confirm import Trial, beats, clear_winner
+from penstock.plan.collective.compare import Instance, geomean
+from penstock.plan.collective.confirm import Trial, beats, clear_winner, gain, surely_faster
 from penstock.plan.collective.romio import NO_HINTS
 
 
@@ -14,16 +15,31 @@ def trial(name: str, *seconds: float) -> Trial:
 
 
 def test_clear_winner_needs_most_pairs_and_a_margin() -> None:
-    slow, fast = trial("a", 2.0, 2.1, 1.9, 2.0), trial("b", 1.0, 1.1, 0.9, 1.0)
+    slow, fast = trial("a", *[2.0, 2.1, 1.9] * 3), trial("b", *[1.0, 1.1, 0.9] * 3)
     assert clear_winner([slow, fast]) is fast
-    assert clear_winner([trial("a", 1.0, 1.0, 1.0, 1.0), trial("b", 1.01, 1.0, 1.01, 1.01)]) is None
-    assert clear_winner([trial("a", 1.0, 2.0, 1.0, 2.0), trial("b", 2.0, 1.0, 2.0, 1.0)]) is None
+    assert clear_winner([trial("a", *[1.0] * 9), trial("b", *[1.01] * 9)]) is None
+    assert clear_winner([trial("a", *[1.0, 2.0] * 9), trial("b", *[2.0, 1.0] * 9)]) is None
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "sure"), [(4, 0, False), (5, 0, True), (7, 1, True), (6, 1, False), (8, 2, False)]
+)
+def test_certainty_is_the_sign_tests(wins: int, losses: int, sure: bool) -> None:
+    one = trial("a", *[1.0] * (wins + losses))
+    other = trial("b", *[1.2] * wins, *[0.9] * losses)
+    assert surely_faster(one, other) is sure
+
+
+def test_certainty_is_rarely_wrong_about_equals() -> None:
+    rng = np.random.default_rng(1)
+    pairs = [(trial("a", *rng.lognormal(size=12)), trial("b", *rng.lognormal(size=12))) for _ in range(1000)]
+    assert sum(surely_faster(*pair) for pair in pairs) <= 60
 
 
 def test_pairs_share_their_weather() -> None:
-    calm_then_storm = trial("a", 1.0, 10.0, 1.0, 10.0), trial("b", 1.3, 13.0, 1.3, 13.0)
+    calm_then_storm = trial("a", *[1.0, 10.0] * 3), trial("b", *[1.3, 13.0] * 3)
     assert beats(*calm_then_storm)
-    assert ratio(calm_then_storm[1], calm_then_storm[0]) == pytest.approx(1.3)
+    assert gain(*calm_then_storm) == pytest.approx(1.3)
 
 
 def test_halves_are_disjoint_and_interleaved() -> None:

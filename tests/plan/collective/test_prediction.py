@@ -14,8 +14,8 @@ from penstock.plan.collective.advise import advise, contenders, settle
 from penstock.plan.collective.blackbox import BlackBox, Run, fractional_design
 from penstock.plan.collective.candidates import candidates, fixed_rule
 from penstock.plan.collective.confirm import Trial
-from penstock.plan.collective.noise import profile_study
-from penstock.plan.collective.predictor import forecast
+from penstock.plan.collective.noise import NoiseStudy, profile_study
+from penstock.plan.collective.predictor import doubt, forecast
 from penstock.plan.collective.profile import OPERATIONS, Measuring, Profile, load, save_text
 from penstock.plan.collective.romio import NO_HINTS, two_phase
 from penstock.plan.collective.surrogates import GRIDS, Query, Surrogates, choose, compare
@@ -102,10 +102,21 @@ def test_forecast_sums_its_operations_and_counts_every_round(surrogates: Surroga
     hints = two_phase(4, 256 * KIB, STRIDED)
     (found,) = forecast(surrogates, STRIDED, [hints])
     assert found.seconds == pytest.approx(sum(cost.seconds for cost in found.operations.values()))
-    assert found.operations["alltoall"].times == 1 + 16
+    assert found.counts.alltoalls == 1 + 16
+    assert found.operations["shuffle"].times == 1 + 16
+    assert found.operations["alltoall"].times == 1
+    assert "touch" not in found.operations
+    assert found.first_extra_s > 0
     written = ("write_first", "write_full", "write_partial")
     assert sum(found.operations[name].times for name in written if name in found.operations) == 16
     assert 0 < found.error_ratio < 1
+
+
+def test_doubt_of_a_ratio_forgets_what_both_share(surrogates: Surrogates) -> None:
+    one, other = forecast(surrogates, STRIDED, [two_phase(n, MIB, STRIDED) for n in (1, 4)])
+    assert doubt(one, one) == 0.0
+    assert 0 < doubt(one, other) == pytest.approx(doubt(other, one))
+    assert doubt(one, other) < one.error_ratio + other.error_ratio
 
 
 def test_candidates_always_hold_none_and_the_rule() -> None:
@@ -145,7 +156,8 @@ def test_real_runs_overrule_the_forecast(surrogates: Surrogates, hinted_s: float
 
 
 def test_ranking_survives_noise_of_half_the_time(profile: Profile) -> None:
-    clean, noisy = profile_study(profile, [STRIDED, Access(8, 1, MIB, 16 * KIB)], (0.01, 0.5), repetitions=2)
+    accesses = [STRIDED, Access(8, 1, MIB, 16 * KIB)]
+    clean, noisy = profile_study(profile, accesses, (0.01, 0.5), NoiseStudy(seeds=2))
     assert clean.rank_correlation > 0.98
     assert noisy.rank_correlation > 0.8
     assert noisy.regret < 1.25

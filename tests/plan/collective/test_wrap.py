@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from penstock.plan.collective.wrap import RankWrites, descendants, judge, parse_io, parse_rank, writes_a_file
+from penstock.plan.collective.wrap import (
+    RankWrites,
+    descendants,
+    judge,
+    may_be_output,
+    parse_io,
+    parse_rank,
+    writes_a_file,
+)
 from penstock.units import MIB
 
 HINTS = {"cb_nodes": "2", "cb_buffer_size": str(MIB), "romio_cb_write": "enable"}
@@ -38,6 +46,21 @@ def test_rank_is_read_from_any_launchers_variable() -> None:
     assert parse_rank(b"A=1\0OMPI_COMM_WORLD_RANK=7\0") == 7
     assert parse_rank(b"PMI_RANK=x\0SLURM_PROCID=2\0") == 2
     assert parse_rank(b"HOME=/\0broken\0") is None
+
+
+@pytest.mark.parametrize(
+    ("target", "counts"),
+    [
+        ("/scratch/out", True),
+        ("/dev/shm/out", True),
+        ("/dev/shm/ucx_shm_posix_1 (deleted)", False),
+        ("/dev/shm/mpich_shm_1_0", False),
+        ("/dev/null", False),
+        ("pipe:[7]", False),
+    ],
+)
+def test_outputs_are_files_that_a_job_may_have_opened(target: str, counts: bool) -> None:
+    assert may_be_output(target) is counts
 
 
 def test_account_is_read_from_the_kernels_text() -> None:

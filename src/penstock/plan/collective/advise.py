@@ -7,13 +7,23 @@ from dataclasses import dataclass, replace
 
 from penstock.plan.collective.access import Access
 from penstock.plan.collective.candidates import Candidate, candidates
-from penstock.plan.collective.confirm import Bench, Trial, beats, clear_winner, try_all
-from penstock.plan.collective.predictor import Forecast, forecast
+from penstock.plan.collective.confirm import (
+    LEAST_GAIN,
+    Bench,
+    Trial,
+    beats,
+    clear_winner,
+    gain,
+    more,
+    try_all,
+)
+from penstock.plan.collective.predictor import Forecast, doubt, forecast
 from penstock.plan.collective.surrogates import Surrogates
 
-# What a forecast must promise over a simpler choice before it is preferred; less is the model's own error.
-NONE_MARGIN = 0.05
-RULE_MARGIN = 0.1
+# What a forecast must promise at least over a simpler choice before it is preferred.
+LEAST_MARGIN = 0.05
+# How often a confirmation without a clear winner goes on, each time with as many repetitions again.
+MOST_BATCHES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +61,21 @@ def advise(surrogates: Surrogates, access: Access, options: Sequence[Candidate] 
 
 
 def _simplest_good(best: Ranked, none: Ranked, rule: Ranked) -> tuple[Ranked, str]:
-    """No hints or the rule where nothing promises more than the surrogates' own error over them."""
-    fastest_s, error_ratio = best.forecast.seconds, best.forecast.error_ratio
-    for simple, margin in ((none, NONE_MARGIN), (rule, RULE_MARGIN)):
-        slack = max(margin, error_ratio)
-        if simple.forecast.seconds <= (1 + slack) * fastest_s:
-            gain = none.forecast.seconds / simple.forecast.seconds
-            what = "no hints are" if simple is none else f"the fixed rule ({gain:.2f}x no hints) is"
+    """No hints, or else the rule, unless the best promises more over them than the forecasts' own doubt."""
+    for simple in (none, rule):
+        slack = max(LEAST_MARGIN, doubt(simple.forecast, best.forecast))
+        if simple.forecast.seconds <= (1 + slack) * best.forecast.seconds:
+            faster = none.forecast.seconds / simple.forecast.seconds
+            what = "no hints are" if simple is none else f"the fixed rule ({faster:.2f}x no hints) is"
             return (
                 simple,
                 f"{what} predicted within {slack:.0%} of the best, which is the least to promise more",
             )
-    gain = none.forecast.seconds / fastest_s
-    return best, f"predicted {gain:.2f}x no hints and {rule.forecast.seconds / fastest_s:.2f}x the fixed rule"
+    fastest_s = best.forecast.seconds
+    return best, (
+        f"predicted {none.forecast.seconds / fastest_s:.2f}x no hints "
+        f"and {rule.forecast.seconds / fastest_s:.2f}x the fixed rule"
+    )
 
 
 def _range_notes(surrogates: Surrogates, access: Access) -> list[str]:
@@ -80,9 +92,18 @@ def _range_notes(surrogates: Surrogates, access: Access) -> list[str]:
 
 
 def confirm(advice: Advice, bench: Bench, top: int) -> Advice:
-    """Run the best `top` candidates with no hints and the fixed rule, and advise what really wins."""
+    """Run the best `top` candidates with no hints and the fixed rule, and advise what really wins.
+
+    Repetitions go on, batch by batch, until the winner is clear or as many batches as are sensible were run.
+    """
     options = [one.candidate for one in contenders(advice, top)]
-    return settle(advice, try_all(bench, advice.access, options))
+    trials = try_all(bench, advice.access, options)
+    for batch in range(1, MOST_BATCHES):
+        if clear_winner(trials) is not None:
+            break
+        later = try_all(replace(bench, seed=bench.seed + batch), advice.access, options)
+        trials = more(trials, later)
+    return settle(advice, trials)
 
 
 def contenders(advice: Advice, top: int) -> list[Ranked]:
@@ -95,24 +116,32 @@ def contenders(advice: Advice, top: int) -> list[Ranked]:
 def settle(advice: Advice, trials: Sequence[Trial]) -> Advice:
     """The advice that real runs leave standing.
 
-    Without a clear winner the fastest is advised if it is measurably faster than no hints: whichever of the
-    fastest it is then matters less than noise. Where nothing beats no hints measurably, the forecast's choice
-    stands only if its runs were faster too.
+    A clear winner is advised. Without one the forecast's choice stands, unless its runs were no faster than
+    those without hints or the fastest beats it; else the rule or the fastest, if it measurably beats no hints:
+    what lies within noise should not be chosen by it.
     """
-    ranked = {one.candidate.name: one for one in advice.ranking}
-    by_name = {trial.candidate.name: trial for trial in trials}
-    none = by_name["none"]
     winner = clear_winner(trials)
-    best = winner or min(trials, key=lambda trial: trial.median_s)
-    foreseen = by_name.get(advice.chosen.candidate.name) if advice.chosen else None
-    chosen = ranked[best.candidate.name] if best is not none and beats(best, none) else None
+    name = winner.candidate.name if winner else _tied_choice(advice, trials)
     if winner is not None:
-        reason = f"confirmed: {best.candidate.name} wins with a median of {best.median_s:.4g} s"
-    elif chosen is not None:
-        reason = f"no clear winner within noise; {best.candidate.name} is among the fastest"
-    elif foreseen is not None and foreseen.median_s < none.median_s:
-        chosen = advice.chosen
-        reason = f"no clear winner within noise; {foreseen.candidate.name}, as predicted, is not slower"
-    else:
+        reason = f"confirmed: {name} wins with a median of {winner.median_s:.4g} s"
+    elif name == "none":
         reason = "no clear winner within noise; none beats no hints measurably"
+    else:
+        reason = f"no clear winner within noise; {name} is among the fastest"
+    chosen = None if name == "none" else next(one for one in advice.ranking if one.candidate.name == name)
     return replace(advice, chosen=chosen, reasons=(*advice.reasons, reason), trials=tuple(trials))
+
+
+def _tied_choice(advice: Advice, trials: Sequence[Trial]) -> str:
+    by_name = {trial.candidate.name: trial for trial in trials}
+    none, fastest = by_name["none"], min(trials, key=lambda trial: trial.median_s)
+    unbeaten = [trial for trial in trials if not beats(fastest, trial)]
+    if advice.chosen is not None:
+        foreseen = by_name[advice.chosen.candidate.name]
+        if foreseen in unbeaten and gain(foreseen, none) > LEAST_GAIN:
+            return foreseen.candidate.name
+    good = [trial for trial in unbeaten if beats(trial, none)]
+    if by_name["rule"] in good:
+        return "rule"
+    best = max(good, key=lambda trial: gain(trial, none), default=none)
+    return best.candidate.name

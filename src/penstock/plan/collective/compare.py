@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from penstock.plan.collective.access import Access
 from penstock.plan.collective.advise import advise, contenders, settle
 from penstock.plan.collective.blackbox import BlackBox, Run, fractional_design
-from penstock.plan.collective.confirm import Trial, beats
+from penstock.plan.collective.confirm import Trial, gain, surely_faster
 from penstock.plan.collective.surrogates import Surrogates
 
 METHODS = ("hybrid", "advice", "ml", "random", "rule", "optimal")
@@ -74,17 +74,12 @@ def _score(surrogates: Surrogates, learned: BlackBox, instance: Instance) -> dic
         "optimal": min(scoring, key=lambda trial: trial.median_s).candidate.name,
     }
     scores = {
-        method: Score(method, name, ratio(none, by_name[name]), beats(none, by_name[name]))
+        method: Score(method, name, gain(by_name[name], none), surely_faster(none, by_name[name]))
         for method, name in choices.items()
     }
-    everyone = geomean([ratio(none, trial) for trial in scoring])
+    everyone = geomean([gain(trial, none) for trial in scoring])
     scores["random"] = Score("random", "any", everyone)
     return {method: scores[method] for method in METHODS}
-
-
-def ratio(none: Trial, trial: Trial) -> float:
-    """How much faster than no hints: the median of the repetitions' own ratios, which share their weather."""
-    return statistics.median(a / b for a, b in zip(none.seconds, trial.seconds, strict=True))
 
 
 def geomean(values: Sequence[float]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 from collections.abc import Sequence
@@ -17,6 +18,9 @@ from penstock.plan.collective.launch import Launcher, run_tasks
 
 TIMEOUT_S = 1800.0
 WARM_UPS = 1
+# A winner must be faster by this ratio, and with this confidence.
+LEAST_GAIN = 1.02
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,11 @@ def try_all(bench: Bench, access: Access, options: Sequence[Candidate]) -> list[
     return [Trial(option, tuple(taken[WARM_UPS:])) for option, taken in zip(options, seconds, strict=True)]
 
 
+def more(trials: Sequence[Trial], later: Sequence[Trial]) -> list[Trial]:
+    """The trials with further repetitions of the same candidates behind their own."""
+    return [Trial(one.candidate, one.seconds + two.seconds) for one, two in zip(trials, later, strict=True)]
+
+
 def case(access: Access, option: Candidate) -> dict[str, Any]:
     """The worker's description of one real write."""
     return {
@@ -93,18 +102,42 @@ def _check(access: Access, option: Candidate, answer: dict[str, Any]) -> None:
 
 
 def clear_winner(trials: Sequence[Trial]) -> Trial | None:
-    """The fastest trial, if it beats every other beyond noise; else None.
-
-    Repetitions are paired by time, so what slows one run slows its rivals too: a rival is beaten when the
-    winner is faster in at least three of four pairs and by more than 2 % in the median of their ratios.
-    """
+    """The fastest trial, if it beats every other beyond noise; else None."""
     best = min(trials, key=lambda trial: trial.median_s)
     rivals = [trial for trial in trials if trial is not best]
     return best if all(beats(best, rival) for rival in rivals) else None
 
 
 def beats(one: Trial, other: Trial) -> bool:
-    """Whether one trial is measurably faster than another."""
-    ratios = [b / a for a, b in zip(one.seconds, other.seconds, strict=True)]
-    wins = sum(ratio > 1 for ratio in ratios)
-    return statistics.median(ratios) > 1.02 and wins >= 0.75 * len(ratios)
+    """Whether one trial is faster than another by an amount that is measurable and worth having."""
+    return gain(one, other) > LEAST_GAIN and surely_faster(one, other)
+
+
+def gain(one: Trial, other: Trial) -> float:
+    """How many times faster one is: repetitions are paired by time, so what slows one slows its rival too."""
+    return statistics.median(_ratios(one, other))
+
+
+def surely_faster(one: Trial, other: Trial) -> bool:
+    """Whether the median of the paired ratios exceeds 1 with 95 % confidence.
+
+    The bound is a pair's own ratio, which holds for any distribution of noise (the sign test turned into an
+    interval); fewer than five pairs can prove nothing.
+    """
+    ratios = sorted(_ratios(one, other))
+    place = _bound_place(len(ratios))
+    return place is not None and ratios[place] > 1.0
+
+
+def _ratios(one: Trial, other: Trial) -> list[float]:
+    return [b / a for a, b in zip(one.seconds, other.seconds, strict=True)]
+
+
+def _bound_place(pairs: int) -> int | None:
+    """Which of the sorted ratios lies below the median with 95 % confidence; None where none does."""
+    below = 0.0
+    for place in range(pairs):
+        below += math.comb(pairs, place) / 2**pairs
+        if below > 1 - CONFIDENCE:
+            return place - 1 if place else None
+    return None

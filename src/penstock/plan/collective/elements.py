@@ -18,10 +18,9 @@ from mpi4py import MPI
 from penstock.units import PAGE_BYTES
 
 COLLECTIVE_CALLS = 5
-SHUFFLES = 3
 FULL_ROUNDS = 3
 TAG = 7
-STORAGE_PARTS = ("write_first", "write_full", "write_partial", "read")
+ROUND_PARTS = ("shuffle", "write_first", "write_full", "write_partial", "read")
 
 Point = dict[str, Any]
 Seconds = dict[str, float]
@@ -70,32 +69,6 @@ def alltoallv(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
     )
 
 
-def shuffle(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
-    """One round's data to its aggregators: nonblocking sends, received in pieces that interleave by rank."""
-    size, piece = point["bytes"], min(point["piece_bytes"], point["bytes"])
-    pieces = max(1, size // piece)
-    sent = np.zeros(size, np.uint8)
-    receives = comm.rank < point["aggregators"]
-    buffer = np.zeros(size * comm.size + piece, np.uint8) if receives else sent
-    start = MPI.Wtime()
-    for _ in range(SHUFFLES):
-        types = [_pieces(comm, rank, pieces, piece) for rank in range(comm.size)] if receives else []
-        requests = [comm.Irecv([buffer, 1, kind], rank, TAG) for rank, kind in enumerate(types)]
-        requests += [
-            comm.Isend([sent, pieces * piece, MPI.BYTE], to, TAG) for to in range(point["aggregators"])
-        ]
-        MPI.Request.Waitall(requests)
-        for kind in types:
-            kind.Free()
-    return {"shuffle": (MPI.Wtime() - start) / SHUFFLES}
-
-
-def _pieces(comm: MPI.Intracomm, rank: int, pieces: int, piece: int) -> MPI.Datatype:
-    offsets = (np.arange(pieces, dtype=np.int64) * comm.size + rank) * piece
-    kind = MPI.BYTE.Create_hindexed(np.full(pieces, piece).tolist(), offsets.tolist())
-    return kind.Commit()
-
-
 def touch(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
     """The first touch of a fresh buffer of that many bytes on each aggregator."""
     if comm.rank >= point["aggregators"]:
@@ -109,41 +82,112 @@ def touch(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
     return {"touch": seconds}
 
 
-def storage(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
-    """Concurrent writes as aggregators do them: own domains of one new file, round by round.
+def rounds(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
+    """A row of rounds as a collective write does them, one right after the other, on a new file.
 
-    The first buffer grows a new file and takes its locks; later full ones are averaged; the last is short;
-    then one buffer is read back, as a round with holes does before it writes.
+    Each round exchanges counts, sends every rank's next bytes to each aggregator, where they arrive in pieces
+    that interleave by rank, and writes the aggregators' buffers side by side. The first write grows the file
+    and takes its locks, later full ones are averaged, the last is short; then a buffer is read back, as a
+    round with holes does. No barrier parts them: what an aggregator waits for the others belongs to its
+    exchange, so the parts add up to the whole. Memory was touched before, as in every call but a job's first.
     """
+    exchange = _Exchange(comm, point)
     path = comm.bcast(f"{directory}/penstock-profile-{os.getpid()}")
-    full, short = point["bytes"], point["short_bytes"]
-    lengths = [full] * (1 + FULL_ROUNDS) + [short]
-    if comm.rank >= point["aggregators"]:
-        for _ in range(len(lengths) + 1):
-            comm.Barrier()
-        return dict.fromkeys(STORAGE_PARTS, 0.0)
-    data = memoryview(bytearray(b"\1" * full))
+    handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600) if exchange.aggregates else -1
+    lengths = [point["bytes"]] * (1 + FULL_ROUNDS) + [point["short_bytes"]]
     start = comm.rank * sum(lengths)
-    handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    moved, written, read = [], [], 0.0
     try:
-        taken = [
-            _after_barrier(comm, os.pwrite, handle, data[:length], start + number * full)
-            for number, length in enumerate(lengths)
-        ]
-        taken.append(_after_barrier(comm, os.pread, handle, full, start))
+        comm.Barrier()
+        for number, length in enumerate(lengths):
+            moved.append(_timed(exchange.run, number))
+            if exchange.aggregates:
+                data, offset = exchange.buffer[:length], start + number * point["bytes"]
+                written.append(_timed(os.pwrite, handle, data, offset))
+        if exchange.aggregates:
+            read = _timed(os.preadv, handle, [exchange.buffer[: point["bytes"]]], start)
     finally:
-        os.close(handle)
+        exchange.free()
+        if exchange.aggregates:
+            os.close(handle)
         if comm.rank == 0:
             os.unlink(path)  # noqa: PTH108 - beside os.open and os.pwrite
-    full_s = sum(taken[1 : 1 + FULL_ROUNDS]) / FULL_ROUNDS
-    return dict(zip(STORAGE_PARTS, (taken[0], full_s, *taken[-2:]), strict=True))
+    full = slice(1, 1 + FULL_ROUNDS)
+    own = (_mean(moved[full]), *_parts(written, full), read) if exchange.aggregates else (0.0,) * 5
+    return dict(zip(ROUND_PARTS, _aggregators_mean(comm, own, point["aggregators"]), strict=True))
 
 
-def _after_barrier(comm: MPI.Intracomm, call: Callable[..., object], *arguments: object) -> float:
-    comm.Barrier()
+def _parts(written: list[float], full: slice) -> tuple[float, float, float]:
+    return written[0], _mean(written[full]), written[-1]
+
+
+def _mean(seconds: list[float]) -> float:
+    return sum(seconds) / len(seconds)
+
+
+def _aggregators_mean(comm: MPI.Intracomm, own: tuple[float, ...], aggregators: int) -> list[float]:
+    total = np.array(own)
+    comm.Allreduce(MPI.IN_PLACE, total, MPI.SUM)
+    return [float(seconds) / aggregators for seconds in total]
+
+
+def _timed(call: Callable[..., object], *arguments: object) -> float:
     start = MPI.Wtime()
     call(*arguments)
     return MPI.Wtime() - start
+
+
+class _Exchange:
+    """One round's traffic, its memory and data types made ready before."""
+
+    def __init__(self, comm: MPI.Intracomm, point: Point) -> None:
+        self._comm, self._aggregators = comm, point["aggregators"]
+        self.aggregates = comm.rank < self._aggregators
+        self._message = max(1, point["bytes"] // comm.size)
+        piece = min(point["piece_bytes"], self._message)
+        pieces = max(1, self._message // piece)
+        self._sent = _memory("sent", (2 + FULL_ROUNDS) * self._message)
+        self.buffer = _memory("buffer", point["bytes"] + comm.size * piece)
+        self._types = (
+            [_pieces(comm, rank, pieces, piece) for rank in range(comm.size)] if self.aggregates else []
+        )
+        self._length = pieces * piece
+        self._counts = np.zeros((2, comm.size), np.int32)
+
+    def run(self, number: int) -> None:
+        """Round `number`; the bytes sent are new to the caches each time."""
+        comm = self._comm
+        comm.Alltoall(self._counts[0], self._counts[1])
+        requests = [comm.Irecv([self.buffer, 1, kind], rank, TAG) for rank, kind in enumerate(self._types)]
+        start = number * self._message
+        data = self._sent[start : start + self._length]
+        requests += [comm.Isend([data, MPI.BYTE], to, TAG) for to in range(self._aggregators)]
+        MPI.Request.Waitall(requests)
+
+    def free(self) -> None:
+        """Give the data types back."""
+        for kind in self._types:
+            kind.Free()
+
+
+_kept: dict[str, bytearray] = {}
+
+
+def _memory(name: str, size: int) -> memoryview:
+    """Memory that has been written before, kept from point to point.
+
+    No numpy array: those ask the kernel for huge pages, which makes messages cheaper than a job's and ROMIO's.
+    """
+    kept = _kept.setdefault(name, bytearray())
+    if len(kept) < size:
+        _kept[name] = kept = bytearray(os.urandom(size))
+    return memoryview(kept)
+
+
+def _pieces(comm: MPI.Intracomm, rank: int, pieces: int, piece: int) -> MPI.Datatype:
+    offsets = (np.arange(pieces, dtype=np.int64) * comm.size + rank) * piece
+    kind = MPI.BYTE.Create_hindexed(np.full(pieces, piece).tolist(), offsets.tolist())
+    return kind.Commit()
 
 
 ELEMENTS: dict[str, Element] = {
@@ -152,7 +196,6 @@ ELEMENTS: dict[str, Element] = {
     "allgather": allgather,
     "alltoall": alltoall,
     "alltoallv": alltoallv,
-    "shuffle": shuffle,
     "touch": touch,
-    "storage": storage,
+    "rounds": rounds,
 }

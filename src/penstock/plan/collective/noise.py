@@ -11,7 +11,7 @@ from penstock.plan.collective.access import Access
 from penstock.plan.collective.bgq_study import noisy, rank_correlation
 from penstock.plan.collective.candidates import candidates
 from penstock.plan.collective.predictor import forecast
-from penstock.plan.collective.profile import Profile
+from penstock.plan.collective.profile import LEAST_REPETITIONS, Profile
 from penstock.plan.collective.surrogates import Floats, Surrogates
 
 
@@ -27,16 +27,25 @@ class NoiseRow:
     regret: float
 
 
+@dataclass(frozen=True, slots=True)
+class NoiseStudy:
+    """How noise is put on: averaged over so many seeds; on how many measurements a median is taken of."""
+
+    seeds: int = 10
+    measurements: int = LEAST_REPETITIONS
+
+
 def profile_study(
-    profile: Profile, accesses: Sequence[Access], sigmas: Sequence[float], repetitions: int = 10
+    profile: Profile, accesses: Sequence[Access], sigmas: Sequence[float], how: NoiseStudy | None = None
 ) -> list[NoiseRow]:
-    """Disturb every sample's median, refit, rank again; averaged over accesses and repetitions."""
+    """Disturb every sample, refit, rank again; averaged over accesses and seeds."""
+    how = NoiseStudy() if how is None else how
     clean = [_forecasts(Surrogates(profile), access) for access in accesses]
     rows = []
     for sigma in sigmas:
         likeness, regrets = [], []
-        for seed in range(repetitions):
-            disturbed = Surrogates(disturb(profile, sigma, seed))
+        for seed in range(how.seeds):
+            disturbed = Surrogates(disturb(profile, sigma, seed, how.measurements))
             for access, true in zip(accesses, clean, strict=True):
                 guesses = _forecasts(disturbed, access)
                 likeness.append(rank_correlation(true, guesses))
@@ -45,9 +54,13 @@ def profile_study(
     return rows
 
 
-def disturb(profile: Profile, sigma: float, seed: int) -> Profile:
-    """The profile with noise on every time; the algorithms chosen for it stay."""
-    times = noisy(np.array([s.seconds for s in profile.samples]), sigma, np.random.default_rng(seed))
+def disturb(profile: Profile, sigma: float, seed: int, measurements: int = LEAST_REPETITIONS) -> Profile:
+    """The profile with noise on every measurement, of which each sample is the median.
+
+    One measurement is the paper's stricter protocol. The algorithms chosen for the clean profile stay.
+    """
+    times = np.tile([sample.seconds for sample in profile.samples], (measurements, 1))
+    times = np.median(noisy(times, sigma, np.random.default_rng(seed)), axis=0)
     samples = tuple(
         sample.model_copy(update={"seconds": float(time)})
         for sample, time in zip(profile.samples, times, strict=True)

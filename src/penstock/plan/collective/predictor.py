@@ -33,55 +33,106 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """What all operations of one kind and size take, and their surrogate's cross-validated relative error."""
+
+    query: Query
+    seconds: float
+    relative_rmse: float
+
+
+@dataclass(frozen=True, slots=True)
 class Forecast:
     """The predicted time of one call under some hints, and what it is made of.
 
+    It is the time of every call but a job's first, which also touches fresh buffers: `first_extra_s` more.
     `error_ratio` is the typical relative error that the surrogates' cross-validation lets expect.
     """
 
     hints: Hints
     counts: Counts
     seconds: float
+    first_extra_s: float
     operations: dict[str, Cost]
-    error_ratio: float
+    parts: tuple[Part, ...]
+
+    @property
+    def error_ratio(self) -> float:
+        """The surrogates' errors, weighed by their shares of the time, as if independent."""
+        squares = sum((part.seconds * part.relative_rmse) ** 2 for part in self.parts)
+        return float(squares**0.5 / self.seconds) if self.seconds else 0.0
+
+
+def doubt(one: Forecast, other: Forecast) -> float:
+    """The relative error to expect in the ratio of two forecasts.
+
+    What both spend on the very same operation is wrong in both alike and cancels; only the difference of its
+    shares counts.
+    """
+    shares: dict[Query, float] = defaultdict(float)
+    errors: dict[Query, float] = {}
+    for sign, forecasted in ((1.0, one), (-1.0, other)):
+        for part in forecasted.parts:
+            shares[part.query] += sign * part.seconds / forecasted.seconds
+            errors[part.query] = part.relative_rmse
+    return float(sum((shares[query] * errors[query]) ** 2 for query in shares) ** 0.5)
 
 
 def forecast(surrogates: Surrogates, access: Access, options: Sequence[Hints]) -> list[Forecast]:
     """The forecast of every option; all their operations are asked of the surrogates at once."""
     counted = [count(access, hints) for hints in options]
     terms = [list(_terms(access, hints, counts)) for hints, counts in zip(options, counted, strict=True)]
+    touches = [_touch(access, hints, counts) for hints, counts in zip(options, counted, strict=True)]
     flat = [term.query for one in terms for term in one]
-    seconds = iter(surrogates.seconds(flat))
+    seconds = iter(surrogates.seconds(flat + [query for query in touches if query]))
+    priced = [[(term, float(next(seconds))) for term in one] for one in terms]
+    extra = [float(next(seconds)) if query else 0.0 for query in touches]
     return [
-        _join(surrogates, (hints, counts), [(term, float(next(seconds))) for term in one])
-        for hints, counts, one in zip(options, counted, terms, strict=True)
+        _join(surrogates, (hints, counts), parts, first)
+        for hints, counts, parts, first in zip(options, counted, priced, extra, strict=True)
     ]
 
 
 def _join(
-    surrogates: Surrogates, subject: tuple[Hints, Counts], priced: Sequence[tuple[Term, float]]
+    surrogates: Surrogates,
+    subject: tuple[Hints, Counts],
+    priced: Sequence[tuple[Term, float]],
+    first_extra_s: float,
 ) -> Forecast:
     times: dict[str, int] = defaultdict(int)
     spent: dict[str, float] = defaultdict(float)
+    parts = []
     for term, each_s in priced:
-        times[term.query.operation] += term.times
-        spent[term.query.operation] += term.times * each_s
-    total = sum(spent.values())
-    squares = sum((share * surrogates.choices[name].relative_rmse) ** 2 for name, share in spent.items())
+        name = term.query.operation
+        times[name] += term.times
+        spent[name] += term.times * each_s
+        parts.append(Part(term.query, term.times * each_s, surrogates.choices[name].relative_rmse))
     return Forecast(
         hints=subject[0],
         counts=subject[1],
-        seconds=total,
+        seconds=sum(spent.values()),
+        first_extra_s=first_extra_s,
         operations={name: Cost(times[name], spent[name]) for name in spent},
-        error_ratio=float(squares**0.5 / total) if total else 0.0,
+        parts=tuple(parts),
     )
+
+
+def _touch(access: Access, hints: Hints, counts: Counts) -> Query | None:
+    """The first touch of the aggregators' buffers, which a job pays once."""
+    if not counts.collective:
+        return None
+    longest = max(one.length_bytes for one in counts.aggregators)
+    busy = sum(one.length_bytes > 0 for one in counts.aggregators)
+    size = min(resolve(access, hints).buffer_bytes, longest)
+    return Query("touch", access.ranks, busy, size, size)
 
 
 def _terms(access: Access, hints: Hints, counts: Counts) -> Iterator[Term]:
     ranks = access.ranks
+    # The Alltoall of each round is part of its shuffle, as it was measured.
     small = (
         ("allgather", counts.allgathers, OFFSET_BYTES),
-        ("alltoall", counts.alltoalls, INT_BYTES),
+        ("alltoall", counts.alltoalls - counts.rounds, INT_BYTES),
         ("allreduce", counts.allreduces, INT_BYTES),
         ("bcast", counts.bcasts, INT_BYTES),
     )
@@ -101,7 +152,6 @@ def _two_phase_terms(access: Access, hints: Hints, counts: Counts) -> Iterator[T
     requests = max(1, 2 * OFFSET_BYTES * access.rows // busy)
     yield Term(Query("shuffle", access.ranks, busy, requests, requests), 1)
     first_buffer = min(plan.buffer_bytes, longest.length_bytes)
-    yield Term(Query("touch", access.ranks, busy, first_buffer, first_buffer), 1)
     yield from _round_terms(access, counts, longest, first_buffer)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +72,7 @@ class Choice(Section):
 class Profile(Section):
     """Samples of one machine and directory. The file is data; surrogates are fitted anew when it is read."""
 
-    format: Literal["penstock-collective-profile-1"] = "penstock-collective-profile-1"
+    format: Literal["penstock-collective-profile-2"] = "penstock-collective-profile-2"
     directory: str
     nodes: Whole
     samples: Annotated[tuple[Sample, ...], Field(min_length=1, strict=False)]
@@ -140,11 +141,17 @@ def design(ranks: int) -> Iterator[dict[str, Any]]:
 def _buffer_points(ranks: int, aggregators: int, buffer_bytes: int) -> Iterator[dict[str, Any]]:
     message = max(1, buffer_bytes // ranks)
     shared = {"aggregators": aggregators}
+    short = buffer_bytes * 3 // 8
     for piece in (KIB, 16 * KIB, message):
         if piece == message or (piece < message <= 512 * piece):
-            yield {"operation": "shuffle", "bytes": message, "piece_bytes": piece, **shared}
+            yield {
+                "operation": "rounds",
+                "bytes": buffer_bytes,
+                "short_bytes": short,
+                "piece_bytes": piece,
+                **shared,
+            }
     yield {"operation": "touch", "bytes": buffer_bytes, **shared}
-    yield {"operation": "storage", "bytes": buffer_bytes, "short_bytes": buffer_bytes * 3 // 8, **shared}
     if buffer_bytes in {32 * KIB, MIB}:
         yield {"operation": "alltoallv", "bytes": message, **shared}
 
@@ -158,20 +165,33 @@ def _counts(ranks: int) -> tuple[int, ...]:
 def _samples(
     ranks: int, points: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]
 ) -> Iterator[Sample]:
+    """One sample an operation and size; what several points measured alike is pooled."""
+    pooled: dict[tuple[str, int, int, int], list[float]] = defaultdict(list)
     for point, seconds_by_operation in zip(points, found, strict=True):
         for operation, seconds in seconds_by_operation.items():
-            size = point["short_bytes"] if operation == "write_partial" else point["bytes"]
-            low, median, high = statistics.quantiles(seconds, n=4)
-            yield Sample(
-                operation=operation,
-                ranks=ranks,
-                aggregators=point.get("aggregators", ranks),
-                bytes=size,
-                piece_bytes=point.get("piece_bytes", size),
-                seconds=max(median, 1e-9),
-                spread=(high - low) / max(median, 1e-9),
-                repetitions=len(seconds),
-            )
+            size, piece = _sizes(operation, point, ranks)
+            pooled[operation, point.get("aggregators", ranks), size, piece] += seconds
+    for (operation, aggregators, size, piece), seconds in pooled.items():
+        low, median, high = statistics.quantiles(seconds, n=4)
+        yield Sample(
+            operation=operation,
+            ranks=ranks,
+            aggregators=aggregators,
+            bytes=size,
+            piece_bytes=piece,
+            seconds=max(median, 1e-9),
+            spread=(high - low) / max(median, 1e-9),
+            repetitions=len(seconds),
+        )
+
+
+def _sizes(operation: str, point: dict[str, Any], ranks: int) -> tuple[int, int]:
+    """The bytes of one message, write or call, and of its pieces."""
+    if operation == "shuffle":
+        message = max(1, point["bytes"] // ranks)
+        return message, min(point["piece_bytes"], message)
+    size = point["short_bytes"] if operation == "write_partial" else point["bytes"]
+    return size, size
 
 
 def save_text(profile: Profile) -> str:

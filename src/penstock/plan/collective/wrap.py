@@ -17,6 +17,10 @@ from penstock.errors import MissingError, PenstockError
 from penstock.units import KIB, format_size
 
 RANK_VARIABLES = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
+SHARED_MEMORY = "/dev/shm/"
+MPI_SEGMENTS = tuple(
+    SHARED_MEMORY + name for name in ("mpich", "ucx", "vader", "psm", "sm_segment", "openmpi", "pmix")
+)
 POLL_S = 0.01
 LEAST_BYTES = 256 * KIB
 WRITER_SHARE = 0.02
@@ -110,13 +114,24 @@ def writes_a_file(home: Path) -> bool:
     """Whether a process holds an ordinary file open for writing, its standard streams aside."""
     for entry in (home / "fd").iterdir():
         target = str(entry.readlink())
-        if int(entry.name) <= 2 or not target.startswith("/") or target.startswith("/dev/"):
+        if int(entry.name) <= 2 or not may_be_output(target):
             continue
         info = (home / "fdinfo" / entry.name).read_text(encoding="ascii")
         flags = next((line.split()[1] for line in info.splitlines() if line.startswith("flags:")), "0")
         if int(flags, 8) & os.O_ACCMODE != os.O_RDONLY:
             return True
     return False
+
+
+def may_be_output(target: str) -> bool:
+    """Whether an open file's path can be a job's output: no device, no segment of an MPI library.
+
+    >>> [may_be_output(path) for path in ("/dev/null", "/dev/shm/mpich_shm_1", "/dev/shm/out", "/data/out")]
+    [False, False, True, True]
+    """
+    if target.startswith(SHARED_MEMORY):
+        return not (target.endswith("(deleted)") or target.startswith(MPI_SEGMENTS))
+    return target.startswith("/") and not target.startswith("/dev/")
 
 
 def descendants(parent: int, proc: Path) -> list[int]:
