@@ -59,7 +59,7 @@ def _static(document: Document) -> Iterator[list[str]]:
 def _dynamic(document: Document) -> Iterator[list[str]]:
     def most(policy: str) -> float:
         return max(
-            mine / base
+            float(mine / base)
             for row in document["rows"]
             if "-" not in row["workload"]
             for mine, base in zip(row["phase_mbps"][policy], row["phase_mbps"]["default"], strict=True)

@@ -160,11 +160,7 @@ def _every(document: Document) -> Table:
     rows = [[policy, *(f"{f['mbps'][n]:.0f}" for n in names)] for policy, f in document["policies"].items()]
     for key in ("default", "best_static"):
         rows.append([key.replace("_", " "), *(f"{row[f'{key}_mbps']:.0f}" for row in document["rows"])])
-    commands = [["", *("" for _ in names)]]
-    return Table(
-        ["MB/s", *names, "command"],
-        [[*row, _typed(document["command"])] for row in rows if row not in commands],
-    )
+    return Table(["MB/s", *names, "command"], [[*row, _typed(document["command"])] for row in rows])
 
 
 def _dynamic(document: Document) -> Section:

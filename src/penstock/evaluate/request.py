@@ -78,7 +78,8 @@ class Request:
         words += ["--seeds", str(self.seeds)] if self.seeds > 1 else []
         words += ["--guard", "on" if self.guard else "off"] if self.guard is not None else []
         words += ["--model", self.model] if self.model is not None else []
-        words += ["--only", only] if only is not None else []
+        for row in self.only if only is None else (only,):
+            words += ["--only", row]
         return shlex.join(words)
 
     def about(self, experiment: str) -> dict[str, object]:
