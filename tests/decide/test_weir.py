@@ -94,6 +94,14 @@ def test_weir_remembers_work_that_returns() -> None:
     assert [move.only("pages", "flight") for move in world.moves[before:]] == [best]
 
 
+def test_weir_tells_three_kinds_of_work_apart_again_and_again() -> None:
+    world = World({}, np.zeros(99))
+    for turn in range(9):
+        world.request, world.rates = 1 << (12 + 4 * (turn % 3)), {HERE: 1e8 * (1 + turn % 3)}
+        world.run(8)
+    assert len(world.policy._past) == 3
+
+
 def test_weir_gives_up_a_wish_that_is_never_granted() -> None:
     wish = Setting(pages=256, flight=64)
     gains = np.zeros(99)

@@ -56,7 +56,7 @@ class Measured:
         return math.log2(max(self.mean, 1.0))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Forecast:
     """The mean over windows of what a model said of every candidate, as rates."""
 
@@ -75,7 +75,7 @@ class Forecast:
         self.spreads += (spreads - self.spreads) / self.count
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Belief:
     """Mean and standard deviation of every candidate's rate."""
 

@@ -27,7 +27,7 @@ from penstock.window import Window
 KEPT_EPISODES = 8
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Episode:
     """One kind of work and everything learned about it."""
 
