@@ -32,7 +32,7 @@ LIKENESS = {
     "app_bytes_per_s": 0.35,
 }
 FEATURES = tuple(LIKENESS)
-HISTORY = 8
+HISTORY = 4
 # Windows of one target are no independent witnesses: together they count as this many at most.
 MOST_WITNESSES = 2.0
 # The interval after a change still shows the setting before.
@@ -40,6 +40,8 @@ CHANGED_WEIGHT = 0.2
 # Never surer of a gain than this: the survey is not this machine. And what a gain is, for a probability.
 LEAST_SPREAD = 0.06
 GAIN_LOG2 = float(np.log2(1.15))
+# What differs by more likenesses than this differs by as much: one strange feature must not decide everything.
+FARTHEST = 10.0
 # A target is out of range when even the best case differs by more than this many likenesses a feature.
 STRANGE = 6.0
 
@@ -76,8 +78,10 @@ class _Atlas:
         names = row_names(direction)
         self.columns = [names.index(name) for name in FEATURES]
         self.scales = np.array(list(LIKENESS.values()))
-        self.looks = np.stack([case.features for case in survey.of(direction)])
-        self.rates = np.ascontiguousarray(self.looks[:, :, FEATURES.index("app_bytes_per_s")])
+        features = np.stack([case.features for case in survey.of(direction)])
+        self.rates = np.ascontiguousarray(features[:, :, FEATURES.index("app_bytes_per_s")])
+        # By place first: a window is compared with what all cases look like at one place.
+        self.looks = np.ascontiguousarray((features / self.scales).transpose(1, 0, 2))
 
 
 class SurveyPredictor:
@@ -110,15 +114,12 @@ class SurveyPredictor:
             np.array([float(c["pages"]) for c in candidates]),
             np.array([float(c["flight"]) for c in candidates]),
         )
-        gains = atlas.rates[None, :, wanted] - atlas.rates[:, places[:, 0]].T[:, :, None]
-        mean = np.einsum("ti,tic->tc", weights, gains)
-        spread = np.sqrt(np.einsum("ti,tic->tc", weights, (gains - mean[:, None, :]) ** 2) + LEAST_SPREAD**2)
+        mean, spread = _moments(weights, atlas.rates[:, wanted], atlas.rates[:, places[:, 0]].T)
         chance = _normal(np.divide(mean - GAIN_LOG2, spread))
+        views = ([memoryview(row) for row in np.ascontiguousarray(table)] for table in (chance, mean, spread))
         return [
-            Outlook(
-                direction, candidates, p.tolist(), bool(s <= STRANGE), self.digest, g.tolist(), d.tolist()
-            )
-            for p, s, g, d in zip(chance, strangeness, mean, spread, strict=True)
+            Outlook(direction, candidates, p, bool(s <= STRANGE), self.digest, gains, spreads)
+            for s, p, gains, spreads in zip(strangeness, *views, strict=True)
         ]
 
     def _atlas(self, direction: str) -> _Atlas:
@@ -134,19 +135,31 @@ class SurveyPredictor:
 
 def _votes(atlas: _Atlas, rows: Floats, places: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """How much each case counts for each target, summing to 1, and how strange the likeliest one still is."""
-    known = np.isfinite(rows[..., 0]) | np.isfinite(rows[..., 1])
+    known = np.isfinite(rows)
+    compared = known.astype(np.float64)
+    scaled = np.where(known, rows / atlas.scales, 0.0)
     older = np.concatenate([places[:, 1:], places[:, -1:]], axis=1)
-    witness = np.where(known, np.where(places == older, 1.0, CHANGED_WEIGHT), 0.0)
+    witness = np.where(known.any(axis=2), np.where(places == older, 1.0, CHANGED_WEIGHT), 0.0)
     total = np.maximum(witness.sum(axis=1), 1e-9)
-    apart = np.zeros((len(rows), len(atlas.looks)))
+    apart = np.zeros((len(rows), atlas.looks.shape[1]))
     for lag in range(rows.shape[1]):
-        difference = (rows[:, None, lag] - atlas.looks[:, places[:, lag]].transpose(1, 0, 2)) / atlas.scales
-        apart += witness[:, lag, None] * np.nansum(np.minimum(difference**2, 100.0), axis=2)
+        away = atlas.looks[places[:, lag]] - scaled[:, lag, None]
+        np.minimum(np.multiply(away, away, out=away), FARTHEST**2, out=away)
+        apart += witness[:, lag, None] * (away @ compared[:, lag, :, None])[..., 0]
     mean_apart = apart / total[:, None]
     score = -0.5 * mean_apart * np.minimum(total, MOST_WITNESSES)[:, None]
     weights = np.exp(score - score.max(axis=1, keepdims=True))
     weights /= weights.sum(axis=1, keepdims=True)
     return weights, np.sqrt(mean_apart.min(axis=1) / len(LIKENESS))
+
+
+def _moments(weights: Floats, there: Floats, here: Floats) -> tuple[Floats, Floats]:
+    """Mean and spread over the cases of every candidate's gain; products of matrices, for targets by the thousand."""
+    mean = weights @ there - (weights * here).sum(axis=1, keepdims=True)
+    square = (
+        weights @ there**2 - 2.0 * (weights * here) @ there + (weights * here**2).sum(axis=1, keepdims=True)
+    )
+    return mean, np.sqrt(np.maximum(square - mean**2, 0.0) + LEAST_SPREAD**2)
 
 
 def _nearest(axis: tuple[int, ...], values: Floats) -> NDArray[np.int64]:
