@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.decide.policies import policy_class
+from penstock.cli.demo import demo
 from penstock.evaluate.demo import DemoConfig, PhaseSection, frames, summarise
+from penstock.evaluate.tuners import shipped_policy
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_demo_tuned_side_ends_above_the_default(seed: int) -> None:
-    summary = summarise(list(frames(DemoConfig(), seed)))
+    summary = summarise(list(frames(DemoConfig(), "weir", seed)))
     assert summary.tuned_end_mbps > summary.default_end_mbps
     assert summary.gain > 1.05
     assert summary.changes > 0
@@ -29,5 +30,6 @@ def test_demo_runs_exactly_its_phases() -> None:
     assert len(list(frames(config, "climb", 0))) == 10
 
 
-def test_demo_policy_is_a_built_in() -> None:
-    assert policy_class("weir").name == DEFAULT_POLICY
+def test_demo_tunes_with_the_policy_that_ships() -> None:
+    default = next(option.default for option in demo.params if option.name == "policy")
+    assert default == shipped_policy()
