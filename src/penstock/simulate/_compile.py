@@ -15,7 +15,11 @@ R = TypeVar("R")
 if TYPE_CHECKING:
 
     def kernel(function: Callable[P, R]) -> Callable[P, R]:
-        """Compile a function on first use and keep the machine code on disk."""
+        """Compile a function that only other kernels call."""
+        ...
+
+    def entry(function: Callable[P, R]) -> Callable[P, R]:
+        """Compile a function that Python calls too."""
         ...
 
 else:
@@ -26,6 +30,8 @@ else:
         def kernel(function):
             """Leave the function as it is: numba is not installed."""
             return function
+
+        entry = kernel
 
     else:
         from penstock.simulate._worldtype import WORLD
@@ -38,10 +44,22 @@ else:
             "None": types.void,
         }
 
-        def kernel(function):
-            """Compile for exactly the annotated types, once, and keep the machine code on disk."""
+        def _compiled(function, **options):
             if config.DISABLE_JIT:
                 return function
             kinds = {name: _KINDS[kind] for name, kind in function.__annotations__.items()}
             returned = kinds.pop("return")
-            return njit(returned(*kinds.values()), cache=True, error_model="numpy")(function)
+            options = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
+            return njit(returned(*kinds.values()), **options)(function)
+
+        def kernel(function):
+            """Compile for exactly the annotated types, once, and keep the machine code on disk.
+
+            There is no way in from Python (compiled, such a call crashes): the code that unpacks Python's
+            arguments would take longer to compile than most kernels.
+            """
+            return _compiled(function, no_cpython_wrapper=True)
+
+        def entry(function):
+            """Compile a kernel that Python calls too."""
+            return _compiled(function)

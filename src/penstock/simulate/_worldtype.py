@@ -43,7 +43,7 @@ def _digest() -> str:
     mark = hashlib.sha256()
     for file in sources:
         text = file.read_bytes() if file.name.endswith(".py") else b""
-        if b"@kernel\n" in text or file.name in ("layout.py", "states.py"):
+        if b"@kernel\n" in text or b"@entry\n" in text or file.name in ("layout.py", "states.py"):
             mark.update(text)
     return mark.hexdigest()[:16]
 

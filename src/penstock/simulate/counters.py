@@ -6,7 +6,7 @@ application's bytes at the end of each call; the dirty gauge includes pages in f
 
 from __future__ import annotations
 
-from penstock.simulate._compile import kernel
+from penstock.simulate._compile import entry, kernel
 from penstock.simulate.layout import PAGE, READ, World
 
 # Columns of `World.sums`, whose row is 2 * osc + direction.
@@ -41,7 +41,7 @@ def account(w: World, o: int, now_us: float) -> None:
         w.osc.touched_us[o] = now_us
 
 
-@kernel
+@entry
 def account_range(w: World, first: int, end: int, now_us: float) -> None:
     """The same for OSCs that follow each other."""
     for o in range(first, end):

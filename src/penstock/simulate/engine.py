@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.simulate._compile import kernel
+from penstock.simulate._compile import entry, kernel
 from penstock.simulate.application import run_stream, wake
 from penstock.simulate.completion import reply_arrives
 from penstock.simulate.connection import import_is_full, import_reconnects, import_times_out
@@ -99,7 +99,7 @@ def _note(w: World, now_us: float, kind: int, subject: int) -> None:
     w.trace[0] = (w.trace[0] * 1000003 + subject) % 2147483647
 
 
-@kernel
+@entry
 def run_until(w: World, until_us: float) -> None:
     """Let everything happen that is due before or at a time; afterwards it is that time."""
     sim, heap = w.sim, w.heap

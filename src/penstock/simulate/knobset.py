@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from penstock.simulate._compile import kernel
+from penstock.simulate._compile import entry
 from penstock.simulate.application import wake
 from penstock.simulate.grant import blocked_stream
 from penstock.simulate.layout import NONE, PAGE, World
 from penstock.simulate.rpcs import send_rpcs
 
 
-@kernel
+@entry
 def apply_knobs(w: World, o: int, pages: int, flight: int, dirty_pages: int) -> None:
     """New values for one OSC, as stored: a raised limit wakes waiters and fills slots at once."""
     w.osc.mppr[o] = pages

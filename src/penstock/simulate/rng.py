@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from penstock.simulate._compile import kernel
+from penstock.simulate._compile import entry, kernel
 from penstock.simulate.layout import World
 
 M1, A1 = 2147483563, 40014
@@ -22,7 +22,7 @@ def seeded(streams: int, seed: int) -> np.ndarray:
     return np.ascontiguousarray(states)
 
 
-@kernel
+@entry
 def uniform(w: World, stream: int) -> float:
     """The stream's next number, strictly between 0 and 1."""
     first = A1 * w.rng[stream, 0] % M1
@@ -35,7 +35,7 @@ def uniform(w: World, stream: int) -> float:
     return float(mixed) / M1
 
 
-@kernel
+@entry
 def exponential(w: World, stream: int, mean: float) -> float:
     """The stream's next exponentially distributed number."""
     return -mean * math.log(uniform(w, stream))

@@ -7,7 +7,7 @@ rate(q) = max * q / (q + ramp). A read far from the previous one also pays a ran
 
 from __future__ import annotations
 
-from penstock.simulate._compile import kernel
+from penstock.simulate._compile import entry, kernel
 from penstock.simulate.layout import READ, World
 
 
@@ -61,7 +61,7 @@ def _start_read(w: World, d: int, r: int, now_us: float) -> float:
     return done_us
 
 
-@kernel
+@entry
 def start_work(w: World, d: int, r: int, now_us: float) -> float:
     """Hand an RPC's data to the device; returns when the device is done with it."""
     start_us = max(now_us, w.ssd.free_us[d])
@@ -75,7 +75,7 @@ def start_work(w: World, d: int, r: int, now_us: float) -> float:
     return done_us
 
 
-@kernel
+@entry
 def end_work(w: World, d: int, r: int) -> None:
     """The device is done with an RPC."""
     if w.rpc.direction[r] == READ:
