@@ -14,10 +14,11 @@ from random import Random
 
 from penstock.decide.activity import Activity
 from penstock.decide.cache import CacheBudget, Demand, allocate
+from penstock.decide.crew import PATIENCE, Crew, crews
 from penstock.decide.policies._base import RPC_KNOBS, Policy, Proposal
 from penstock.decision import Decision, Outlook, changes
 from penstock.errors import KnobError
-from penstock.knobs import KnobSpace
+from penstock.knobs import KnobSpace, Setting
 from penstock.ports import Predictor
 from penstock.snapshot import Target
 from penstock.window import Void, Window
@@ -34,6 +35,8 @@ class _Memory:
     recent: deque[Window]
     activity: Activity = field(default_factory=Activity)
     demand: Demand = field(default_factory=Demand)
+    goal: Setting | None = None
+    waits: int = 0
 
 
 class Tuner:
@@ -56,11 +59,16 @@ class Tuner:
     def step(self, windows: Sequence[Window | Void], space_of: SpaceOf, now_s: float) -> tuple[Decision, ...]:
         """Decide about every target that was busy; idle and void windows teach nothing and decide nothing."""
         busy, resumed = self._take(windows, space_of)
-        outlooks = self._outlooks(busy, space_of)
+        gathered = [crew for crew in crews(busy) if self._memories[crew.members[0].target].policy.in_crews]
+        crewed = {member.target for crew in gathered for member in crew.members}
+        alone = [window for window in busy if window.target not in crewed]
+        outlooks = self._outlooks(alone, space_of)
         decisions = {
             window.target: self._decide(window, outlooks.get(window.target), space_of, now_s)
-            for window in busy
+            for window in alone
         }
+        for crew in gathered:
+            decisions.update(self._decide_together(crew, space_of, now_s))
         if resumed:
             self._share_cache(decisions, windows, space_of, now_s)
         for target in resumed:
@@ -110,20 +118,55 @@ class Tuner:
             found.update(zip(targets, answers, strict=True))
         return found
 
+    def _decide_together(self, crew: Crew, space_of: SpaceOf, now_s: float) -> dict[Target, Decision]:
+        """One proposal for all members; who is not where the others are goes there first."""
+        space = space_of(crew.members[0].target)
+        memory = self._memory(crew.target, lambda _: space)
+        if not crew.together and memory.waits < PATIENCE:
+            memory.waits += 1
+            goal = memory.goal or crew.place
+            sentence = f"the targets of this mount write together, at {goal}"
+            proposal, outlook = Proposal(goal, "together", sentence, confidence=1.0), None
+        else:
+            window = crew.window()
+            memory.waits = 0
+            memory.recent.append(window)
+            outlook = self._outlooks([window], lambda _: space).get(crew.target)
+            proposal = self._propose(window, outlook)
+            memory.goal = proposal.setting.only(*RPC_KNOBS)
+        return {
+            member.target: self._decision(
+                member,
+                self._allowed(
+                    member,
+                    replace(proposal, setting=member.setting.replace(proposal.setting.only(*RPC_KNOBS))),
+                    space_of,
+                ),
+                now_s,
+                outlook,
+            )
+            for member in crew.members
+        }
+
     def _decide(self, window: Window, outlook: Outlook | None, space_of: SpaceOf, now_s: float) -> Decision:
+        proposal = self._allowed(window, self._propose(window, outlook), space_of)
+        return self._decision(window, proposal, now_s, outlook)
+
+    def _propose(self, window: Window, outlook: Outlook | None) -> Proposal:
         if outlook is not None and not outlook.in_range:
             sentence = "this target does something the model was not trained on"
-            proposal = Proposal(window.setting, "out-of-range", sentence)
-        else:
-            proposal = self._memories[window.target].policy.propose(window, outlook)
+            return Proposal(window.setting, "out-of-range", sentence)
+        return self._memories[window.target].policy.propose(window, outlook)
+
+    def _allowed(self, window: Window, proposal: Proposal, space_of: SpaceOf) -> Proposal:
+        """The proposal, unless the target's space forbids it."""
         try:
             if moved := changes(window.setting, proposal.setting):
                 space_of(window.target).check({change.knob_id: change.new for change in moved})
         except KnobError as error:
-            proposal = Proposal(
-                window.setting, "out-of-bounds", f"the policy's wish cannot be granted: {error}"
-            )
-        return self._decision(window, proposal, now_s, outlook)
+            sentence = f"the policy's wish cannot be granted: {error}"
+            return Proposal(window.setting, "out-of-bounds", sentence)
+        return proposal
 
     def _decision(
         self, window: Window, proposal: Proposal, now_s: float, outlook: Outlook | None = None

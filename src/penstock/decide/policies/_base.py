@@ -31,7 +31,8 @@ class Policy(ABC):
 
     A policy sees every busy window of its target in order and may keep what it learned from them; equal
     windows and an equal seed give equal proposals. It proposes only settings its space allows. The agent always
-    runs it under the guard; experiments do so if it is `guarded`, that is, made to be.
+    runs it under the guard; experiments do so if it is `guarded`, that is, made to be. If it works `in_crews`,
+    targets of one mount that write together have one policy together (see `penstock.decide.crew`).
     """
 
     name: ClassVar[str]
@@ -39,6 +40,7 @@ class Policy(ABC):
     model_kind: ClassVar[str] = "forest"
     tunes_cache: ClassVar[bool] = False
     guarded: ClassVar[bool] = False
+    in_crews: ClassVar[bool] = False
 
     def __init__(self, space: KnobSpace, rng: Random) -> None:
         self.space = space

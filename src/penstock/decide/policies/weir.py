@@ -51,6 +51,7 @@ class WeirPolicy(Policy):
     uses_model = True
     model_kind = "survey"
     guarded = True
+    in_crews = True
 
     first_windows = 6
     least_windows = 3

@@ -1,0 +1,65 @@
+"""Targets of one mount that write at the same time, tuned as one.
+
+What applications write is counted per mount. A target's share of it is a guess by what it sent, and that guess is
+wrong where it matters most: a setting under which pages are overwritten in the cache sends less and so seems to
+bring less. All targets of a mount at one setting have no need of shares: what the mount gets is what that
+setting brings.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from penstock.decide.policies._base import RPC_KNOBS
+from penstock.knobs import Setting
+from penstock.snapshot import Target
+from penstock.window import Window
+
+# A member that was told where to go this many times and is not there will not come: the others go on without it.
+PATIENCE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """The members' windows of one interval, under a name of their own."""
+
+    target: Target
+    members: tuple[Window, ...]
+
+    @property
+    def place(self) -> Setting:
+        """Where most members are; among equals, the first one's."""
+        return Counter(member.setting.only(*RPC_KNOBS) for member in self.members).most_common(1)[0][0]
+
+    @property
+    def together(self) -> bool:
+        """Whether all are at one place."""
+        return len({member.setting.only(*RPC_KNOBS) for member in self.members}) == 1
+
+    def window(self) -> Window:
+        """The members' mean, at the place of most."""
+        first = self.members[0]
+        names = dict.fromkeys(name for member in self.members for name in member.metrics)
+        metrics = {name: _mean(member.metrics.get(name) for member in self.members) for name in names}
+        return Window(self.target, first.t0_s, first.t1_s, first.setting.replace(self.place), metrics)
+
+
+def crews(busy: Sequence[Window]) -> list[Crew]:
+    """The crews among busy targets: two or more of one mount that write more than they read."""
+    found: dict[str, list[Window]] = {}
+    for window in busy:
+        read, write = window.metrics.get("read.bytes") or 0.0, window.metrics.get("write.bytes") or 0.0
+        if write > read:
+            found.setdefault(window.target.mount or window.target.fs, []).append(window)
+    return [
+        Crew(Target(f"crew of {mount}", members[0].target.fs), tuple(members))
+        for mount, members in found.items()
+        if len(members) > 1
+    ]
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
