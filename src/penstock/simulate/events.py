@@ -5,7 +5,7 @@ Ties in time are broken by the order of scheduling, so a run is determined by it
 
 from __future__ import annotations
 
-from penstock.simulate._compile import kernel
+from penstock.simulate._compile import entry, kernel
 from penstock.simulate.layout import World
 
 # What can happen. The argument is a stream, an RPC, a client or an OST, as noted.
@@ -39,7 +39,7 @@ def _move(w: World, source: int, target: int) -> None:
     heap.subject[target] = heap.subject[source]
 
 
-@kernel
+@entry
 def schedule(w: World, t_us: float, kind: int, subject: int) -> None:
     """Let something happen at a time that is not in the past."""
     heap = w.heap
