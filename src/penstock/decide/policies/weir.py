@@ -120,6 +120,8 @@ class WeirPolicy(Policy):
     def _due(self, episode: Episode, place: Setting) -> bool:
         if self._resting > 0:
             self._resting -= 1
+            # Rested, one more trial is as cheap as an earlier one was.
+            episode.trials -= self._resting == 0 and episode.trials > 1
             return self._resting == 0
         enough = self._windows_needed(episode)
         if len(self._rates) >= (enough if episode.trials else min(enough, self.first_windows)):
