@@ -79,6 +79,7 @@ class WeirPolicy(Policy):
         self._resting = 0
         self._odd = 0
         self._refusals = 0
+        self._denied = 0
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         """Take in a window; now and then, decide where to go next."""
@@ -107,7 +108,7 @@ class WeirPolicy(Policy):
         # What is dirty was queued under the setting before: writes take longer to show a change.
         self._place, self._rates, self._skip = place, [], 1 if work == "read" else 2
         self._latest.clear()
-        self._resting, self._odd, self._refusals = 0, 0, 0
+        self._resting, self._odd, self._refusals, self._denied = 0, 0, 0, 0
 
     def _learn(self, episode: Episode, place: Setting, rate: float, outlook: Outlook) -> None:
         self._rates.append(rate)
@@ -193,7 +194,9 @@ class WeirPolicy(Policy):
         if self._refusals <= self.patience:
             return True
         episode.refused[wish] = self._now + 120
-        self._refusals, self._resting = 0, self.least_windows
+        # Where nothing is granted (an open circuit breaker), asking becomes rarer and rarer.
+        self._denied += 1
+        self._refusals, self._resting = 0, self.least_windows << min(self._denied, 5)
         return False
 
     def _find_episode(self, window: Window, place: Setting, rate: float) -> Episode:
