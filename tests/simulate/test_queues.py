@@ -19,6 +19,7 @@ def mean_response_us(made: Simulation, mean_gap_us: float, pages: list[int]) -> 
     """Offer reads of given sizes to the device as a Poisson stream; the mean time from arrival to completion."""
     w = made.world
     now_us, total_us = 0.0, 0.0
+    w.rpc.osc[0], w.rpc.file[0] = 0, 0
     for size in pages:
         now_us += exponential(w, 0, mean_gap_us)
         w.rpc.direction[0], w.rpc.pages[0], w.rpc.fragments[0] = READ, size, 1
