@@ -61,6 +61,8 @@ class WeirPolicy(Policy):
     worth_log2 = 0.02
     worth_more_log2 = 0.012
     hopeless = 0.7
+    fair_log2 = 0.1
+    sure = 0.65
     return_log2 = 0.03
     drift_log2 = 0.3
     drift_windows = 6
@@ -136,13 +138,20 @@ class WeirPolicy(Policy):
         return min(max(round((noise / self.noise_aim) ** 2), self.least_windows), self.most_windows)
 
     def _choose(self, window: Window, episode: Episode, place: Setting) -> Proposal:
+        """The most promising setting, or the best one measured.
+
+        A trial disturbs, so a hunch is not enough; more in flight also takes from whoever shares the servers, and is
+        tried for a clear gain only.
+        """
         belief = believe(episode.forecast, episode.measured, self._now)
         known = [i for i, c in enumerate(belief.candidates) if c in episode.measured]
         home = max(known, key=lambda i: float(belief.mean[i])) if known else None
         over = float(belief.mean[home]) if home is not None else -math.inf
         hopes = belief.improvement(over)
         for i, candidate in enumerate(belief.candidates):
-            if i in known or episode.refused.get(candidate, -1) > self._now:
+            least = self.fair_log2 if _window(candidate) > _window(place) else self.worth_log2
+            least = max(least, self.sure * float(belief.deviation[i]))
+            if i in known or belief.mean[i] - over < least or episode.refused.get(candidate, -1) > self._now:
                 hopes[i] = 0.0
         best = int(np.argmax(hopes))
         if hopes[best] > self.worth_log2 + self.worth_more_log2 * episode.trials:
@@ -259,6 +268,11 @@ def kind_of_work(window: Window) -> tuple[str, float]:
 
 def _sum(metrics: Mapping[str, float | None], names: tuple[str, ...], what: str) -> float:
     return sum(metrics.get(f"app.{name}_{what}") or 0.0 for name in names)
+
+
+def _window(setting: Setting) -> int:
+    """The pages a setting allows in flight."""
+    return setting["pages"] * setting["flight"]
 
 
 def _best_measured(episode: Episode, without: Setting) -> float:
