@@ -12,7 +12,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,7 +84,8 @@ def _finish(command: Sequence[str], ranks: int, timeout_s: float, environment: M
     except OSError as error:
         raise MissingError(f"MPI is absent: {command[0]}: {error.strerror}; {NEEDS}") from None
     try:
-        said_out, said_err = child.communicate(timeout=timeout_s)
+        with _sigterm_raises():
+            said_out, said_err = child.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
         _stop(child)
         raise PenstockError(f"{command[0]}: {ranks} ranks did not end within {timeout_s:.0f} s") from None
@@ -94,6 +96,19 @@ def _finish(command: Sequence[str], ranks: int, timeout_s: float, environment: M
         said = [line for line in (said_err or said_out).splitlines() if line.strip()]
         last = said[-1].strip() if said else "no message"
         raise PenstockError(f"{command[0]}: {ranks} ranks failed with exit code {child.returncode}: {last}")
+
+
+@contextlib.contextmanager
+def _sigterm_raises() -> Iterator[None]:
+    """Let a request to end come as an exception, so that ranks are not left behind. Only a main thread may ask."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _stop(child: subprocess.Popen[str]) -> None:
