@@ -73,7 +73,7 @@ def test_what_the_agent_keeps_is_closed_to_others(client: Served, tmp_path: Path
     (tmp_path / "state.toml").write_text(EAGER)
     before = os.umask(0)
     try:
-        with agent(client, tmp_path / "state", "--mode", "tune") as running:
+        with agent(client, tmp_path / "state", "--mode", "tune", "--policy", "climb") as running:
             wait_for(lambda: len(running.events("decision")) > 2)
             modes = {p.name: stat.S_IMODE(p.stat().st_mode) for p in (tmp_path / "state").iterdir()}
     finally:

@@ -55,7 +55,7 @@ def test_prometheus_scrapes_a_tuning_agent(
 ) -> None:
     binary, port = tool("prometheus", "prometheus"), free_port()
     with (
-        exporting(port, "--mode", "tune"),
+        exporting(port, "--mode", "tune", "--policy", "climb"),
         prometheus(binary, tmp_path, free_port(), port) as api,
     ):
         wait_for(lambda: bool(query(api, "sum(penstock_changes_total) > 1")))

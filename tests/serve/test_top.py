@@ -58,7 +58,7 @@ def top(state_dir: Path) -> str:
 
 
 def test_top_shows_and_steers_an_agent(client: Served, tmp_path: Path, terminal: Terminal) -> None:
-    with agent(client, tmp_path / "state", "--mode", "tune") as running:
+    with agent(client, tmp_path / "state", "--mode", "tune", "--policy", "climb") as running:
         wait_for(lambda: len(running.events("decision")) > 4)
         terminal.start(f"{top(running.state_dir)} --every 200ms; echo left with $?; sleep 60")
         terminal.shows("penstock  tune  climb", "lustre:OST0000", "lustre:OST0001", "because", "q quit")
