@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from penstock.cli.options import DURATION, console, emit_json, json_option, seed_option
+from penstock.cli.options import DURATION, console, emit_json, json_option, progress, seed_option
 from penstock.errors import UsageError
 
 PATH = click.Path(path_type=Path)
@@ -61,11 +61,7 @@ def collect(
 
     names = tuple(workloads.split(","))
     wanted = Collection(out, cluster, names, runs, seconds, seed)
-    screen = console(stderr=True)
-
-    def say(message: str) -> None:
-        screen.print(message, style="dim", soft_wrap=True, markup=False)
-
+    say = progress()
     if live:
         if not consent:
             raise UsageError(

@@ -151,6 +151,12 @@ def require_writable(path: Path) -> None:
         raise refusal(path, error) from None
 
 
+def progress() -> Callable[[str], None]:
+    """Messages on stderr, one line each, so that logs and terminals can both bear them."""
+    screen = console(stderr=True)
+    return lambda message: screen.print(message, style="dim", soft_wrap=True, markup=False)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write an output file whole; a refusal names the path."""
     try:

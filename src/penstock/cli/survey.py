@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from penstock.cli.options import DURATION, console, emit_json, json_option, seed_option, write_bytes
+from penstock.cli.options import DURATION, console, emit_json, json_option, progress, seed_option, write_bytes
 
 
 @click.command(epilog="Example: penstock train survey --cluster c220g5 --drawn 80 --out survey.json")
@@ -46,11 +46,7 @@ def survey(
     from penstock.predict import surveyfile
     from penstock.train import survey as making
 
-    screen = console(stderr=True)
-
-    def say(message: str) -> None:
-        screen.print(message, style="dim", soft_wrap=True, markup=False)
-
+    say = progress()
     drafts = [draft for cluster in clusters for draft in making.named(cluster)]
     drafts += making.drawn(clusters[0], drawn, seed)
     found = making.survey(drafts, seconds, seed, workers, say)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from penstock.cli.collect import collect
-from penstock.cli.options import console, emit_json, json_option, seed_option, write_text
+from penstock.cli.options import console, emit_json, json_option, progress, seed_option, write_text
 from penstock.cli.survey import survey
 from penstock.errors import UsageError, did_you_mean
 
@@ -226,12 +226,6 @@ def _draw_study(path: Path, points: Sequence[Point]) -> None:
             recall = found.recall_at_tau or 0.0
             panels["recall at .8"].setdefault(point.direction, []).append((point.history, recall))
     draw_lines(path, panels, "intervals of history before the current one")
-
-
-def progress() -> Callable[[str], None]:
-    """Messages on stderr, one line each, so that logs and terminals can both bear them."""
-    screen = console(stderr=True)
-    return lambda message: screen.print(message, style="dim", soft_wrap=True, markup=False)
 
 
 def check_writable(path: Path) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.knobs import Setting
+from penstock.predict.normal import below
 
 Floats = NDArray[np.float64]
 
@@ -83,11 +84,16 @@ class Belief:
     mean: Floats
     deviation: Floats
 
+    def chance(self, at: int, over: float) -> float:
+        """How likely the candidate at a place brings more than that."""
+        z = (self.mean[at] - over) / max(float(self.deviation[at]), 1e-6)
+        return float(below(np.asarray(z)))
+
     def improvement(self, over: float) -> Floats:
         """The expected gain of trying each candidate once, when the best known one can be kept instead."""
         with np.errstate(divide="ignore", invalid="ignore"):
             z = np.where(self.deviation > 0, (self.mean - over) / self.deviation, -np.inf)
-        hope = self.deviation * (z * _below(z) + np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi))
+        hope = self.deviation * (z * below(z) + np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi))
         return np.maximum(np.nan_to_num(hope, nan=0.0), 0.0)
 
 
@@ -127,8 +133,3 @@ def _likeness(candidates: Sequence[Setting]) -> Floats:
         _LIKENESS[:] = [candidates, np.exp(-0.5 * apart / REACH_LOG2**2)]
     found: Floats = _LIKENESS[1]
     return found
-
-
-def _below(z: Floats) -> Floats:
-    """The normal distribution function (a logistic approximation, within .01)."""
-    return 1.0 / (1.0 + np.exp(-np.clip(1.702 * z, -60.0, 60.0)))

@@ -59,7 +59,7 @@ class Tuner:
     def step(self, windows: Sequence[Window | Void], space_of: SpaceOf, now_s: float) -> tuple[Decision, ...]:
         """Decide about every target that was busy; idle and void windows teach nothing and decide nothing."""
         busy, resumed = self._take(windows, space_of)
-        gathered = [crew for crew in crews(busy) if self._memories[crew.members[0].target].policy.in_crews]
+        gathered = crews([window for window in busy if self._memories[window.target].policy.in_crews])
         crewed = {member.target for crew in gathered for member in crew.members}
         alone = [window for window in busy if window.target not in crewed]
         outlooks = self._outlooks(alone, space_of)

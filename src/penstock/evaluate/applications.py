@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.evaluate.figures import geomean, headroom_captured, mean
+from penstock.evaluate.contest import competitors, contest
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import BEST_STATIC, Request
 from penstock.evaluate.search import Round, choose
@@ -30,19 +30,10 @@ def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
     best = choose(
         lab, {name: [_plan(request, name, request.seed)] for name in names}, request.seconds, ROUNDS
     )
-    policies = tuple(dict.fromkeys(("default", BEST_STATIC, *request.policies)))
-    trials = {
-        (name, policy, seed): request.trial(_plan(request, name, seed), policy, best[name].setting)
-        for name in names
-        for policy in policies
-        for seed in request.all_seeds
-    }
-    found = dict(zip(trials, lab.measure("applications", list(trials.values())), strict=True))
+    held = contest(lab, request, EXPERIMENT, _plan, best)
     rows = []
     for name in names:
-        rates = {
-            p: mean([found[name, p, seed].app_mbps for seed in request.all_seeds]).value for p in policies
-        }
+        rates = {policy: held.rates[name, policy].value for policy in competitors(request)}
         rows.append(
             {
                 "workload": name,
@@ -54,25 +45,9 @@ def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
                 "command": request.command(EXPERIMENT, name, [request.policy]),
             }
         )
-    return {**request.about(EXPERIMENT), "rows": rows, **_summary(request, rows)}
+    summed = {policy: held.summary(names, policy) for policy in request.policies}
+    return {**request.about(EXPERIMENT), "rows": rows, **summed[request.policy], "policies": summed}
 
 
 def _plan(request: Request, name: str, seed: int) -> Plan:
     return named_plan(request.cluster, name, 1, seed)
-
-
-def _summary(request: Request, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    summed = {}
-    for policy in request.policies:
-        ratios = [row["policies"][policy] / row["default_mbps"] for row in rows]
-        summed[policy] = {
-            "geomean_vs_default": geomean(ratios),
-            "geomean_vs_best_static": geomean(
-                row["policies"][policy] / row["best_static_mbps"] for row in rows
-            ),
-            "worst_vs_default": min(ratios),
-            "headroom_captured": headroom_captured(
-                (row["default_mbps"], row["best_static_mbps"], row["policies"][policy]) for row in rows
-            ),
-        }
-    return {**summed[request.policy], "policies": summed}

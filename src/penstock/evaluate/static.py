@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from penstock.evaluate.figures import Mean, geomean, headroom_captured, mean
+from penstock.evaluate.contest import Contest, contest
+from penstock.evaluate.figures import Mean
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import BEST_STATIC, Request
 from penstock.evaluate.search import Choice, choose
@@ -37,46 +38,21 @@ def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
     """Every workload under every policy, settings held or turned for the whole time."""
     names = request.pick(NAMES)
     best = best_static(lab, request, names)
-    policies = tuple(dict.fromkeys(("default", BEST_STATIC, *request.policies)))
-    trials = {
-        (name, policy, seed): request.trial(_plan(request, name, seed), policy, best[name].setting)
-        for name in names
-        for policy in policies
-        for seed in request.all_seeds
-    }
-    found = dict(zip(trials, lab.measure("static workloads", list(trials.values())), strict=True))
-    rates = {
-        (name, policy): mean([found[name, policy, seed].app_mbps for seed in request.all_seeds])
-        for name in names
-        for policy in policies
-    }
+    held = contest(lab, request, "static workloads", _plan, best)
     seen = seen_in_training()
-    rows = [_row(request, name, best[name], rates, name in seen) for name in names]
+    rows = [_row(request, name, best[name], held.rates, name in seen) for name in names]
     return {
         **request.about(EXPERIMENT),
         "rows": rows,
-        **summary(rates, names, request.policy),
-        "policies": {policy: _compared(rates, names, policy) for policy in request.policies},
+        **held.summary(names, request.policy),
+        "policies": {policy: _compared(held, names, policy) for policy in request.policies},
         "surfaces": {name: [round(rate, 2) for rate in best[name].surface] for name in names},
-        "trails": {name: _trail(found, name, request) for name in names},
+        "trails": {name: _trail(held.found, name, request) for name in names},
     }
 
 
-def summary(rates: Mapping[tuple[str, str], Mean], names: Sequence[str], policy: str) -> dict[str, Any]:
-    """A policy over all workloads, in the four figures that goals are set in."""
-    default, best, mine = (
-        [rates[name, each].value for name in names] for each in ("default", BEST_STATIC, policy)
-    )
-    return {
-        "geomean_vs_default": geomean(m / d for m, d in zip(mine, default, strict=True)),
-        "geomean_vs_best_static": geomean(m / b for m, b in zip(mine, best, strict=True)),
-        "worst_vs_default": min(m / d for m, d in zip(mine, default, strict=True)),
-        "headroom_captured": headroom_captured(zip(default, best, mine, strict=True)),
-    }
-
-
-def _compared(rates: Mapping[tuple[str, str], Mean], names: Sequence[str], policy: str) -> dict[str, Any]:
-    return {**summary(rates, names, policy), "mbps": {name: rates[name, policy].value for name in names}}
+def _compared(held: Contest, names: Sequence[str], policy: str) -> dict[str, Any]:
+    return {**held.summary(names, policy), "mbps": {name: held.rates[name, policy].value for name in names}}
 
 
 def _plan(request: Request, name: str, seed: int) -> Plan:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from penstock.decision import Outlook
 from penstock.knobs import Setting
 from penstock.predict.features import Floats, row_features, row_names
+from penstock.predict.normal import below
 from penstock.predict.recent import Recent
 from penstock.window import Window
 
@@ -115,7 +116,7 @@ class SurveyPredictor:
             np.array([float(c["flight"]) for c in candidates]),
         )
         mean, spread = _moments(weights, atlas.rates[:, wanted], atlas.rates[:, places[:, 0]].T)
-        chance = _normal(np.divide(mean - GAIN_LOG2, spread))
+        chance = below(np.divide(mean - GAIN_LOG2, spread))
         views = ([memoryview(row) for row in np.ascontiguousarray(table)] for table in (chance, mean, spread))
         return [
             Outlook(direction, candidates, p, bool(s <= STRANGE), self.digest, gains, spreads)
@@ -167,8 +168,3 @@ def _nearest(axis: tuple[int, ...], values: Floats) -> NDArray[np.int64]:
     asked = np.log2(np.maximum(np.nan_to_num(values, nan=float(axis[0])), 1.0))
     found: NDArray[np.int64] = np.abs(asked[..., None] - logs).argmin(axis=-1)
     return found
-
-
-def _normal(z: Floats) -> Floats:
-    """The normal distribution function (a logistic approximation, within .01)."""
-    return 1.0 / (1.0 + np.exp(-np.clip(1.702 * z, -60.0, 60.0)))

@@ -163,7 +163,7 @@ class WeirPolicy(Policy):
         if not self._may_ask(episode, wish):
             return _stay(window, "refused", f"{wish} was refused too often")
         gain, deviation = float(belief.mean[best]) - over, float(belief.deviation[best])
-        chance = 1.0 / (1.0 + math.exp(-1.702 * gain / max(deviation, 1e-6)))
+        chance = belief.chance(best, over)
         sentence = f"{wish} promises {2**gain:.2f} times the best measured so far (chance {chance:.2f})"
         evidence = {
             "gain_log2": gain,
