@@ -17,9 +17,6 @@ from penstock.knobs import Setting
 from penstock.snapshot import Target
 from penstock.window import Window
 
-# A member that was told where to go this many times and is not there will not come: the others go on without it.
-PATIENCE = 6
-
 
 @dataclass(frozen=True, slots=True)
 class Crew:
@@ -32,11 +29,6 @@ class Crew:
     def place(self) -> Setting:
         """Where most members are; among equals, the first one's."""
         return Counter(member.setting.only(*RPC_KNOBS) for member in self.members).most_common(1)[0][0]
-
-    @property
-    def together(self) -> bool:
-        """Whether all are at one place."""
-        return len({member.setting.only(*RPC_KNOBS) for member in self.members}) == 1
 
     def window(self) -> Window:
         """The members' mean, at the place of most."""

@@ -14,7 +14,7 @@ from random import Random
 
 from penstock.decide.activity import Activity
 from penstock.decide.cache import CacheBudget, Demand, allocate
-from penstock.decide.crew import PATIENCE, Crew, crews
+from penstock.decide.crew import Crew, crews
 from penstock.decide.policies._base import RPC_KNOBS, Policy, Proposal
 from penstock.decision import Decision, Outlook, changes
 from penstock.errors import KnobError
@@ -35,8 +35,6 @@ class _Memory:
     recent: deque[Window]
     activity: Activity = field(default_factory=Activity)
     demand: Demand = field(default_factory=Demand)
-    goal: Setting | None = None
-    waits: int = 0
 
 
 class Tuner:
@@ -119,29 +117,21 @@ class Tuner:
         return found
 
     def _decide_together(self, crew: Crew, space_of: SpaceOf, now_s: float) -> dict[Target, Decision]:
-        """One proposal for all members; who is not where the others are goes there first."""
+        """One proposal for all members.
+
+        Who is elsewhere may be better off there: it is left alone until the policy has made up its mind.
+        """
         space = space_of(crew.members[0].target)
         memory = self._memory(crew.target, lambda _: space)
-        if not crew.together and memory.waits < PATIENCE:
-            memory.waits += 1
-            goal = memory.goal or crew.place
-            sentence = f"the targets of this mount write together, at {goal}"
-            proposal, outlook = Proposal(goal, "together", sentence, confidence=1.0), None
-        else:
-            window = crew.window()
-            memory.waits = 0
-            memory.recent.append(window)
-            outlook = self._outlooks([window], lambda _: space).get(crew.target)
-            proposal = self._propose(window, outlook)
-            memory.goal = proposal.setting.only(*RPC_KNOBS)
+        window = crew.window()
+        memory.recent.append(window)
+        outlook = self._outlooks([window], lambda _: space).get(crew.target)
+        proposal = self._propose(window, outlook)
+        goal = proposal.setting.only(*RPC_KNOBS) if proposal.decided else Setting()
         return {
             member.target: self._decision(
                 member,
-                self._allowed(
-                    member,
-                    replace(proposal, setting=member.setting.replace(proposal.setting.only(*RPC_KNOBS))),
-                    space_of,
-                ),
+                self._allowed(member, replace(proposal, setting=member.setting.replace(goal)), space_of),
                 now_s,
                 outlook,
             )

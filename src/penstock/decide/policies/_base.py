@@ -17,13 +17,17 @@ RPC_KNOBS = ("pages", "flight")
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The setting a policy would like, and why. The window's own setting means: leave it."""
+    """The setting a policy would like, and why. The window's own setting means: leave it.
+
+    A policy that is not `decided` leaves it for now only, until it has seen more.
+    """
 
     setting: Setting
     reason: str
     sentence: str
     evidence: Mapping[str, float] = field(default_factory=dict)
     confidence: float | None = None
+    decided: bool = True
 
 
 class Policy(ABC):

@@ -44,6 +44,22 @@ class Episode:
         return work == self.work and (unknown or abs(request_log2 - self.request_log2) < 0.6)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Prospect:
+    """What is believed, the best setting measured, what it brings, and the one to try with what it is hoped to add."""
+
+    belief: Belief
+    home: int | None
+    over: float
+    best: int
+    hope: float
+
+    @property
+    def gain(self) -> float:
+        """What the setting to try is expected to bring over the best one measured."""
+        return float(self.belief.mean[self.best]) - self.over
+
+
 class WeirPolicy(Policy):
     """A state machine over windows: measure here, try the most promising, keep the best, notice change."""
 
@@ -67,6 +83,7 @@ class WeirPolicy(Policy):
     drift_log2 = 0.3
     drift_windows = 6
     patience = 8
+    doubt = 4.0
 
     def __init__(self, space: KnobSpace, rng: Random) -> None:
         super().__init__(space, rng)
@@ -88,17 +105,17 @@ class WeirPolicy(Policy):
         self._now += 1
         rate = useful_bytes_per_s(window)
         if outlook is None or not outlook.gains:
-            return Proposal(window.setting, "no-forecast", "there is no forecast to compare with")
+            return _wait(window, "no-forecast", "there is no forecast to compare with")
         place = window.setting.only(*RPC_KNOBS)
         episode = self._find_episode(window, place, rate)
         if place != self._place:
             self._arrive(place, episode.work)
         if self._skip > 0:
             self._skip -= 1
-            return _stay(window, "settling", "the first interval at a setting is not judged")
+            return _wait(window, "settling", "the first interval at a setting is not judged")
         self._learn(episode, place, rate, outlook)
         if not self._due(episode, place):
-            return _stay(window, "measuring", f"measuring {place}")
+            return _wait(window, "measuring", f"measuring {place}")
         return self._choose(window, episode, place)
 
     def resumed(self) -> None:
@@ -129,8 +146,16 @@ class WeirPolicy(Policy):
         enough = self._windows_needed(episode)
         if len(self._rates) >= (enough if episode.trials else min(enough, self.first_windows)):
             return True
+        if not episode.trials and self._beyond_doubt(episode, place):
+            return True
         best = _best_measured(episode, without=place)
         return 3 * len(self._rates) >= enough and float(np.mean(self._rates)) < self.hopeless * best
+
+    def _beyond_doubt(self, episode: Episode, place: Setting) -> bool:
+        """Whether something promises so much that it matters little what exactly this setting brings."""
+        found = self._prospect(episode, place)
+        noise = unsteadiness(episode.measured) / math.sqrt(len(self._rates))
+        return found.hope > 0 and found.gain > self.doubt * noise
 
     def _windows_needed(self, episode: Episode) -> int:
         """The unsteadier the work, the longer a setting is measured."""
@@ -138,7 +163,14 @@ class WeirPolicy(Policy):
         return min(max(round((noise / self.noise_aim) ** 2), self.least_windows), self.most_windows)
 
     def _choose(self, window: Window, episode: Episode, place: Setting) -> Proposal:
-        """The most promising setting, or the best one measured.
+        """The most promising setting, or the best one measured."""
+        found = self._prospect(episode, place)
+        if found.hope > self.worth_log2 + self.worth_more_log2 * episode.trials:
+            return self._try(window, episode, found)
+        return self._settle(window, episode, found)
+
+    def _prospect(self, episode: Episode, place: Setting) -> Prospect:
+        """What is known and what to try.
 
         A trial disturbs, so a hunch is not enough; more in flight also takes from whoever shares the servers, and is
         tried for a clear gain only.
@@ -154,37 +186,31 @@ class WeirPolicy(Policy):
             if i in known or belief.mean[i] - over < least or episode.refused.get(candidate, -1) > self._now:
                 hopes[i] = 0.0
         best = int(np.argmax(hopes))
-        if hopes[best] > self.worth_log2 + self.worth_more_log2 * episode.trials:
-            return self._try(window, episode, belief, best, over)
-        return self._settle(window, episode, belief, home)
+        return Prospect(belief, home, over, best, float(hopes[best]))
 
-    def _try(self, window: Window, episode: Episode, belief: Belief, best: int, over: float) -> Proposal:
-        wish = belief.candidates[best]
+    def _try(self, window: Window, episode: Episode, found: Prospect) -> Proposal:
+        wish = found.belief.candidates[found.best]
         if not self._may_ask(episode, wish):
             return _stay(window, "refused", f"{wish} was refused too often")
-        gain, deviation = float(belief.mean[best]) - over, float(belief.deviation[best])
-        chance = belief.chance(best, over)
-        sentence = f"{wish} promises {2**gain:.2f} times the best measured so far (chance {chance:.2f})"
+        chance = found.belief.chance(found.best, found.over)
+        sentence = f"{wish} promises {2**found.gain:.2f} times the best measured so far (chance {chance:.2f})"
         evidence = {
-            "gain_log2": gain,
-            "deviation_log2": deviation,
-            "best_log2": over,
+            "gain_log2": found.gain,
+            "deviation_log2": float(found.belief.deviation[found.best]),
+            "best_log2": found.over,
             "trials": episode.trials,
         }
         return Proposal(window.setting.replace(wish), "promising", sentence, evidence, chance)
 
-    def _settle(self, window: Window, episode: Episode, belief: Belief, home: int | None) -> Proposal:
-        if home is None or self._good_enough(belief, home):
+    def _settle(self, window: Window, episode: Episode, found: Prospect) -> Proposal:
+        if found.home is None or self._good_enough(found.belief, found.home):
             self._resting = self.rest_windows
             return _stay(window, "resting", f"nothing promises enough over {self._place}")
-        wish = belief.candidates[home]
+        wish = found.belief.candidates[found.home]
         if not self._may_ask(episode, wish):
             return _stay(window, "refused", f"{wish} was refused too often")
         sentence = f"{wish} brought the most of what was measured here"
-        evidence = {
-            "best_log2": float(belief.mean[home]),
-            "bytes_per_s": float(np.mean(self._rates or [0.0])),
-        }
+        evidence = {"best_log2": found.over, "bytes_per_s": float(np.mean(self._rates or [0.0]))}
         return Proposal(window.setting.replace(wish), "best-measured", sentence, evidence, 1.0)
 
     def _good_enough(self, belief: Belief, home: int) -> bool:
@@ -281,6 +307,10 @@ def _best_measured(episode: Episode, without: Setting) -> float:
 
 def _stay(window: Window, reason: str, sentence: str) -> Proposal:
     return Proposal(window.setting, reason, sentence)
+
+
+def _wait(window: Window, reason: str, sentence: str) -> Proposal:
+    return Proposal(window.setting, reason, sentence, decided=False)
 
 
 POLICY = WeirPolicy
