@@ -10,7 +10,6 @@ from penstock.window import Window
 
 RECENT_WINDOWS = 6
 PATH_STEPS = 6
-_APPLICATION = ("app.read_bytes", "app.write_bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +100,10 @@ class Ban:
 
 
 def useful_bytes_per_s(window: Window) -> float:
-    """What the application got done; where it cannot be told, bytes on the wire and updates in the cache.
+    """What the application got done for good: read, sent, or written over in the cache before it was sent.
 
-    The wire alone misleads: a writer that waits for its own data in flight keeps it busy and gets nothing done.
+    Not what it wrote: a cache that fills takes gigabytes at the speed of memory and makes any setting look good.
+    Nor the wire alone: a writer that waits for its own data in flight keeps it busy and gets nothing done.
     """
-    if any(window.metrics.get(name) is not None for name in _APPLICATION):
-        return sum(window.rate(name) for name in _APPLICATION)
-    return window.bytes_per_s + window.rate("cache_update_bytes")
+    read = "app.read_bytes" if window.metrics.get("app.read_bytes") is not None else "read.bytes"
+    return window.rate(read) + window.rate("write.bytes") + window.rate("cache_update_bytes")
