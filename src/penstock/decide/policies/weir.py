@@ -84,6 +84,7 @@ class WeirPolicy(Policy):
     drift_windows = 6
     patience = 8
     doubt = 4.0
+    gap_s = 1.0
 
     def __init__(self, space: KnobSpace, rng: Random) -> None:
         super().__init__(space, rng)
@@ -99,10 +100,15 @@ class WeirPolicy(Policy):
         self._odd = 0
         self._refusals = 0
         self._denied = 0
+        self._seen_s = -math.inf
+        self._doubtful = False
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         """Take in a window; now and then, decide where to go next."""
         self._now += 1
+        if window.t0_s - self._seen_s > self.gap_s:
+            self._resume()
+        self._seen_s = window.t1_s
         rate = useful_bytes_per_s(window)
         if outlook is None or not outlook.gains:
             return _wait(window, "no-forecast", "there is no forecast to compare with")
@@ -118,9 +124,9 @@ class WeirPolicy(Policy):
             return _wait(window, "measuring", f"measuring {place}")
         return self._choose(window, episode, place)
 
-    def resumed(self) -> None:
-        """The first interval after a pause is not judged."""
-        self._rates, self._skip, self._odd = [], 1, 0
+    def _resume(self) -> None:
+        """After a pause the first interval is not judged, and the work may be another."""
+        self._rates, self._skip, self._odd, self._doubtful = [], 1, 0, True
         self._latest.clear()
 
     def _arrive(self, place: Setting, work: str) -> None:
@@ -244,6 +250,9 @@ class WeirPolicy(Policy):
         if not fits and self._odd == 0:
             self._latest.clear()
         self._latest.append(rate)
+        if self._doubtful and self._skip == 0:
+            self._doubtful = False
+            return episode if fits and self._explains(episode, place) else self._recall(work, request_log2, place)
         if fits and not self._drifted(episode, place):
             self._odd = 0
             return episode
@@ -259,13 +268,20 @@ class WeirPolicy(Policy):
         noise = unsteadiness(episode.measured)
         return apart > max(self.drift_log2, 3.0 * noise / math.sqrt(self.drift_windows))
 
+    def _explains(self, episode: Episode, place: Setting) -> bool:
+        """Whether what an episode taught about a setting is what it brings now."""
+        belief = believe(episode.forecast, episode.measured, self._now)
+        if place not in belief.candidates:
+            return False
+        at = belief.candidates.index(place)
+        apart = abs(math.log2(max(float(np.mean(self._latest)), 1.0)) - float(belief.mean[at]))
+        return apart < max(self.drift_log2, 2.0 * unsteadiness(episode.measured))
+
     def _recall(self, work: str, request_log2: float, place: Setting) -> Episode:
         """An earlier episode that looks like this one, or a new one."""
-        now_log2 = math.log2(max(float(np.mean(self._latest)), 1.0))
         for episode in reversed(self._past):
-            known = episode.measured.get(place)
-            agrees = known is None or abs(known.rate_log2 - now_log2) < self.drift_log2
-            if episode is not self._episode and episode.fits(work, request_log2) and agrees:
+            other = episode is not self._episode
+            if other and episode.fits(work, request_log2) and self._explains(episode, place):
                 self._past.remove(episode)
                 self._past.append(episode)
                 return self._enter(episode)
