@@ -28,6 +28,8 @@ LEAST_NOISE = 0.02
 WAVES = 1.5
 # What was measured long ago says less: a window's weight halves after this many windows.
 HALF_LIFE = 240
+# A forecast from one setting is the mean over about this many windows.
+SAID_WINDOWS = 12.0
 
 
 @dataclass(slots=True)
@@ -58,22 +60,51 @@ class Measured:
 
 
 @dataclass(slots=True, eq=False)
+class Said:
+    """What a model said of every candidate from one setting: the mean over windows, as rates."""
+
+    rates: Floats
+    spreads: Floats
+    count: float = 0.0
+
+    def take(self, rates: Floats, spreads: Floats) -> None:
+        """Add what it said at a window."""
+        self.count = min(self.count + 1.0, SAID_WINDOWS)
+        self.rates += (rates - self.rates) / self.count
+        self.spreads += (spreads - self.spreads) / self.count
+
+
+@dataclass(slots=True, eq=False)
 class Forecast:
-    """The mean over windows of what a model said of every candidate, as rates."""
+    """What a model said of every candidate, setting by setting at which it was asked.
+
+    Work looks different from different settings, and from some it cannot be told from other work: what was
+    said with more certainty counts more, and what disagrees makes the forecast less certain.
+    """
 
     candidates: Sequence[Setting] = ()
-    count: float = 0.0
-    rates: Floats = field(default_factory=lambda: np.zeros(0))
-    spreads: Floats = field(default_factory=lambda: np.zeros(0))
+    said: dict[Setting, Said] = field(default_factory=dict)
 
-    def take(self, rate_log2: float, candidates: Sequence[Setting], gains: Floats, spreads: Floats) -> None:
+    def take(
+        self, place: Setting, candidates: Sequence[Setting], rates: Floats, spreads: Floats
+    ) -> None:
         """Add what was said at a window; another set of candidates starts anew."""
         if candidates is not self.candidates and tuple(candidates) != tuple(self.candidates):
-            self.candidates, self.count = candidates, 0.0
-            self.rates, self.spreads = np.zeros(len(candidates)), np.zeros(len(candidates))
-        self.count = min(self.count + 1.0, HALF_LIFE)
-        self.rates += (rate_log2 + gains - self.rates) / self.count
-        self.spreads += (spreads - self.spreads) / self.count
+            self.candidates, self.said = candidates, {}
+        if place not in self.said:
+            self.said[place] = Said(np.zeros(len(candidates)), np.zeros(len(candidates)))
+        self.said[place].take(rates, spreads)
+
+    def moments(self) -> tuple[Floats, Floats]:
+        """Mean and spread of every candidate's rate over everything that was said."""
+        if not self.said:
+            return np.zeros(len(self.candidates)), np.zeros(len(self.candidates))
+        rates = np.stack([said.rates for said in self.said.values()])
+        spreads = np.stack([said.spreads for said in self.said.values()])
+        weights = np.array([[said.count] for said in self.said.values()]) / spreads**2
+        weights /= weights.sum(axis=0)
+        mean = (weights * rates).sum(axis=0)
+        return mean, np.sqrt((weights * (spreads**2 + (rates - mean) ** 2)).sum(axis=0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,19 +130,20 @@ class Belief:
 
 def believe(forecast: Forecast, measured: Mapping[Setting, Measured], now: int) -> Belief:
     """The forecast where nothing was measured, the measurements where they are, and in between what fits both."""
+    rates, spreads = forecast.moments()
     index = {setting: i for i, setting in enumerate(forecast.candidates)}
     known = [(index[s], m) for s, m in measured.items() if s in index and m.count > 0]
     if not known:
-        return Belief(forecast.candidates, forecast.rates, forecast.spreads)
+        return Belief(forecast.candidates, rates, spreads)
     places = np.array([place for place, _ in known])
     counts = np.array([max(m.weight(now), 0.1) for _, m in known])
     means = np.array([m.rate_log2 for _, m in known])
     noise = LEAST_NOISE**2 + (WAVES * unsteadiness(measured)) ** 2 / counts
     likeness = _likeness(forecast.candidates)
-    prior = np.outer(forecast.spreads, forecast.spreads[places]) * likeness[:, places]
+    prior = np.outer(spreads, spreads[places]) * likeness[:, places]
     gain = np.linalg.solve(prior[places] + np.diag(noise), prior.T).T
-    mean = forecast.rates + gain @ (means - forecast.rates[places])
-    variance = forecast.spreads**2 - np.einsum("cm,cm->c", gain, prior)
+    mean = rates + gain @ (means - rates[places])
+    variance = spreads**2 - np.einsum("cm,cm->c", gain, prior)
     return Belief(forecast.candidates, mean, np.sqrt(np.maximum(variance, 0.0)))
 
 

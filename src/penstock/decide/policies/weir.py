@@ -139,9 +139,8 @@ class WeirPolicy(Policy):
         self._rates.append(rate)
         known = episode.measured.setdefault(place, Measured())
         known.take(rate, self._now)
-        episode.forecast.take(
-            known.rate_log2, outlook.candidates, np.asarray(outlook.gains), np.asarray(outlook.spreads)
-        )
+        rates = known.rate_log2 + np.asarray(outlook.gains)
+        episode.forecast.take(place, outlook.candidates, rates, np.asarray(outlook.spreads))
 
     def _due(self, episode: Episode, place: Setting) -> bool:
         if self._resting > 0:
