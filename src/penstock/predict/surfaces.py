@@ -148,10 +148,13 @@ def _votes(atlas: _Atlas, rows: Floats, places: NDArray[np.int64]) -> tuple[Floa
         np.minimum(np.multiply(away, away, out=away), FARTHEST**2, out=away)
         apart += witness[:, lag, None] * (away @ compared[:, lag, :, None])[..., 0]
     mean_apart = apart / total[:, None]
-    score = -0.5 * mean_apart * np.minimum(total, MOST_WITNESSES)[:, None]
+    strangeness = np.sqrt(mean_apart.min(axis=1) / len(LIKENESS))
+    # Where even the likeliest case is no match, that it is nearer than another says little.
+    sureness = np.minimum(total, MOST_WITNESSES) / np.maximum(strangeness, 1.0) ** 2
+    score = -0.5 * mean_apart * sureness[:, None]
     weights = np.exp(score - score.max(axis=1, keepdims=True))
     weights /= weights.sum(axis=1, keepdims=True)
-    return weights, np.sqrt(mean_apart.min(axis=1) / len(LIKENESS))
+    return weights, strangeness
 
 
 def _moments(weights: Floats, there: Floats, here: Floats) -> tuple[Floats, Floats]:
