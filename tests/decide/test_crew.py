@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from random import Random
 
-from penstock.decide.crew import PATIENCE, crews
+from penstock.decide.crew import crews
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.tuner import Tuner
 from penstock.decision import Outlook
@@ -67,13 +67,24 @@ def test_crew_moves_together_and_readers_alone() -> None:
     assert sorted(len(policy.seen) for policy in made) == [0, 0, 1, 1]
 
 
-def test_crew_waits_for_stragglers_but_not_for_ever() -> None:
-    tuner = Tuner(Crewed)
-    there, reasons = LUSTRE.default.replace(GOAL), []
-    tuner.step([write("a"), write("b")], lambda _: LUSTRE, 0.5)
-    for number in range(1, PATIENCE + 2):
-        seen = [write("a", t_s=number / 2, setting=there), write("b", t_s=number / 2)]
-        reasons.append(
-            {d.target.name: d.reason for d in tuner.step(seen, lambda _: LUSTRE, number / 2 + 0.5)}
-        )
-    assert [each["b"] for each in reasons] == ["together"] * PATIENCE + ["goal"]
+class Slow(Crewed):
+    """Makes up its mind at the second window."""
+
+    def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
+        if self.seen:
+            return super().propose(window)
+        self.seen.append(window)
+        return Proposal(window.setting, "measuring", "the test waits", decided=False)
+
+
+def test_crew_leaves_who_is_elsewhere_alone_until_it_is_decided() -> None:
+    tuner = Tuner(Slow)
+    elsewhere = LUSTRE.default.replace(pages=8, flight=64)
+    wanted = []
+    for number in range(2):
+        seen = [write(name, t_s=number / 2) for name in "ab"]
+        seen.append(write("c", t_s=number / 2, setting=elsewhere))
+        decisions = tuner.step(seen, lambda _: LUSTRE, number / 2 + 0.5)
+        wanted.append([d.wanted.only("pages", "flight") for d in decisions])
+    default = LUSTRE.default.only("pages", "flight")
+    assert wanted == [[default, default, elsewhere.only("pages", "flight")], [GOAL] * 3]

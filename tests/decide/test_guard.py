@@ -97,10 +97,19 @@ def test_guard_judges_changes_that_follow_each_other_against_what_was_before_the
     assert verdict.wanted == LUSTRE.default
 
 
-def test_guard_counts_what_the_application_gets_not_what_the_wire_carries() -> None:
-    metrics = {"write.bytes": 1e8, "app.write_bytes": 0.0, "app.read_bytes": None}
-    assert useful_bytes_per_s(Window(A, 0.0, 0.5, LUSTRE.default, metrics)) == 0.0
-    assert useful_bytes_per_s(Window(A, 0.0, 0.5, LUSTRE.default, {"write.bytes": 1e8})) == 2e8
+@pytest.mark.parametrize(
+    ("metrics", "useful"),
+    [
+        ({"write.bytes": 1e8, "app.write_bytes": 6e8, "cache_update_bytes": 0.0}, 2e8),
+        ({"write.bytes": 1e8, "app.write_bytes": 4e8, "cache_update_bytes": 3e8}, 8e8),
+        ({"write.bytes": 1e8}, 2e8),
+        ({"read.bytes": 2e8, "app.read_bytes": 1e8}, 2e8),
+        ({"read.bytes": 2e8, "app.read_bytes": None}, 4e8),
+    ],
+    ids=["a filling cache", "updates in place", "nothing known", "wasted readahead", "reads on the wire"],
+)
+def test_guard_counts_what_is_done_for_good(metrics: dict[str, float | None], useful: float) -> None:
+    assert useful_bytes_per_s(Window(A, 0.0, 0.5, LUSTRE.default, metrics)) == useful
 
 
 def test_guard_does_not_blame_a_change_for_what_happens_to_everybody() -> None:

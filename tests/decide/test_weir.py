@@ -149,7 +149,7 @@ def test_kind_of_work_is_told_from_the_counters(
 @given(st.lists(st.tuples(st.integers(0, 98), st.floats(1e6, 1e9)), min_size=1, max_size=12))
 def test_belief_follows_measurements_and_is_never_less_sure_for_them(seen: list[tuple[int, float]]) -> None:
     forecast = Forecast()
-    forecast.take(27.0, GRID, np.zeros(99), np.full(99, 0.3))
+    forecast.take(HERE, GRID, np.full(99, 27.0), np.full(99, 0.3))
     measured: dict[Setting, Measured] = {}
     for now, (place, rate) in enumerate(seen):
         for _ in range(50):
@@ -165,7 +165,7 @@ def test_belief_follows_measurements_and_is_never_less_sure_for_them(seen: list[
 
 def test_belief_carries_to_neighbours_and_not_far() -> None:
     forecast = Forecast()
-    forecast.take(27.0, GRID, np.zeros(99), np.full(99, 0.3))
+    forecast.take(HERE, GRID, np.full(99, 27.0), np.full(99, 0.3))
     measured = {Setting(pages=64, flight=16): Measured()}
     for _ in range(20):
         measured[Setting(pages=64, flight=16)].take(2.0**28, 1)

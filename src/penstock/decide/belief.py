@@ -85,9 +85,7 @@ class Forecast:
     candidates: Sequence[Setting] = ()
     said: dict[Setting, Said] = field(default_factory=dict)
 
-    def take(
-        self, place: Setting, candidates: Sequence[Setting], rates: Floats, spreads: Floats
-    ) -> None:
+    def take(self, place: Setting, candidates: Sequence[Setting], rates: Floats, spreads: Floats) -> None:
         """Add what was said at a window; another set of candidates starts anew."""
         if candidates is not self.candidates and tuple(candidates) != tuple(self.candidates):
             self.candidates, self.said = candidates, {}

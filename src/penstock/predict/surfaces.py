@@ -8,6 +8,7 @@ setting would bring here. Cases that disagree make the answer uncertain, and tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -30,7 +31,7 @@ LIKENESS = {
     "page_latency_us": 0.35,
     "app_over_wire": 0.2,
     "bytes_per_s": 0.35,
-    "app_bytes_per_s": 0.35,
+    "app_bytes_per_s": math.inf,
 }
 FEATURES = tuple(LIKENESS)
 HISTORY = 4

@@ -31,7 +31,7 @@ from penstock.window import Window, windows
 from penstock.workload import Workload, parse_workload
 
 # Work: sizes around and between those of the training patterns; five streams are left to be judged by.
-SIZES = ("8k", "128k", "1m", "4m", "16m")
+SIZES = {1: ("8k", "32k", "128k", "512k", "1m", "2m", "4m", "16m"), 3: ("8k", "128k", "1m", "4m", "16m")}
 DRAWN_SIZES = ("4k", "8k", "16k", "32k", "64k", "128k", "256k", "512k", "1m", "2m", "4m", "8m", "16m")
 DRAWN_STREAMS = (1, 1, 2, 3, 8)
 # Hardware: each of these, and what belongs to it, between half and twice as slow.
@@ -90,8 +90,8 @@ def named(cluster: str) -> list[Draft]:
         Draft(cluster, f"s_{way}_{order}_{size}", streams)
         for way in ("rd", "wr")
         for order in ("sq", "rn")
-        for size in SIZES
-        for streams in (1, 3)
+        for streams, sizes in SIZES.items()
+        for size in sizes
     ]
 
 

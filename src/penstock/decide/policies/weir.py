@@ -46,7 +46,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prospect:
-    """What is believed, the best setting measured, what it brings, and the one to try with what it is hoped to add."""
+    """What is believed, the best setting measured and what it brings; what to try and what it is hoped to add."""
 
     belief: Belief
     home: int | None
@@ -113,6 +113,8 @@ class WeirPolicy(Policy):
         if outlook is None or not outlook.gains:
             return _wait(window, "no-forecast", "there is no forecast to compare with")
         place = window.setting.only(*RPC_KNOBS)
+        if _drains(window):
+            return _wait(window, "draining", "what was written before is still on its way")
         episode = self._find_episode(window, place, rate)
         if place != self._place:
             self._arrive(place, episode.work)
@@ -251,7 +253,11 @@ class WeirPolicy(Policy):
         self._latest.append(rate)
         if self._doubtful and self._skip == 0:
             self._doubtful = False
-            return episode if fits and self._explains(episode, place) else self._recall(work, request_log2, place)
+            return (
+                episode
+                if fits and self._explains(episode, place)
+                else self._recall(work, request_log2, place)
+            )
         if fits and not self._drifted(episode, place):
             self._odd = 0
             return episode
@@ -268,10 +274,10 @@ class WeirPolicy(Policy):
         return apart > max(self.drift_log2, 3.0 * noise / math.sqrt(self.drift_windows))
 
     def _explains(self, episode: Episode, place: Setting) -> bool:
-        """Whether what an episode taught about a setting is what it brings now."""
+        """Whether what a setting brings now is no surprise after what an episode taught."""
         belief = believe(episode.forecast, episode.measured, self._now)
         if place not in belief.candidates:
-            return False
+            return True
         at = belief.candidates.index(place)
         apart = abs(math.log2(max(float(np.mean(self._latest)), 1.0)) - float(belief.mean[at]))
         return apart < max(self.drift_log2, 2.0 * unsteadiness(episode.measured))
@@ -305,6 +311,13 @@ def kind_of_work(window: Window) -> tuple[str, float]:
     names = {"read": ("read",), "write": ("write",), "both": ("read", "write")}[work]
     moved, calls = (_sum(window.metrics, names, what) for what in ("bytes", "calls"))
     return work, math.log2(moved / calls) if moved > 0 and calls > 0 else math.nan
+
+
+def _drains(window: Window) -> bool:
+    """Whether an application reads while pages that were written before are still being sent."""
+    written = window.metrics.get("app.write_bytes")
+    backlog = written is not None and written < 0.1 * (window.metrics.get("write.bytes") or 0.0)
+    return backlog and (window.metrics.get("app.read_bytes") or 0.0) > 0
 
 
 def _sum(metrics: Mapping[str, float | None], names: tuple[str, ...], what: str) -> float:
