@@ -133,12 +133,23 @@ def remember(w: World, f: int, page: int, pages: int) -> None:
 
 @kernel
 def make_room(w: World, o: int, pages: int) -> float:
-    """A reader needs slots for this many pages; returns the time it spends dropping others."""
+    """A reader needs slots for this many pages; returns the time it spends dropping others.
+
+    It drops pages of its own OSC first and, where those are not what fills the cache, clean pages of the client's
+    other OSCs (osc_lru_reclaim). Dirty pages cannot go, and a reader is not made to pay for them.
+    """
     c = w.osc.client[o]
-    excess = w.client.cached[c] + pages - w.client.cached_max[c]
+    clean = w.client.cached[c] - w.client.dirty[c]
+    excess = clean + pages - w.client.cached_max[c]
     if excess <= 0:
         return 0.0
-    return forget(w, o, excess) * w.client.lru_free_us_page[c]
+    gone = forget(w, o, min(excess, max(pages, excess * w.osc.lru_pages[o] // max(clean, 1))))
+    first = c * w.client.osts[c]
+    for other in range(first, first + w.client.osts[c]):
+        if gone >= excess:
+            break
+        gone += forget(w, other, excess - gone)
+    return gone * w.client.lru_free_us_page[c]
 
 
 @kernel
