@@ -1,9 +1,9 @@
-"""Targets of one mount that write at the same time, tuned as one.
+"""Targets of one mount that write at the same time, or read ahead in vain, tuned as one.
 
-What applications write is counted per mount. A target's share of it is a guess by what it sent, and that guess is
-wrong where it matters most: a setting under which pages are overwritten in the cache sends less and so seems to
-bring less. All targets of a mount at one setting have no need of shares: what the mount gets is what that
-setting brings.
+What applications get is counted per mount. A target's share of it is a guess by what it moved, and that guess is
+wrong where it matters most: a setting under which pages are overwritten in the cache, or nobody reads what no one
+wants, moves less and so seems to bring less. All targets of a mount at one setting have no need of shares: what the
+mount gets is what that setting brings.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from penstock.decide.policies._base import RPC_KNOBS
 from penstock.knobs import Setting
 from penstock.snapshot import Target
 from penstock.window import Window
+
+# Applications that get less than this of what is read for them have readahead that guesses wrong.
+WASTED = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +42,25 @@ class Crew:
 
 
 def crews(busy: Sequence[Window]) -> list[Crew]:
-    """The crews among busy targets: two or more of one mount that write more than they read."""
-    found: dict[str, list[Window]] = {}
+    """The crews among busy targets: two or more of one mount that do the same."""
+    found: dict[tuple[str, str], list[Window]] = {}
     for window in busy:
-        read, write = window.metrics.get("read.bytes") or 0.0, window.metrics.get("write.bytes") or 0.0
-        if write > read:
-            found.setdefault(window.target.mount or window.target.fs, []).append(window)
+        if trade := _trade(window):
+            found.setdefault((trade, window.target.mount or window.target.fs), []).append(window)
     return [
-        Crew(Target(f"crew of {mount}", members[0].target.fs), tuple(members))
-        for mount, members in found.items()
+        Crew(Target(f"{trade} of {mount}", members[0].target.fs), tuple(members))
+        for (trade, mount), members in found.items()
         if len(members) > 1
     ]
+
+
+def _trade(window: Window) -> str:
+    """What a target has in common with those it must be tuned with; nothing for one that can be told apart."""
+    read, write = window.metrics.get("read.bytes") or 0.0, window.metrics.get("write.bytes") or 0.0
+    if write > read:
+        return "writers"
+    wanted = window.metrics.get("app.read_bytes")
+    return "readers" if wanted is not None and wanted < WASTED * read else ""
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
