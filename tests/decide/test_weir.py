@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.decide.belief import Forecast, Measured, believe
-from penstock.decide.policies.weir import WeirPolicy, kind_of_work
+from penstock.decide.policies.weir import WeirPolicy
+from penstock.decide.work import work_of
 from penstock.decision import Outlook
 from penstock.knobs import Setting
 from penstock.snapshot import Target
@@ -137,12 +138,10 @@ def test_weir_without_a_forecast_stays() -> None:
         ({"write.bytes": 5.0}, "write", math.nan),
     ],
 )
-def test_kind_of_work_is_told_from_the_counters(
-    metrics: dict[str, float], work: str, request_log2: float
-) -> None:
-    found = kind_of_work(Window(TARGET, 0.0, 0.5, LUSTRE.default, metrics))
-    assert found[0] == work
-    assert found[1] == pytest.approx(request_log2, nan_ok=True)
+def test_work_is_told_from_the_counters(metrics: dict[str, float], work: str, request_log2: float) -> None:
+    found = work_of(Window(TARGET, 0.0, 0.5, LUSTRE.default, metrics))
+    assert found.kind == work
+    assert found.request_log2 == pytest.approx(request_log2, nan_ok=True)
 
 
 @settings(deadline=None)

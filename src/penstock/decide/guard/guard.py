@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from penstock.decide.guard.record import Ban, GuardLimits, Record, Trial, useful_bytes_per_s
+from penstock.decide.guard.record import Ban, GuardLimits, Record, Seen, Trial, useful_bytes_per_s
 from penstock.decide.guard.rules import RULES, Refusal
 from penstock.decide.tuner import SpaceOf
+from penstock.decide.work import work_of
 from penstock.decision import Decision
 from penstock.snapshot import Target
 from penstock.window import Void, Window
@@ -95,9 +96,10 @@ class Guard:
         if now_s - record.last_busy_s > self.limits.pause_s:
             record.start_anew(now_s + self._jitter_s(window.target, record))
         record.last_busy_s = now_s
-        record.recent.append((window.setting, rate))
+        seen = Seen(window.setting, rate, work_of(window))
+        record.recent.append(seen)
         if record.trial is not None:
-            record.trial.take(window.setting, rate)
+            record.trial.take(seen)
 
     def _judge(self, decision: Decision, control: float) -> Decision | None:
         """Take back a change that did harm; None when there is none to judge, or it did well enough."""
@@ -182,23 +184,31 @@ class Guard:
         if not decision.changes:
             return
         record = self._record(decision.target)
-        rates = [rate for setting, rate in record.recent if setting == decision.before]
         record.changed_s.append(decision.t_s)
         record.path.append(decision.wanted)
         record.left_s[decision.before] = decision.t_s
         if decision.reason == "guard.revert":
             return
-        if record.trial is not None and record.trial.went_to == decision.before:
-            record.trial.joined(decision.wanted)
-        elif rates and max(rates) > 0:
-            record.trial = Trial(decision.id, decision.before, decision.wanted, statistics.fmean(rates))
+        self._put_on_trial(record, decision)
+
+    def _put_on_trial(self, record: Record, decision: Decision) -> None:
+        if not record.recent:
+            return
+        work, trial = record.recent[-1].work, record.trial
+        if trial is not None and trial.went_to == decision.before and trial.work.like(work):
+            trial.joined(decision.wanted)
+            return
+        rates = [s.rate for s in record.recent if s.setting == decision.before and s.work.like(work)]
+        if rates and max(rates) > 0:
+            before = statistics.fmean(rates)
+            record.trial = Trial(decision.id, decision.before, decision.wanted, before, work)
 
     def _control_ratio(self) -> float:
         """How untouched busy targets do now against a little while ago; 1 where there are none."""
         ratios = []
         for record in self._records.values():
-            rates = [rate for _, rate in record.recent]
-            untouched = record.trial is None and len({setting for setting, _ in record.recent}) == 1
+            rates = [seen.rate for seen in record.recent]
+            untouched = record.trial is None and len({seen.setting for seen in record.recent}) == 1
             if untouched and len(rates) >= 4 and min(rates) > 0:
                 half = len(rates) // 2
                 ratios.append(statistics.median(rates[half:]) / statistics.median(rates[:half]))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from penstock.decide.work import Work
 from penstock.knobs import Setting
 from penstock.window import Window
 
@@ -33,29 +35,39 @@ class GuardLimits:
     memory_floor_ratio: float = 0.05
 
 
+class Seen(NamedTuple):
+    """A busy window, as far as the guard remembers it."""
+
+    setting: Setting
+    rate: float
+    work: Work
+
+
 @dataclass(slots=True)
 class Trial:
     """Changes that still have to prove themselves against the last setting that did.
 
     The interval of a change itself is not judged. Changes that follow before the verdict join the trial: what
-    counts is whether the target is better off than before the first of them.
+    counts is whether the target is better off than before the first of them. Only the work the trial began with can
+    tell: windows of other work have nothing to be compared with.
     """
 
     decision_id: str
     came_from: Setting
     went_to: Setting
     baseline_bytes_per_s: float
+    work: Work
     rates: list[float] = field(default_factory=list)
     skip: int = 1
 
-    def take(self, setting: Setting, rate: float) -> None:
-        """Add a window measured at the setting on trial."""
-        if setting != self.went_to:
+    def take(self, seen: Seen) -> None:
+        """Add a window, if it was measured at the setting on trial and of the work on trial."""
+        if seen.setting != self.went_to:
             return
         if self.skip > 0:
             self.skip -= 1
-        else:
-            self.rates.append(rate)
+        elif self.work.like(seen.work):
+            self.rates.append(seen.rate)
 
     def joined(self, went_to: Setting) -> None:
         """Another change before the verdict."""
@@ -66,7 +78,7 @@ class Trial:
 class Record:
     """One target's past, as far as any rule asks for it."""
 
-    recent: deque[tuple[Setting, float]] = field(default_factory=lambda: deque(maxlen=RECENT_WINDOWS))
+    recent: deque[Seen] = field(default_factory=lambda: deque(maxlen=RECENT_WINDOWS))
     path: deque[Setting] = field(default_factory=lambda: deque(maxlen=PATH_STEPS))
     changed_s: deque[float] = field(default_factory=deque)
     reverted_s: deque[float] = field(default_factory=deque)

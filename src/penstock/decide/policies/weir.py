@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 
@@ -20,6 +19,7 @@ import numpy as np
 from penstock.decide.belief import Belief, Forecast, Measured, believe, unsteadiness
 from penstock.decide.guard.record import useful_bytes_per_s
 from penstock.decide.policies._base import RPC_KNOBS, Policy, Proposal
+from penstock.decide.work import Work, drains, work_of
 from penstock.decision import Outlook
 from penstock.knobs import KnobSpace, Setting
 from penstock.window import Window
@@ -31,17 +31,11 @@ KEPT_EPISODES = 8
 class Episode:
     """One kind of work and everything learned about it."""
 
-    work: str
-    request_log2: float
+    work: Work
     forecast: Forecast = field(default_factory=Forecast)
     measured: dict[Setting, Measured] = field(default_factory=dict)
     refused: dict[Setting, int] = field(default_factory=dict)
     trials: int = 0
-
-    def fits(self, work: str, request_log2: float) -> bool:
-        """Whether a window could belong to this work."""
-        unknown = math.isnan(request_log2) or math.isnan(self.request_log2)
-        return work == self.work and (unknown or abs(request_log2 - self.request_log2) < 0.6)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +107,7 @@ class WeirPolicy(Policy):
         if outlook is None or not outlook.gains:
             return _wait(window, "no-forecast", "there is no forecast to compare with")
         place = window.setting.only(*RPC_KNOBS)
-        if _drains(window):
+        if drains(window):
             return _wait(window, "draining", "what was written before is still on its way")
         episode = self._find_episode(window, place, rate)
         if place != self._place:
@@ -131,9 +125,9 @@ class WeirPolicy(Policy):
         self._rates, self._skip, self._odd, self._doubtful = [], 1, 0, True
         self._latest.clear()
 
-    def _arrive(self, place: Setting, work: str) -> None:
+    def _arrive(self, place: Setting, work: Work) -> None:
         # What is dirty was queued under the setting before: writes take longer to show a change.
-        self._place, self._rates, self._skip = place, [], 1 if work == "read" else 2
+        self._place, self._rates, self._skip = place, [], 1 if work.kind == "read" else 2
         self._latest.clear()
         self._resting, self._odd, self._refusals, self._denied = 0, 0, 0, 0
 
@@ -243,26 +237,22 @@ class WeirPolicy(Policy):
 
     def _find_episode(self, window: Window, place: Setting, rate: float) -> Episode:
         """The work at hand: what it was, unless a few windows in a row say otherwise."""
-        work, request_log2 = kind_of_work(window)
+        work = work_of(window)
         episode = self._episode
         if episode is None:
-            return self._begin(work, request_log2)
-        fits = episode.fits(work, request_log2)
+            return self._begin(work)
+        fits = episode.work.like(work)
         if not fits and self._odd == 0:
             self._latest.clear()
         self._latest.append(rate)
         if self._doubtful and self._skip == 0:
             self._doubtful = False
-            return (
-                episode
-                if fits and self._explains(episode, place)
-                else self._recall(work, request_log2, place)
-            )
+            return episode if fits and self._explains(episode, place) else self._recall(work, place)
         if fits and not self._drifted(episode, place):
             self._odd = 0
             return episode
         self._odd += 1
-        return episode if self._odd < 2 else self._recall(work, request_log2, place)
+        return episode if self._odd < 2 else self._recall(work, place)
 
     def _drifted(self, episode: Episode, place: Setting) -> bool:
         """Whether the last windows here are clearly not what this setting brought before."""
@@ -282,18 +272,18 @@ class WeirPolicy(Policy):
         apart = abs(math.log2(max(float(np.mean(self._latest)), 1.0)) - float(belief.mean[at]))
         return apart < max(self.drift_log2, 2.0 * unsteadiness(episode.measured))
 
-    def _recall(self, work: str, request_log2: float, place: Setting) -> Episode:
+    def _recall(self, work: Work, place: Setting) -> Episode:
         """An earlier episode that looks like this one, or a new one."""
         for episode in reversed(self._past):
             other = episode is not self._episode
-            if other and episode.fits(work, request_log2) and self._explains(episode, place):
+            if other and episode.work.like(work) and self._explains(episode, place):
                 self._past.remove(episode)
                 self._past.append(episode)
                 return self._enter(episode)
-        return self._begin(work, request_log2)
+        return self._begin(work)
 
-    def _begin(self, work: str, request_log2: float) -> Episode:
-        episode = Episode(work, request_log2)
+    def _begin(self, work: Work) -> Episode:
+        episode = Episode(work)
         self._past = [*self._past[1 - KEPT_EPISODES :], episode]
         return self._enter(episode)
 
@@ -301,27 +291,6 @@ class WeirPolicy(Policy):
         self._episode, self._rates, self._odd, self._resting = episode, [], 0, 0
         self._wish = None
         return episode
-
-
-def kind_of_work(window: Window) -> tuple[str, float]:
-    """Reading, writing or both, and the size of the application's requests, where it is known."""
-    read, write = window.metrics.get("read.bytes") or 0.0, window.metrics.get("write.bytes") or 0.0
-    share = read / (read + write) if read + write > 0 else 0.5
-    work = "read" if share > 0.8 else "write" if share < 0.2 else "both"
-    names = {"read": ("read",), "write": ("write",), "both": ("read", "write")}[work]
-    moved, calls = (_sum(window.metrics, names, what) for what in ("bytes", "calls"))
-    return work, math.log2(moved / calls) if moved > 0 and calls > 0 else math.nan
-
-
-def _drains(window: Window) -> bool:
-    """Whether an application reads while pages that were written before are still being sent."""
-    written = window.metrics.get("app.write_bytes")
-    backlog = written is not None and written < 0.1 * (window.metrics.get("write.bytes") or 0.0)
-    return backlog and (window.metrics.get("app.read_bytes") or 0.0) > 0
-
-
-def _sum(metrics: Mapping[str, float | None], names: tuple[str, ...], what: str) -> float:
-    return sum(metrics.get(f"app.{name}_{what}") or 0.0 for name in names)
 
 
 def _window(setting: Setting) -> int:

@@ -1,0 +1,50 @@
+"""What kind of work a target does, as far as its own counters tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock.window import Window
+
+# Shares of the bytes beyond which the other direction is by the way.
+MOSTLY = 0.8
+# Requests whose sizes differ by less, in powers of two, may be of one kind.
+NEAR_LOG2 = 0.6
+_NAMES = {"read": ("read",), "write": ("write",), "both": ("read", "write")}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Reading, writing or both, and the size of the application's requests, NaN where it is not known."""
+
+    kind: str
+    request_log2: float
+
+    def like(self, other: Work) -> bool:
+        """Whether both could be the same work."""
+        unknown = math.isnan(self.request_log2) or math.isnan(other.request_log2)
+        return self.kind == other.kind and (
+            unknown or abs(self.request_log2 - other.request_log2) < NEAR_LOG2
+        )
+
+
+def work_of(window: Window) -> Work:
+    """The work of one window."""
+    read, write = window.metrics.get("read.bytes") or 0.0, window.metrics.get("write.bytes") or 0.0
+    share = read / (read + write) if read + write > 0 else 0.5
+    kind = "read" if share > MOSTLY else "write" if share < 1.0 - MOSTLY else "both"
+    moved, calls = (_sum(window.metrics, _NAMES[kind], what) for what in ("bytes", "calls"))
+    return Work(kind, math.log2(moved / calls) if moved > 0 and calls > 0 else math.nan)
+
+
+def drains(window: Window) -> bool:
+    """Whether an application reads while pages that were written before are still being sent."""
+    written = window.metrics.get("app.write_bytes")
+    backlog = written is not None and written < 0.1 * (window.metrics.get("write.bytes") or 0.0)
+    return backlog and (window.metrics.get("app.read_bytes") or 0.0) > 0
+
+
+def _sum(metrics: Mapping[str, float | None], names: tuple[str, ...], what: str) -> float:
+    return sum(metrics.get(f"app.{name}_{what}") or 0.0 for name in names)
