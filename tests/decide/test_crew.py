@@ -46,6 +46,17 @@ def test_crew_is_made_of_writers_of_one_mount() -> None:
     assert crews([write("a"), read("b")]) == []
 
 
+def test_crew_is_made_of_readers_whose_readahead_is_wasted() -> None:
+    def reader(name: str, wanted: float | None) -> Window:
+        metrics = {"read.bytes": 1e8, "app.read_bytes": wanted}
+        return Window(Target(name, "fs"), 0.0, 0.5, LUSTRE.default, metrics)
+
+    found = crews([reader("a", 5e7), reader("b", 5e7), write("c"), write("d")])
+    assert [[member.target.name for member in crew.members] for crew in found] == [["a", "b"], ["c", "d"]]
+    assert len({crew.target for crew in found}) == 2
+    assert crews([reader("a", 1e8), reader("b", 9e7)]) == crews([reader("a", None), reader("b", None)]) == []
+
+
 def test_crew_window_is_the_mean_of_its_members() -> None:
     crew = crews([write("a", 1e8), write("b", 3e8)])[0]
     window = crew.window()

@@ -31,11 +31,12 @@ class Node:
         wanted: dict[str, int] | None = None,
         confidence: float = 0.95,
         control: float = 0.0,
+        direction: str = "write",
     ) -> Decision:
         """One interval: A moves `rate` bytes a second and its policy wants a setting; B only moves bytes."""
         self.i += 1
         t_s = self.i * 0.5
-        seen = [self._window(A, t_s, rate), self._window(B, t_s, control)]
+        seen = [self._window(A, t_s, rate, direction), self._window(B, t_s, control)]
         before = self.settings[A]
         decision = Decision(
             f"d{self.i}", t_s, A, before, before.replace(wanted or {}), "test", "test", {}, confidence
@@ -44,8 +45,8 @@ class Node:
         self.settings[A] = LUSTRE.settle(before, {c.knob_id: c.new for c in verdict.changes})
         return verdict
 
-    def _window(self, target: Target, t_s: float, rate: float) -> Window:
-        return Window(target, t_s - 0.5, t_s, self.settings[target], {"write.bytes": rate * 0.5})
+    def _window(self, target: Target, t_s: float, rate: float, direction: str = "write") -> Window:
+        return Window(target, t_s - 0.5, t_s, self.settings[target], {f"{direction}.bytes": rate * 0.5})
 
 
 def space_of(target: Target) -> KnobSpace:
@@ -119,6 +120,30 @@ def test_guard_does_not_blame_a_change_for_what_happens_to_everybody() -> None:
     node.step(1e8, {"flight": 16}, control=1e8)
     reasons = {node.step(4e7, control=4e7).reason for _ in range(3)}
     assert reasons == {"test"}
+
+
+def test_guard_judges_a_change_by_the_work_it_was_made_for() -> None:
+    node = Node()
+    for _ in range(3):
+        node.step(1e8)
+    node.step(1e8, {"flight": 1})
+    assert {node.step(3e7, direction="read").reason for _ in range(15)} == {"test"}
+    reasons = [node.step(3e7).reason for _ in range(4)]
+    assert "guard.revert" in reasons
+    assert node.settings[A] == LUSTRE.default
+
+
+def test_guard_measures_a_change_against_the_work_of_the_moment() -> None:
+    node = Node()
+    for _ in range(3):
+        node.step(1e9)
+    node.step(1e9, {"flight": 16})
+    for _ in range(4):
+        node.step(1e8, direction="read")
+    node.step(1e8, {"flight": 1}, direction="read")
+    reasons = [node.step(2e7, direction="read").reason for _ in range(4)]
+    assert "guard.revert" in reasons
+    assert node.settings[A]["flight"] == 16
 
 
 def test_guard_does_not_undo_what_somebody_else_set_meanwhile() -> None:

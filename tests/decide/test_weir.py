@@ -103,6 +103,52 @@ def test_weir_tells_three_kinds_of_work_apart_again_and_again() -> None:
     assert len(world.policy._past) == 3
 
 
+def test_weir_moves_at_once_on_a_promise_beyond_doubt() -> None:
+    best = Setting(pages=256, flight=64)
+    waited = {}
+    for gain in (0.2, 2.0):
+        gains = np.zeros(99)
+        gains[GRID.index(best)] = gain
+        world = World({best: 1e8 * 2**gain}, gains)
+        while not world.moves:
+            world.run(1)
+        waited[gain] = world.t_s
+    assert waited[2.0] < waited[0.2]
+
+
+def test_weir_doubts_what_it_knew_when_work_resumes_and_brings_something_else() -> None:
+    world = World({}, np.zeros(99))
+    world.run(30)
+    world.rates, world.t_s = {HERE: 3e8}, world.t_s + 60.0
+    world.run(30)
+    world.rates, world.t_s = {}, world.t_s + 60.0
+    world.run(30)
+    first, second = world.policy._past
+    assert first.measured[HERE].mean == pytest.approx(3e8)
+    assert second.measured[HERE].mean == pytest.approx(1e8)
+
+
+def test_weir_waits_while_old_writes_drain_under_a_reader() -> None:
+    metrics = {"read.bytes": 1e8, "write.bytes": 1e8, "app.read_bytes": 1e8, "app.write_bytes": 0.0}
+    window = Window(TARGET, 0.0, 0.5, LUSTRE.default, metrics)
+    outlook = Outlook("read", GRID, [0.5] * 99, True, "m", [3.0] * 99, [0.1] * 99)
+    policy = WeirPolicy(LUSTRE, Random(1))
+    proposals = [policy.propose(window, outlook) for _ in range(20)]
+    assert {proposal.reason for proposal in proposals} == {"draining"}
+    assert not any(proposal.decided for proposal in proposals)
+
+
+def test_forecast_believes_what_was_said_with_certainty() -> None:
+    forecast = Forecast()
+    vague, sure = Setting(pages=1024, flight=8), Setting(pages=64, flight=2)
+    for _ in range(4):
+        forecast.take(vague, GRID, np.full(99, 27.0), np.full(99, 0.6))
+        forecast.take(sure, GRID, np.full(99, 29.0), np.full(99, 0.06))
+    mean, spread = forecast.moments()
+    assert mean == pytest.approx(np.full(99, 29.0), abs=0.05)
+    assert (spread > 0.06).all()
+
+
 def test_weir_gives_up_a_wish_that_is_never_granted() -> None:
     wish = Setting(pages=256, flight=64)
     gains = np.zeros(99)

@@ -11,8 +11,9 @@ import pytest
 
 from penstock.errors import MissingError, ModelFileError
 from penstock.predict import modelfile, surveyfile
+from penstock.predict.features import row_features, stack_windows
 from penstock.predict.shipped import default_survey
-from penstock.predict.surfaces import FEATURES, Case, Survey, SurveyPredictor
+from penstock.predict.surfaces import LIKENESS, RATE, Case, Survey, SurveyPredictor, columns
 from penstock.spaces import LUSTRE
 from penstock.testing.models import busy_window, check_predictor
 from penstock.window import Window
@@ -23,10 +24,11 @@ GRID = LUSTRE.grid("pages", "flight")
 def case(name: str, direction: str, best: int, request_log2: float) -> Case:
     """A surface that falls slowly with the distance from its best place."""
     places = np.arange(len(GRID))
-    features = np.zeros((len(GRID), len(FEATURES)))
+    names = list(LIKENESS[direction])
+    features = np.zeros((len(GRID), len(names)))
     rates = 28.0 - np.abs(places - best) / 160
-    features[:, FEATURES.index("app_request_bytes")] = request_log2
-    features[:, FEATURES.index("app_bytes_per_s")] = rates
+    features[:, names.index("app_request_bytes")] = request_log2
+    features[:, names.index(RATE)] = rates
     return Case("made-up", name, direction, features)
 
 
@@ -70,6 +72,23 @@ def test_survey_disagreement_is_uncertainty() -> None:
     assert unsure.spreads[10] > 3 * unsure.spreads[here]
 
 
+def test_survey_trusts_the_nearest_case_less_where_none_is_near() -> None:
+    window = busy_window(0.0, LUSTRE.default)
+    row = row_features(stack_windows([[window]], "read", 0), "read")[0, 0, columns("read")]
+    names, cases = list(LIKENESS["read"]), []
+    for best, off in ((10, 0.0), (90, 1.4)):
+        features = np.tile(row, (len(GRID), 1))
+        features[:, names.index("app_request_bytes")] += off
+        features[:, names.index(RATE)] = 28.0 - np.abs(np.arange(len(GRID)) - best) / 40
+        cases.append(Case("made-up", f"case{best}", "read", features))
+    predictor = SurveyPredictor(replace(survey(), cases=tuple(cases)))
+    latency = 2.0**3.5 * (window.metrics["read.page_latency_us"] or 1.0)
+    strange = replace(window, metrics={**window.metrics, "read.page_latency_us": latency})
+    alike, unlike = (predictor.outlooks("read", [[w]], GRID)[0] for w in (window, strange))
+    assert alike.gains[10] > alike.gains[90]
+    assert unlike.spreads[10] > 3 * alike.spreads[10]
+
+
 def test_shipped_survey_never_saw_five_streams() -> None:
     found = default_survey()
     assert len(found.of("read")) >= 20 and len(found.of("write")) >= 20
@@ -80,12 +99,12 @@ def test_shipped_survey_never_saw_five_streams() -> None:
     ("change", "message"),
     [
         (lambda d: d.__setitem__("format", "other"), "format"),
-        (lambda d: d.__setitem__("schema", 2), "schema"),
+        (lambda d: d.__setitem__("schema", 1), "schema"),
         (lambda d: d["pages"].reverse(), "rising"),
         (lambda d: d["cases"][0]["values"].pop(), "entries"),
         (lambda d: d["cases"][0].__setitem__("direction", "sideways"), "sideways"),
         (lambda d: d.__setitem__("cases", d["cases"][:2]), "no case of direction 'write'"),
-        (lambda d: d["features"].pop(), "features"),
+        (lambda d: d["features"]["read"].pop(), "features"),
     ],
 )
 def test_survey_file_with_a_fault_is_refused(

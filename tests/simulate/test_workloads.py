@@ -63,3 +63,14 @@ def test_random_reads_of_a_file_ten_times_the_cache_rarely_hit(lab: Lab) -> None
     totals = lab.measure("s_rd_rn_1m", Setting(pages=64, flight=8), seconds=10, warmup_s=15)
     hits = 1 - totals.rpc_bytes / totals.app_bytes
     assert 0.05 < hits < 0.11
+
+
+def test_reader_takes_its_cache_from_what_a_writer_no_longer_needs() -> None:
+    reader = Job(parse_workload("s_rd_sq_8k"), osts=(2,))
+    writer = Job(parse_workload("s_wr_sq_8k"), osts=(0,))
+    pages = []
+    for jobs in ((reader,), (writer, reader)):
+        made = Simulation(Plan(builtin_cluster("c220g5"), jobs, 1, 3))
+        made.run_until(6.0)
+        pages.append(int(made.world.sums[2 * 2, 0]))
+    assert pages[1] > 0.9 * pages[0]

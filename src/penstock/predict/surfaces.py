@@ -17,23 +17,26 @@ from numpy.typing import NDArray
 
 from penstock.decision import Outlook
 from penstock.knobs import Setting
-from penstock.predict.features import Floats, row_features, row_names
+from penstock.predict.features import MEASURES, Floats, row_features, row_names
 from penstock.predict.normal import below
 from penstock.predict.recent import Recent
 from penstock.window import Window
 
-# How far apart two intervals of the same work may lie, per feature, in powers of two. Rates say the least:
-# they scale with the hardware. What is not listed is not compared.
-LIKENESS = {
+# How far apart two intervals of the same work may lie, per feature, in powers of two. Rates say little: they scale
+# with the hardware, and what applications get follows from the two before it. What is not listed is not compared.
+_BOTH = {
     "app_request_bytes": 0.35,
     "pages_per_rpc": 0.2,
     "rpcs_in_flight": 0.25,
     "page_latency_us": 0.35,
-    "app_over_wire": 0.2,
     "bytes_per_s": 0.35,
+    "app_over_wire": 0.2,
     "app_bytes_per_s": math.inf,
 }
-FEATURES = tuple(LIKENESS)
+# What is left of the grant tells how much of a file the cache holds.
+LIKENESS = {"read": _BOTH, "write": {**_BOTH, "grant_bytes": 1.0}}
+# What a survey is asked for: what applications get.
+RATE = "app_bytes_per_s"
 HISTORY = 4
 # Windows of one target are no independent witnesses: together they count as this many at most.
 MOST_WITNESSES = 2.0
@@ -50,7 +53,7 @@ STRANGE = 6.0
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One surveyed kind of work: where, what, and `FEATURES` at every setting of the grid, as logarithms."""
+    """One surveyed kind of work: where, what, and its direction's features at every setting, as logarithms."""
 
     cluster: str
     workload: str
@@ -73,15 +76,20 @@ class Survey:
         return tuple(case for case in self.cases if case.direction == direction)
 
 
+def columns(direction: str) -> list[int]:
+    """Where a row of features holds those of a case."""
+    names = row_names(direction)
+    return [names.index(name) for name in LIKENESS[direction]]
+
+
 class _Atlas:
     """One direction's cases as arrays."""
 
     def __init__(self, survey: Survey, direction: str) -> None:
-        names = row_names(direction)
-        self.columns = [names.index(name) for name in FEATURES]
-        self.scales = np.array(list(LIKENESS.values()))
+        self.columns = columns(direction)
+        self.scales = np.array(list(LIKENESS[direction].values()))
         features = np.stack([case.features for case in survey.of(direction)])
-        self.rates = np.ascontiguousarray(features[:, :, FEATURES.index("app_bytes_per_s")])
+        self.rates = np.ascontiguousarray(features[:, :, list(LIKENESS[direction]).index(RATE)])
         # By place first: a window is compared with what all cases look like at one place.
         self.looks = np.ascontiguousarray((features / self.scales).transpose(1, 0, 2))
 
@@ -110,6 +118,8 @@ class SurveyPredictor:
         atlas = self._atlas(direction)
         stack = self._recent.setdefault(direction, Recent(direction, HISTORY)).stack(histories)
         rows = row_features(stack, direction)
+        if direction == "write":
+            rows[..., row_names(direction).index("app_over_wire")] = _over_wire(stack)
         places = self._places(stack[..., 1], stack[..., 2])
         weights, strangeness = _votes(atlas, rows[..., atlas.columns], places)
         wanted = self._places(
@@ -135,6 +145,20 @@ class SurveyPredictor:
         return row * len(self.survey.flight) + _nearest(self.survey.flight, flight)
 
 
+def _over_wire(stack: Floats) -> Floats:
+    """What applications wrote over what was sent, less what the cache took in meanwhile; unknown in the oldest interval.
+
+    A cache that fills looks like one whose pages are written over again and again, and is none.
+    """
+    app, wire, dirty = (stack[..., MEASURES.index(name)] for name in ("app_bytes", "bytes", "dirty_bytes"))
+    taken = np.full(dirty.shape, np.nan)
+    taken[:, :-1] = dirty[:, :-1] - dirty[:, 1:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        over = np.log2(np.maximum(app - taken, wire) / wire)
+    found: Floats = np.where(np.isfinite(over), over, np.nan)
+    return found
+
+
 def _votes(atlas: _Atlas, rows: Floats, places: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """How much each case counts for each target, summing to 1, and how strange the likeliest one still is."""
     known = np.isfinite(rows)
@@ -149,7 +173,7 @@ def _votes(atlas: _Atlas, rows: Floats, places: NDArray[np.int64]) -> tuple[Floa
         np.minimum(np.multiply(away, away, out=away), FARTHEST**2, out=away)
         apart += witness[:, lag, None] * (away @ compared[:, lag, :, None])[..., 0]
     mean_apart = apart / total[:, None]
-    strangeness = np.sqrt(mean_apart.min(axis=1) / len(LIKENESS))
+    strangeness = np.sqrt(mean_apart.min(axis=1) / len(atlas.scales))
     # Where even the likeliest case is no match, that it is nearer than another says little.
     sureness = np.minimum(total, MOST_WITNESSES) / np.maximum(strangeness, 1.0) ** 2
     score = -0.5 * mean_apart * sureness[:, None]

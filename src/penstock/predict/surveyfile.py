@@ -12,12 +12,13 @@ import numpy as np
 from penstock.errors import ModelFileError
 from penstock.predict.checks import fail_unless, mapping, numbers, text, whole
 from penstock.predict.modelfile import decode, digest, read
-from penstock.predict.surfaces import FEATURES, Case, Survey
+from penstock.predict.surfaces import LIKENESS, Case, Survey
 from penstock.window import DIRECTIONS
 
 FORMAT = "penstock-survey"
-SCHEMA = 1
+SCHEMA = 2
 MAX_CASES = 4096
+FEATURES = {direction: list(names) for direction, names in LIKENESS.items()}
 DECIMALS = 3
 
 
@@ -41,7 +42,7 @@ def dump(survey: Survey) -> bytes:
         "schema": SCHEMA,
         "pages": list(survey.pages),
         "flight": list(survey.flight),
-        "features": list(FEATURES),
+        "features": FEATURES,
         "provenance": dict(survey.provenance),
         "cases": [
             {
@@ -64,7 +65,7 @@ def _build(document: Mapping[str, Any]) -> Survey:
     )
     said = text(document, "sha256")
     fail_unless(said == digest(document), "the content does not match its sha256: damaged or edited")
-    fail_unless(document.get("features") == list(FEATURES), f"key 'features' is not {', '.join(FEATURES)}")
+    fail_unless(document.get("features") == FEATURES, f"key 'features' is not {FEATURES}")
     pages, flight = (_axis(document, key) for key in ("pages", "flight"))
     found = document.get("cases")
     fail_unless(isinstance(found, list) and 0 < len(found) <= MAX_CASES, f"cases: allowed are 1..{MAX_CASES}")
@@ -86,7 +87,7 @@ def _case(document: Mapping[str, Any], places: int, index: int) -> Case:
     direction = text(document, "direction")
     fail_unless(direction in DIRECTIONS, f"cases[{index}]: direction {direction!r} is neither read nor write")
     values = numbers(document.get("values"), f"cases[{index}].values")
-    wanted = places * len(FEATURES)
+    wanted = places * len(FEATURES[direction])
     fail_unless(len(values) == wanted, f"cases[{index}].values has {len(values)} entries, not {wanted}")
-    table = np.ascontiguousarray(values.reshape(places, len(FEATURES)))
+    table = np.ascontiguousarray(values.reshape(places, -1))
     return Case(text(document, "cluster"), text(document, "workload"), direction, table)

@@ -18,8 +18,8 @@ import numpy as np
 
 from penstock import __version__
 from penstock.knobs import Setting
-from penstock.predict.features import Floats, row_features, row_names, stack_windows
-from penstock.predict.surfaces import FEATURES, Case, Survey
+from penstock.predict.features import Floats, row_features, stack_windows
+from penstock.predict.surfaces import Case, Survey, columns
 from penstock.simulate.assembly import Job, Plan
 from penstock.simulate.cluster import Cluster
 from penstock.simulate.probe import Probe
@@ -34,6 +34,9 @@ from penstock.workload import Workload, parse_workload
 SIZES = {1: ("8k", "32k", "128k", "512k", "1m", "2m", "4m", "16m"), 3: ("8k", "128k", "1m", "4m", "16m")}
 DRAWN_SIZES = ("4k", "8k", "16k", "32k", "64k", "128k", "256k", "512k", "1m", "2m", "4m", "8m", "16m")
 DRAWN_STREAMS = (1, 1, 2, 3, 8)
+# How much of a written file fits into the cache decides what is updated in place: files of several sizes.
+SMALLER = (1, 2, 4)
+LEAST_BYTES = GIB // 2
 # Hardware: each of these, and what belongs to it, between half and twice as slow.
 PARTS = {
     "device": ("read_rpc_us", "read_us_per_page", "random_read_us", "write_rpc_us", "write_us_per_page"),
@@ -53,6 +56,7 @@ class Draft:
     cluster: str
     workload: str
     streams: int = 1
+    smaller: int = 1
     slower: Mapping[str, float] = field(default_factory=dict)
     coarse: bool = False
 
@@ -60,12 +64,15 @@ class Draft:
     def name(self) -> str:
         """The work, and how the hardware differs from the cluster's."""
         factors = "".join(f" {part}x{factor:.2f}" for part, factor in self.slower.items())
-        return f"{self.streams}x{self.workload}{factors}"
+        size = f"/{self.smaller}" if self.smaller > 1 else ""
+        return f"{self.streams}x{self.workload}{size}{factors}"
 
     def work(self) -> Workload:
-        """The pattern with its number of streams; files are as large together as one stream's."""
+        """The pattern with its number of streams; written files are as large together as one stream's, or smaller."""
         one = parse_workload(self.workload)
-        size = one.file_bytes if one.direction == "read" else max(GIB, one.file_bytes // self.streams)
+        size = one.file_bytes
+        if one.direction == "write":
+            size = max(LEAST_BYTES, size // self.streams // self.smaller)
         return replace(one, streams=self.streams, file_bytes=size)
 
     def hardware(self) -> Cluster:
@@ -85,25 +92,27 @@ class Draft:
 
 
 def named(cluster: str) -> list[Draft]:
-    """The patterns of one cluster as it is, one stream and three."""
+    """The patterns of one cluster as it is, one stream and three, random writes also into smaller files."""
     return [
-        Draft(cluster, f"s_{way}_{order}_{size}", streams)
+        Draft(cluster, f"s_{way}_{order}_{size}", streams, smaller)
         for way in ("rd", "wr")
         for order in ("sq", "rn")
         for streams, sizes in SIZES.items()
         for size in sizes
+        for smaller in (SMALLER[:2] if (way, order, streams) == ("wr", "rn", 3) else SMALLER[:1])
     ]
 
 
 def drawn(cluster: str, count: int, seed: int) -> list[Draft]:
     """Work and hardware at random."""
-    rng = Random(f"survey/{seed}")
+    rng, files = Random(f"survey/{seed}"), Random(f"survey/{seed}/files")
     found = []
     for number in range(count):
         way = ("rd", "wr")[number % 2]
         work = f"s_{way}_{rng.choice(('sq', 'rn'))}_{rng.choice(DRAWN_SIZES)}"
         slower = {part: round(2.0 ** rng.uniform(-1.0, 1.0), 2) for part in PARTS}
-        found.append(Draft(cluster, work, rng.choice(DRAWN_STREAMS), slower, coarse=True))
+        smaller = files.choice(SMALLER) if way == "wr" else 1
+        found.append(Draft(cluster, work, rng.choice(DRAWN_STREAMS), smaller, slower, coarse=True))
     return found
 
 
@@ -152,12 +161,11 @@ def measure(draft: Draft, seconds: float, seed: int) -> Case:
         moved = [w for w in windows(before, probe.observe()) if isinstance(w, Window)]
         seen.append(max(moved, key=lambda window: window.bytes_per_s))
     stack = stack_windows([[window] for window in seen], work.direction, 0)
-    columns = [row_names(work.direction).index(name) for name in FEATURES]
-    features = row_features(stack, work.direction)[:, 0, columns]
+    features = row_features(stack, work.direction)[:, 0, columns(work.direction)]
     # A setting so slow that nothing was finished in time has no logarithm; it is known to be bad.
     sound = np.where(np.isfinite(features), features, np.nanmin(features, axis=0, initial=0.0))
-    whole = _fill(sound.reshape(len(pages), len(flight), len(FEATURES)), pages, flight)
-    return Case(draft.cluster, draft.name, work.direction, whole.reshape(-1, len(FEATURES)))
+    whole = _fill(sound.reshape(len(pages), len(flight), -1), pages, flight)
+    return Case(draft.cluster, draft.name, work.direction, whole.reshape(-1, sound.shape[1]))
 
 
 def _fill(table: Floats, pages: tuple[int, ...], flight: tuple[int, ...]) -> Floats:
