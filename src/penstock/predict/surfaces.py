@@ -146,7 +146,7 @@ class SurveyPredictor:
 
 
 def _over_wire(stack: Floats) -> Floats:
-    """What applications wrote over what was sent, less what the cache took in meanwhile; unknown in the oldest interval.
+    """What applications wrote over what was sent, less what the cache took in; unknown in the oldest interval.
 
     A cache that fills looks like one whose pages are written over again and again, and is none.
     """
