@@ -12,6 +12,8 @@ from penstock.window import Window
 MOSTLY = 0.8
 # Requests whose sizes differ by less, in powers of two, may be of one kind.
 NEAR_LOG2 = 0.6
+# However slow RPCs are, a change is not left unjudged for longer.
+LONGEST_ECHO = 8
 _NAMES = {"read": ("read",), "write": ("write",), "both": ("read", "write")}
 
 
@@ -37,6 +39,16 @@ def work_of(window: Window) -> Work:
     kind = "read" if share > MOSTLY else "write" if share < 1.0 - MOSTLY else "both"
     moved, calls = (_sum(window.metrics, _NAMES[kind], what) for what in ("bytes", "calls"))
     return Work(kind, math.log2(moved / calls) if moved > 0 and calls > 0 else math.nan)
+
+
+def echo_windows(window: Window) -> int:
+    """For how many windows after a change RPCs sent before it still come back: as long as an RPC takes, in windows."""
+    took_s = 0.0
+    for direction in ("read", "write"):
+        latency_us = window.metrics.get(f"{direction}.page_latency_us") or 0.0
+        pages = (window.metrics.get(f"{direction}.page_utilisation") or 0.0) * window.setting["pages"]
+        took_s = max(took_s, latency_us * pages / 1e6)
+    return min(round(took_s / window.seconds), LONGEST_ECHO)
 
 
 def drains(window: Window) -> bool:

@@ -10,7 +10,7 @@ from random import Random
 from penstock.decide.guard.record import Ban, GuardLimits, Record, Seen, Trial, useful_bytes_per_s
 from penstock.decide.guard.rules import RULES, Refusal
 from penstock.decide.tuner import SpaceOf
-from penstock.decide.work import work_of
+from penstock.decide.work import echo_windows, work_of
 from penstock.decision import Decision
 from penstock.snapshot import Target
 from penstock.window import Void, Window
@@ -96,7 +96,7 @@ class Guard:
         if now_s - record.last_busy_s > self.limits.pause_s:
             record.start_anew(now_s + self._jitter_s(window.target, record))
         record.last_busy_s = now_s
-        seen = Seen(window.setting, rate, work_of(window))
+        seen = Seen(window.setting, rate, work_of(window), echo_windows(window))
         record.recent.append(seen)
         if record.trial is not None:
             record.trial.take(seen)
@@ -194,14 +194,14 @@ class Guard:
     def _put_on_trial(self, record: Record, decision: Decision) -> None:
         if not record.recent:
             return
-        work, trial = record.recent[-1].work, record.trial
+        work, echo, trial = record.recent[-1].work, record.recent[-1].echo, record.trial
         if trial is not None and trial.went_to == decision.before and trial.work.like(work):
-            trial.joined(decision.wanted)
+            trial.joined(decision.wanted, echo)
             return
         rates = [s.rate for s in record.recent if s.setting == decision.before and s.work.like(work)]
         if rates and max(rates) > 0:
             before = statistics.fmean(rates)
-            record.trial = Trial(decision.id, decision.before, decision.wanted, before, work)
+            record.trial = Trial(decision.id, decision.before, decision.wanted, before, work, skip=1 + echo)
 
     def _control_ratio(self) -> float:
         """How untouched busy targets do now against a little while ago; 1 where there are none."""

@@ -41,13 +41,14 @@ class Seen(NamedTuple):
     setting: Setting
     rate: float
     work: Work
+    echo: int = 0
 
 
 @dataclass(slots=True)
 class Trial:
     """Changes that still have to prove themselves against the last setting that did.
 
-    The interval of a change itself is not judged. Changes that follow before the verdict join the trial: what
+    The interval of a change itself is not judged, nor those in which RPCs sent before it come back. Changes that follow before the verdict join the trial: what
     counts is whether the target is better off than before the first of them. Only the work the trial began with can
     tell: windows of other work have nothing to be compared with.
     """
@@ -69,9 +70,9 @@ class Trial:
         elif self.work.like(seen.work):
             self.rates.append(seen.rate)
 
-    def joined(self, went_to: Setting) -> None:
+    def joined(self, went_to: Setting, echo: int) -> None:
         """Another change before the verdict."""
-        self.went_to, self.skip = went_to, 1
+        self.went_to, self.skip = went_to, 1 + echo
 
 
 @dataclass(slots=True)

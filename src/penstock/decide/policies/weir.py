@@ -19,7 +19,7 @@ import numpy as np
 from penstock.decide.belief import Belief, Forecast, Measured, believe, unsteadiness
 from penstock.decide.guard.record import useful_bytes_per_s
 from penstock.decide.policies._base import RPC_KNOBS, Policy, Proposal
-from penstock.decide.work import Work, drains, work_of
+from penstock.decide.work import Work, drains, echo_windows, work_of
 from penstock.decision import Outlook
 from penstock.knobs import KnobSpace, Setting
 from penstock.window import Window
@@ -95,6 +95,7 @@ class WeirPolicy(Policy):
         self._refusals = 0
         self._denied = 0
         self._seen_s = -math.inf
+        self._given = 0
         self._doubtful = False
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
@@ -107,11 +108,12 @@ class WeirPolicy(Policy):
         if outlook is None or not outlook.gains:
             return _wait(window, "no-forecast", "there is no forecast to compare with")
         place = window.setting.only(*RPC_KNOBS)
+        self._given = self._given or _window(place)
         if drains(window):
             return _wait(window, "draining", "what was written before is still on its way")
         episode = self._find_episode(window, place, rate)
         if place != self._place:
-            self._arrive(place, episode.work)
+            self._arrive(place, episode.work, echo_windows(window))
         if self._skip > 0:
             self._skip -= 1
             return _wait(window, "settling", "the first interval at a setting is not judged")
@@ -125,9 +127,9 @@ class WeirPolicy(Policy):
         self._rates, self._skip, self._odd, self._doubtful = [], 1, 0, True
         self._latest.clear()
 
-    def _arrive(self, place: Setting, work: Work) -> None:
+    def _arrive(self, place: Setting, work: Work, echo: int) -> None:
         # What is dirty was queued under the setting before: writes take longer to show a change.
-        self._place, self._rates, self._skip = place, [], 1 if work.kind == "read" else 2
+        self._place, self._rates, self._skip = place, [], (1 if work.kind == "read" else 2) + echo
         self._latest.clear()
         self._resting, self._odd, self._refusals, self._denied = 0, 0, 0, 0
 
@@ -173,18 +175,20 @@ class WeirPolicy(Policy):
     def _prospect(self, episode: Episode, place: Setting) -> Prospect:
         """What is known and what to try.
 
-        A trial disturbs, so a hunch is not enough; more in flight also takes from whoever shares the servers, and is
-        tried for a clear gain only.
+        A trial disturbs, so a hunch is not enough. More in flight also takes from whoever shares the servers: readers
+        try it for a clear gain only, writers, whose servers are never idle for want of requests, not at all.
         """
         belief = believe(episode.forecast, episode.measured, self._now)
         known = [i for i, c in enumerate(belief.candidates) if c in episode.measured]
         home = max(known, key=lambda i: float(belief.mean[i])) if known else None
         over = float(belief.mean[home]) if home is not None else -math.inf
         hopes = belief.improvement(over)
+        most = math.inf if episode.work.kind == "read" else max(self._given, _window(place))
         for i, candidate in enumerate(belief.candidates):
             least = self.fair_log2 if _window(candidate) > _window(place) else self.worth_log2
             least = max(least, self.sure * float(belief.deviation[i]))
-            if i in known or belief.mean[i] - over < least or episode.refused.get(candidate, -1) > self._now:
+            hopeless = i in known or belief.mean[i] - over < least or _window(candidate) > most
+            if hopeless or episode.refused.get(candidate, -1) > self._now:
                 hopes[i] = 0.0
         best = int(np.argmax(hopes))
         return Prospect(belief, home, over, best, float(hopes[best]))
