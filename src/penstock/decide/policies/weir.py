@@ -72,7 +72,8 @@ class WeirPolicy(Policy):
     worth_more_log2 = 0.012
     hopeless = 0.7
     fair_log2 = 0.1
-    sure = 0.65
+    sure_read = 0.65
+    sure_write = 1.0
     return_log2 = 0.03
     drift_log2 = 0.3
     drift_windows = 6
@@ -183,10 +184,12 @@ class WeirPolicy(Policy):
         home = max(known, key=lambda i: float(belief.mean[i])) if known else None
         over = float(belief.mean[home]) if home is not None else -math.inf
         hopes = belief.improvement(over)
-        most = math.inf if episode.work.kind == "read" else max(self._given, _window(place))
+        reads = episode.work.kind == "read"
+        most = math.inf if reads else max(self._given, _window(place))
+        sure = self.sure_read if reads else self.sure_write
         for i, candidate in enumerate(belief.candidates):
             least = self.fair_log2 if _window(candidate) > _window(place) else self.worth_log2
-            least = max(least, self.sure * float(belief.deviation[i]))
+            least = max(least, sure * float(belief.deviation[i]))
             hopeless = i in known or belief.mean[i] - over < least or _window(candidate) > most
             if hopeless or episode.refused.get(candidate, -1) > self._now:
                 hopes[i] = 0.0
