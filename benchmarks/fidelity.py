@@ -20,7 +20,7 @@ from benchmarks import fidelity_page, fidelity_real
 
 from penstock.report.heatmap import draw_maps
 from penstock.simulate.cluster import builtin_cluster
-from penstock.simulate.protocol import Cell, random_walk, recorded_interval_s, single
+from penstock.simulate.protocol import Cell, random_walk, recorded_rhythm, single
 from penstock.spaces import LUSTRE
 from penstock.workload import parse_workload
 
@@ -85,7 +85,7 @@ def summarise(cells: list[Cell]) -> dict[str, float]:
 def measure(name: str, traces: Path, seconds: float, seed: int) -> Figures:
     work = parse_workload(NAMES[name])
     plan = single(builtin_cluster("c220g5"), work, seed)
-    cells = random_walk(plan, LUSTRE.grid("pages", "flight"), seconds, recorded_interval_s(work))
+    cells = random_walk(plan, LUSTRE.grid("pages", "flight"), seconds, recorded_rhythm(work))
     simulated = {(c.setting["pages"], c.setting["flight"]): c.app_mbps for c in cells}
     real = fidelity_real.surface(traces, name)
     draw_maps(OUT / f"{name}.png", name, {"simulated (random walk)": simulated}, real)
