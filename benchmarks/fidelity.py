@@ -1,6 +1,6 @@
 """Does the simulator behave like the real testbed? Writes docs/fidelity.md from the 12 measured response surfaces.
 
-usage: ./run bench fidelity [--seconds 20] [--seed 7] [--only NAME ...] [--render]
+usage: ./run bench fidelity [--seconds 62] [--seed 7] [--only NAME ...] [--render]
 
 Needs the traces beside the project (../shared/data/lustre-traces); --render rebuilds the page from the figures of
 the last run.
@@ -113,7 +113,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--seconds", type=float, default=62.0)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--only", nargs="*", choices=list(NAMES), default=list(NAMES))
     parser.add_argument("--traces", type=Path, default=ROOT.parent / "shared" / "data" / "lustre-traces")
