@@ -1,6 +1,6 @@
 """Does the simulator behave like the real testbed? Writes docs/fidelity.md from the 12 measured response surfaces.
 
-usage: ./run bench fidelity [--seconds 20] [--seed 7] [--only NAME ...] [--render]
+usage: ./run bench fidelity [--seconds 62] [--seed 7] [--only NAME ...] [--render]
 
 Needs the traces beside the project (../shared/data/lustre-traces); --render rebuilds the page from the figures of
 the last run.
@@ -20,7 +20,7 @@ from benchmarks import fidelity_page, fidelity_real
 
 from penstock.report.heatmap import draw_maps
 from penstock.simulate.cluster import builtin_cluster
-from penstock.simulate.protocol import Cell, random_walk, recorded_interval_s, single
+from penstock.simulate.protocol import Cell, random_walk, recorded_rhythm, single
 from penstock.spaces import LUSTRE
 from penstock.workload import parse_workload
 
@@ -85,7 +85,7 @@ def summarise(cells: list[Cell]) -> dict[str, float]:
 def measure(name: str, traces: Path, seconds: float, seed: int) -> Figures:
     work = parse_workload(NAMES[name])
     plan = single(builtin_cluster("c220g5"), work, seed)
-    cells = random_walk(plan, LUSTRE.grid("pages", "flight"), seconds, recorded_interval_s(work))
+    cells = random_walk(plan, LUSTRE.grid("pages", "flight"), seconds, recorded_rhythm(work))
     simulated = {(c.setting["pages"], c.setting["flight"]): c.app_mbps for c in cells}
     real = fidelity_real.surface(traces, name)
     draw_maps(OUT / f"{name}.png", name, {"simulated (random walk)": simulated}, real)
@@ -113,7 +113,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--seconds", type=float, default=62.0)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--only", nargs="*", choices=list(NAMES), default=list(NAMES))
     parser.add_argument("--traces", type=Path, default=ROOT.parent / "shared" / "data" / "lustre-traces")

@@ -9,7 +9,7 @@ import pytest
 
 from penstock.report.heatmap import read_measured
 from penstock.simulate.cluster import builtin_cluster
-from penstock.simulate.protocol import random_walk, recorded_interval_s, single
+from penstock.simulate.protocol import random_walk, recorded_rhythm, single
 from penstock.spaces import LUSTRE
 from penstock.workload import parse_workload
 
@@ -19,7 +19,7 @@ def rank_correlation(shared_dir: Path, name: str, changes: dict[str, str]) -> fl
     assert real is not None
     work = parse_workload(name)
     plan = single(builtin_cluster("c220g5").override(changes), work, 3)
-    cells = random_walk(plan, LUSTRE.grid("pages", "flight"), 4.0, recorded_interval_s(work))
+    cells = random_walk(plan, LUSTRE.grid("pages", "flight"), 4.0, recorded_rhythm(work))
     pairs = np.array([(real[c.setting["pages"], c.setting["flight"]], c.app_mbps) for c in cells])
     ranks = pairs.argsort(axis=0).argsort(axis=0)
     return float(np.corrcoef(ranks[:, 0], ranks[:, 1])[0, 1])

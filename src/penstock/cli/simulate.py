@@ -261,7 +261,7 @@ def _show_run(document: dict[str, object]) -> None:
 @click.option(
     "--interval",
     type=DURATION,
-    help="Random walk: time per visit [as recorded: 0.516 s reads, 0.63 s writes].",
+    help="Random walk: time per visit [as recorded: 0.516 s reads, 0.63 s writes, pauses between].",
 )
 @click.option(
     "--png", type=click.Path(path_type=Path), help="Draw the map, beside the measured one where known."

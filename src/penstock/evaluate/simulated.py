@@ -13,7 +13,7 @@ from penstock.knobs import Setting
 from penstock.simulate.assembly import Job, Plan
 from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import Cluster
-from penstock.simulate.protocol import Cell, hold, random_walk, recorded_interval_s, single
+from penstock.simulate.protocol import Cell, Rhythm, hold, random_walk, recorded_rhythm, single
 from penstock.simulate.simulation import Simulation, Totals
 from penstock.spaces import LUSTRE
 from penstock.units import PAGE_BYTES
@@ -179,9 +179,12 @@ def _hold(plan: Plan, seconds: float, warmup_s: float, setting: Setting) -> Cell
 def walk_surface(
     plan: Plan, seconds: float, interval_s: float | None, progress: Callable[[float], None]
 ) -> Sequence[Cell]:
-    """Every setting visited again and again, as the traces were recorded."""
-    length_s = interval_s or (recorded_interval_s(plan.jobs[0].workload) if plan.jobs else INTERVAL_S)
-    return random_walk(plan, grid(), seconds, length_s, progress)
+    """Every setting visited again and again: as the traces were recorded, or at once and without a pause."""
+    if interval_s is None and plan.jobs:
+        rhythm = recorded_rhythm(plan.jobs[0].workload)
+    else:
+        rhythm = Rhythm(interval_s or INTERVAL_S)
+    return random_walk(plan, grid(), seconds, rhythm, progress)
 
 
 __all__ = [
