@@ -73,7 +73,8 @@ def test_survey_disagreement_is_uncertainty() -> None:
 
 
 def test_survey_trusts_the_nearest_case_less_where_none_is_near() -> None:
-    window = busy_window(0.0, LUSTRE.default)
+    plain = busy_window(0.0, LUSTRE.default)
+    window = replace(plain, metrics={**plain.metrics, "app.read_calls": 100.0})
     row = row_features(stack_windows([[window]], "read", 0), "read")[0, 0, columns("read")]
     names, cases = list(LIKENESS["read"]), []
     for best, off in ((10, 0.0), (90, 1.4)):

@@ -42,7 +42,7 @@ def work_of(window: Window) -> Work:
 
 
 def echo_windows(window: Window) -> int:
-    """For how many windows after a change RPCs sent before it still come back: as long as an RPC takes, in windows."""
+    """For how many windows after a change RPCs sent before it still come back: as long as an RPC takes."""
     took_s = 0.0
     for direction in ("read", "write"):
         latency_us = window.metrics.get(f"{direction}.page_latency_us") or 0.0

@@ -48,9 +48,9 @@ class Seen(NamedTuple):
 class Trial:
     """Changes that still have to prove themselves against the last setting that did.
 
-    The interval of a change itself is not judged, nor those in which RPCs sent before it come back. Changes that follow before the verdict join the trial: what
-    counts is whether the target is better off than before the first of them. Only the work the trial began with can
-    tell: windows of other work have nothing to be compared with.
+    The interval of a change itself is not judged, nor those in which RPCs sent before it come back. Changes that
+    follow before the verdict join the trial: what counts is whether the target is better off than before the first
+    of them. Only the work the trial began with can tell: windows of other work have nothing to be compared with.
     """
 
     decision_id: str
