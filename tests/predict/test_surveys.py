@@ -73,8 +73,7 @@ def test_survey_disagreement_is_uncertainty() -> None:
 
 
 def test_survey_trusts_the_nearest_case_less_where_none_is_near() -> None:
-    plain = busy_window(0.0, LUSTRE.default)
-    window = replace(plain, metrics={**plain.metrics, "app.read_calls": 100.0})
+    window = busy_window(0.0, LUSTRE.default)
     row = row_features(stack_windows([[window]], "read", 0), "read")[0, 0, columns("read")]
     names, cases = list(LIKENESS["read"]), []
     for best, off in ((10, 0.0), (90, 1.4)):
@@ -83,9 +82,8 @@ def test_survey_trusts_the_nearest_case_less_where_none_is_near() -> None:
         features[:, names.index(RATE)] = 28.0 - np.abs(np.arange(len(GRID)) - best) / 40
         cases.append(Case("made-up", f"case{best}", "read", features))
     predictor = SurveyPredictor(replace(survey(), cases=tuple(cases)))
-    latency = 2.0**3.5 * (window.metrics["read.page_latency_us"] or 1.0)
-    strange = replace(window, metrics={**window.metrics, "read.page_latency_us": latency})
-    alike, unlike = (predictor.outlooks("read", [[w]], GRID)[0] for w in (window, strange))
+    strange = replace(window, metrics={**window.metrics, "read.channel_utilisation": 0.05})
+    alike, unlike = (predictor.outlooks("read", [[w] * 5], GRID)[0] for w in (window, strange))
     assert alike.gains[10] > alike.gains[90]
     assert unlike.spreads[10] > 3 * alike.spreads[10]
 
