@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.decide.belief import Forecast, Measured, believe
 from penstock.decide.policies.weir import WeirPolicy
-from penstock.decide.work import work_of
+from penstock.decide.work import echo_windows, work_of
 from penstock.decision import Outlook
 from penstock.knobs import Setting
 from penstock.snapshot import Target
@@ -128,6 +128,27 @@ def test_weir_doubts_what_it_knew_when_work_resumes_and_brings_something_else() 
     assert second.measured[HERE].mean == pytest.approx(1e8)
 
 
+def test_weir_gives_readers_more_in_flight_for_a_clear_gain_and_writers_never() -> None:
+    larger = Setting(pages=1024, flight=64)
+    gains = np.zeros(99)
+    gains[GRID.index(larger)] = 1.0
+    moves = {}
+    for direction in ("read", "write"):
+        world = World({larger: 2e8}, gains)
+        world.run(60, direction)
+        moves[direction] = [move.only("pages", "flight") for move in world.moves]
+    assert moves == {"read": [larger], "write": []}
+
+
+def test_weir_lets_a_writer_return_to_what_it_was_given() -> None:
+    smaller = Setting(pages=64, flight=2)
+    gains = np.zeros(99)
+    gains[GRID.index(smaller)] = 1.0
+    world = World({smaller: 1e7}, gains)
+    world.run(100, "write")
+    assert [move.only("pages", "flight") for move in world.moves][:2] == [smaller, HERE]
+
+
 def test_weir_waits_while_old_writes_drain_under_a_reader() -> None:
     metrics = {"read.bytes": 1e8, "write.bytes": 1e8, "app.read_bytes": 1e8, "app.write_bytes": 0.0}
     window = Window(TARGET, 0.0, 0.5, LUSTRE.default, metrics)
@@ -188,6 +209,16 @@ def test_work_is_told_from_the_counters(metrics: dict[str, float], work: str, re
     found = work_of(Window(TARGET, 0.0, 0.5, LUSTRE.default, metrics))
     assert found.kind == work
     assert found.request_log2 == pytest.approx(request_log2, nan_ok=True)
+
+
+@pytest.mark.parametrize(("latency_us", "windows"), [(2.0, 0), (500.0, 1), (1500.0, 3), (1e6, 8)])
+def test_echo_lasts_as_long_as_an_rpc_takes(latency_us: float, windows: int) -> None:
+    metrics = {
+        "write.page_latency_us": latency_us,
+        "write.page_utilisation": 1.0,
+        "read.page_latency_us": None,
+    }
+    assert echo_windows(Window(TARGET, 0.0, 0.5, LUSTRE.default, metrics)) == windows
 
 
 @settings(deadline=None)
