@@ -140,7 +140,7 @@ def test_weir_gives_readers_more_in_flight_for_a_clear_gain_and_writers_never() 
     assert moves == {"read": [larger], "write": []}
 
 
-def test_weir_lets_a_writer_return_to_what_it_was_given() -> None:
+def test_weir_lets_a_writer_return_to_the_default() -> None:
     smaller = Setting(pages=64, flight=2)
     gains = np.zeros(99)
     gains[GRID.index(smaller)] = 1.0

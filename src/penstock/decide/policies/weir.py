@@ -96,7 +96,6 @@ class WeirPolicy(Policy):
         self._refusals = 0
         self._denied = 0
         self._seen_s = -math.inf
-        self._given = 0
         self._doubtful = False
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
@@ -109,7 +108,6 @@ class WeirPolicy(Policy):
         if outlook is None or not outlook.gains:
             return _wait(window, "no-forecast", "there is no forecast to compare with")
         place = window.setting.only(*RPC_KNOBS)
-        self._given = self._given or _window(place)
         if drains(window):
             return _wait(window, "draining", "what was written before is still on its way")
         episode = self._find_episode(window, place, rate)
@@ -177,7 +175,7 @@ class WeirPolicy(Policy):
         """What is known and what to try.
 
         A trial disturbs, so a hunch is not enough. More in flight also takes from whoever shares the servers: readers
-        try it for a clear gain only, writers, whose servers are never idle for want of requests, not at all.
+        try it for a clear gain only; writers, whose servers never wait for requests, not beyond the default.
         """
         belief = believe(episode.forecast, episode.measured, self._now)
         known = [i for i, c in enumerate(belief.candidates) if c in episode.measured]
@@ -185,7 +183,7 @@ class WeirPolicy(Policy):
         over = float(belief.mean[home]) if home is not None else -math.inf
         hopes = belief.improvement(over)
         reads = episode.work.kind == "read"
-        most = math.inf if reads else max(self._given, _window(place))
+        most = math.inf if reads else max(_window(self.space.default), _window(place))
         sure = self.sure_read if reads else self.sure_write
         for i, candidate in enumerate(belief.candidates):
             least = self.fair_log2 if _window(candidate) > _window(place) else self.worth_log2
