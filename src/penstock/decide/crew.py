@@ -1,8 +1,8 @@
 """Targets of one mount that write at the same time, or read ahead in vain, tuned as one.
 
 What applications get is counted per mount. A target's share of it is a guess by what it moved, and that guess is
-wrong where it matters most: a setting under which pages are overwritten in the cache, or nobody reads what no one
-wants, moves less and so seems to bring less. All targets of a mount at one setting have no need of shares: what the
+wrong where it matters most: a setting under which pages are overwritten in the cache, or nothing is read ahead in
+vain, moves less and so seems to bring less. All targets of a mount at one setting have no need of shares: what the
 mount gets is what that setting brings.
 """
 

@@ -30,7 +30,7 @@ SECONDS = {
     "dynamic": 300,
     "independent": 60,
     "interference": 60,
-    "applications": 30,
+    "applications": 60,
     "cache": 60,
 }
 SHORT_S = 20.0
