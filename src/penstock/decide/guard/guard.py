@@ -10,7 +10,6 @@ from random import Random
 from penstock.decide.guard.record import Ban, GuardLimits, Record, Seen, Trial, useful_bytes_per_s
 from penstock.decide.guard.rules import RULES, Refusal
 from penstock.decide.tuner import SpaceOf
-from penstock.decide.work import echo_windows, work_of
 from penstock.decision import Decision
 from penstock.snapshot import Target
 from penstock.window import Void, Window
@@ -96,7 +95,7 @@ class Guard:
         if now_s - record.last_busy_s > self.limits.pause_s:
             record.start_anew(now_s + self._jitter_s(window.target, record))
         record.last_busy_s = now_s
-        seen = Seen(window.setting, rate, work_of(window), echo_windows(window))
+        seen = Seen(window, rate)
         record.recent.append(seen)
         if record.trial is not None:
             record.trial.take(seen)

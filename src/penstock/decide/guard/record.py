@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from penstock.decide.work import Work
+from penstock.decide.work import Work, echo_windows, work_of
 from penstock.knobs import Setting
 from penstock.window import Window
 
@@ -36,12 +36,25 @@ class GuardLimits:
 
 
 class Seen(NamedTuple):
-    """A busy window, as far as the guard remembers it."""
+    """A busy window and how much it got done. Most are never asked for more, so the rest is worked out on demand."""
 
-    setting: Setting
+    window: Window
     rate: float
-    work: Work
-    echo: int = 0
+
+    @property
+    def setting(self) -> Setting:
+        """The setting in force."""
+        return self.window.setting
+
+    @property
+    def work(self) -> Work:
+        """What kind of work it was."""
+        return work_of(self.window)
+
+    @property
+    def echo(self) -> int:
+        """For how many windows its RPCs come back after a change."""
+        return echo_windows(self.window)
 
 
 @dataclass(slots=True)
