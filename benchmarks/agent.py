@@ -102,15 +102,15 @@ def _client(root: Path, oscs: int, busy: int) -> Callable[[], None]:
 
 
 def _predictor(policy: str) -> Predictor | None:
-    if not load_policy(policy).uses_model:
+    made = load_policy(policy)
+    if not made.uses_model:
         return None
     from penstock.predict import trees
-    from penstock.predict.model import ForestPredictor
-    from penstock.predict.shipped import default_model
+    from penstock.predict.kinds import default_predictor
 
     if os.environ.get("PENSTOCK_NUMPY"):
         trees.has_numba = lambda: False  # type: ignore[assignment]
-    return ForestPredictor(default_model())
+    return default_predictor(made.model_kind)
 
 
 def main() -> None:
