@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +29,8 @@ WAVES = 1.5
 HALF_LIFE = 240
 # A forecast from one setting is the mean over about this many windows.
 SAID_WINDOWS = 12.0
+KEPT_GRIDS = 64
+_LN2 = math.log(2)
 
 
 @dataclass(slots=True)
@@ -97,6 +98,10 @@ class Forecast:
         """Mean and spread of every candidate's rate over everything that was said."""
         if not self.said:
             return np.zeros(len(self.candidates)), np.zeros(len(self.candidates))
+        if len(self.said) == 1:
+            # Its weight is 1 and it disagrees with nobody.
+            only = next(iter(self.said.values()))
+            return only.rates.copy(), only.spreads.copy()
         rates = np.stack([said.rates for said in self.said.values()])
         spreads = np.stack([said.spreads for said in self.said.values()])
         weights = np.array([[said.count] for said in self.said.values()]) / spreads**2
@@ -129,16 +134,15 @@ class Belief:
 def believe(forecast: Forecast, measured: Mapping[Setting, Measured], now: int) -> Belief:
     """The forecast where nothing was measured, the measurements where they are, and in between what fits both."""
     rates, spreads = forecast.moments()
-    index = {setting: i for i, setting in enumerate(forecast.candidates)}
-    known = [(index[s], m) for s, m in measured.items() if s in index and m.count > 0]
+    grid = grid_of(forecast.candidates)
+    known = [(grid.places[s], m) for s, m in measured.items() if s in grid.places and m.count > 0]
     if not known:
         return Belief(forecast.candidates, rates, spreads)
     places = np.array([place for place, _ in known])
     counts = np.array([max(m.weight(now), 0.1) for _, m in known])
     means = np.array([m.rate_log2 for _, m in known])
     noise = LEAST_NOISE**2 + (WAVES * unsteadiness(measured)) ** 2 / counts
-    likeness = _likeness(forecast.candidates)
-    prior = np.outer(spreads, spreads[places]) * likeness[:, places]
+    prior = spreads[:, None] * spreads[places] * grid.likeness[:, places]
     gain = np.linalg.solve(prior[places] + np.diag(noise), prior.T).T
     mean = rates + gain @ (means - rates[places])
     variance = spreads**2 - np.einsum("cm,cm->c", gain, prior)
@@ -147,19 +151,44 @@ def believe(forecast: Forecast, measured: Mapping[Setting, Measured], now: int) 
 
 def unsteadiness(measured: Mapping[Setting, Measured]) -> float:
     """How much single windows of one setting differ, as a base-2 logarithm; the same for all settings."""
-    seen = [(m.count, m.variance / m.mean**2) for m in measured.values() if m.mean > 0 and m.count >= 2]
-    total = sum(count for count, _ in seen)
-    return math.sqrt(sum(count * ratio for count, ratio in seen) / total) / math.log(2) if total else 0.3
+    total = spread = 0.0
+    for m in measured.values():
+        if m.mean > 0 and m.count >= 2:
+            total += m.count
+            spread += m.count * (m.variance / m.mean**2)
+    return math.sqrt(spread / total) / _LN2 if total else 0.3
 
 
-_LIKENESS: list[Any] = []
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """What all beliefs about the same candidates share: their places, what each allows in flight, who is alike.
+
+    `likeness` says how much of a forecast's error two candidates have in common.
+    """
+
+    candidates: Sequence[Setting]
+    places: Mapping[Setting, int]
+    window_pages: Floats
+    likeness: Floats
 
 
-def _likeness(candidates: Sequence[Setting]) -> Floats:
-    """How alike candidates are in what a forecast gets wrong; targets share a grid, so the last is kept."""
-    if not _LIKENESS or _LIKENESS[0] is not candidates:
-        logs = np.log2(np.array([[c["pages"], c["flight"]] for c in candidates], dtype=np.float64))
-        apart = ((logs[:, None, :] - logs[None, :, :]) ** 2).sum(axis=2)
-        _LIKENESS[:] = [candidates, np.exp(-0.5 * apart / REACH_LOG2**2)]
-    found: Floats = _LIKENESS[1]
+_GRIDS: dict[int, Grid] = {}
+
+
+def grid_of(candidates: Sequence[Setting]) -> Grid:
+    """The grid of these very candidates; targets share a few of them, so the last ones are kept."""
+    found = _GRIDS.get(id(candidates))
+    if found is None:
+        if len(_GRIDS) >= KEPT_GRIDS:
+            _GRIDS.clear()
+        # A grid keeps its candidates alive, so nothing else can come to have their identity.
+        found = _GRIDS[id(candidates)] = _new_grid(candidates)
     return found
+
+
+def _new_grid(candidates: Sequence[Setting]) -> Grid:
+    knobs = np.array([[c["pages"], c["flight"]] for c in candidates], dtype=np.float64).reshape(-1, 2)
+    logs = np.log2(knobs)
+    apart = ((logs[:, None, :] - logs[None, :, :]) ** 2).sum(axis=2)
+    places = {setting: place for place, setting in enumerate(candidates)}
+    return Grid(candidates, places, knobs[:, 0] * knobs[:, 1], np.exp(-0.5 * apart / REACH_LOG2**2))

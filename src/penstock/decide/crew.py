@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from penstock.decide.policies._base import RPC_KNOBS
+from penstock.decide.work import moved
 from penstock.knobs import Setting
 from penstock.snapshot import Target
 from penstock.window import Window
@@ -56,7 +57,7 @@ def crews(busy: Sequence[Window]) -> list[Crew]:
 
 def _trade(window: Window) -> str:
     """What a target has in common with those it must be tuned with; nothing for one that can be told apart."""
-    read, write = window.metrics.get("read.bytes") or 0.0, window.metrics.get("write.bytes") or 0.0
+    read, write = moved(window)
     if write > read:
         return "writers"
     wanted = window.metrics.get("app.read_bytes")

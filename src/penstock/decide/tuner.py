@@ -16,6 +16,7 @@ from penstock.decide.activity import Activity
 from penstock.decide.cache import CacheBudget, Demand, allocate
 from penstock.decide.crew import Crew, crews
 from penstock.decide.policies._base import RPC_KNOBS, Policy, Proposal
+from penstock.decide.work import dominant
 from penstock.decision import Decision, Outlook, changes
 from penstock.errors import KnobError
 from penstock.knobs import KnobSpace, Setting
@@ -215,9 +216,3 @@ class Tuner:
         # Bounds change while a target lives: it refuses values, reconnects, or somebody takes a knob.
         memory.policy.space = space_of(target)
         return memory
-
-
-def dominant(window: Window) -> str:
-    """The direction that moved more bytes; it chooses the model."""
-    read, write = (window.metrics.get(f"{direction}.bytes") or 0.0 for direction in ("read", "write"))
-    return "read" if read > write else "write"

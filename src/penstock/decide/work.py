@@ -15,6 +15,10 @@ NEAR_LOG2 = 0.6
 # However slow RPCs are, a change is not left unjudged for longer.
 LONGEST_ECHO = 8
 _NAMES = {"read": ("read",), "write": ("write",), "both": ("read", "write")}
+_COUNTED = {
+    kind: tuple(tuple(f"app.{name}_{what}" for name in names) for what in ("bytes", "calls"))
+    for kind, names in _NAMES.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +36,24 @@ class Work:
         )
 
 
+def moved(window: Window) -> tuple[float, float]:
+    """The bytes read and written over the wire; what is not known counts as nothing."""
+    return window.metrics.get("read.bytes") or 0.0, window.metrics.get("write.bytes") or 0.0
+
+
+def dominant(window: Window) -> str:
+    """The direction that moved more bytes; it chooses the model."""
+    read, write = moved(window)
+    return "read" if read > write else "write"
+
+
 def work_of(window: Window) -> Work:
     """The work of one window."""
-    read, write = window.metrics.get("read.bytes") or 0.0, window.metrics.get("write.bytes") or 0.0
+    read, write = moved(window)
     share = read / (read + write) if read + write > 0 else 0.5
     kind = "read" if share > MOSTLY else "write" if share < 1.0 - MOSTLY else "both"
-    moved, calls = (_sum(window.metrics, _NAMES[kind], what) for what in ("bytes", "calls"))
-    return Work(kind, math.log2(moved / calls) if moved > 0 and calls > 0 else math.nan)
+    asked, calls = (_sum(window.metrics, names) for names in _COUNTED[kind])
+    return Work(kind, math.log2(asked / calls) if asked > 0 and calls > 0 else math.nan)
 
 
 def echo_windows(window: Window) -> int:
@@ -58,5 +73,5 @@ def drains(window: Window) -> bool:
     return backlog and (window.metrics.get("app.read_bytes") or 0.0) > 0
 
 
-def _sum(metrics: Mapping[str, float | None], names: tuple[str, ...], what: str) -> float:
-    return sum(metrics.get(f"app.{name}_{what}") or 0.0 for name in names)
+def _sum(metrics: Mapping[str, float | None], names: tuple[str, ...]) -> float:
+    return sum(metrics.get(name) or 0.0 for name in names)

@@ -16,7 +16,7 @@ from random import Random
 
 import numpy as np
 
-from penstock.decide.belief import Belief, Forecast, Measured, believe, unsteadiness
+from penstock.decide.belief import Belief, Forecast, Measured, believe, grid_of, unsteadiness
 from penstock.decide.guard.record import useful_bytes_per_s
 from penstock.decide.policies._base import RPC_KNOBS, Policy, Proposal
 from penstock.decide.work import Work, drains, echo_windows, work_of
@@ -97,6 +97,7 @@ class WeirPolicy(Policy):
         self._denied = 0
         self._seen_s = -math.inf
         self._doubtful = False
+        self._measuring = ""
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         """Take in a window; now and then, decide where to go next."""
@@ -107,7 +108,7 @@ class WeirPolicy(Policy):
         rate = useful_bytes_per_s(window)
         if outlook is None or not outlook.gains:
             return _wait(window, "no-forecast", "there is no forecast to compare with")
-        place = window.setting.only(*RPC_KNOBS)
+        place = self._at(window.setting)
         if drains(window):
             return _wait(window, "draining", "what was written before is still on its way")
         episode = self._find_episode(window, place, rate)
@@ -117,19 +118,26 @@ class WeirPolicy(Policy):
             self._skip -= 1
             return _wait(window, "settling", "the first interval at a setting is not judged")
         self._learn(episode, place, rate, outlook)
-        if not self._due(episode, place):
-            return _wait(window, "measuring", f"measuring {place}")
-        return self._choose(window, episode, place)
+        found = self._due(episode, place)
+        if found is None:
+            return _wait(window, "measuring", self._measuring)
+        return self._choose(window, episode, found)
 
     def _resume(self) -> None:
         """After a pause the first interval is not judged, and the work may be another."""
         self._rates, self._skip, self._odd, self._doubtful = [], 1, 0, True
         self._latest.clear()
 
+    def _at(self, setting: Setting) -> Setting:
+        """The place of a setting; where it is still the same one, the very same object, whose hash is known."""
+        place = setting.only(*RPC_KNOBS)
+        return self._place if self._place is not None and place == self._place else place
+
     def _arrive(self, place: Setting, work: Work, echo: int) -> None:
         # What is dirty was queued under the setting before: writes take longer to show a change.
         self._place, self._rates, self._skip = place, [], (1 if work.kind == "read" else 2) + echo
         self._latest.clear()
+        self._measuring = f"measuring {place}"
         self._resting, self._odd, self._refusals, self._denied = 0, 0, 0, 0
 
     def _learn(self, episode: Episode, place: Setting, rate: float, outlook: Outlook) -> None:
@@ -139,34 +147,40 @@ class WeirPolicy(Policy):
         rates = known.rate_log2 + np.asarray(outlook.gains)
         episode.forecast.take(place, outlook.candidates, rates, np.asarray(outlook.spreads))
 
-    def _due(self, episode: Episode, place: Setting) -> bool:
+    def _due(self, episode: Episode, place: Setting) -> Prospect | None:
+        """What to decide on, once this setting was measured long enough."""
         if self._resting > 0:
             self._resting -= 1
             # Rested, one more trial is as cheap as an earlier one was.
             episode.trials -= self._resting == 0 and episode.trials > 1
-            return self._resting == 0
+            return self._prospect(episode, place) if self._resting == 0 else None
         enough = self._windows_needed(episode)
         if len(self._rates) >= (enough if episode.trials else min(enough, self.first_windows)):
-            return True
-        if not episode.trials and self._beyond_doubt(episode, place):
-            return True
-        best = _best_measured(episode, without=place)
-        return 3 * len(self._rates) >= enough and float(np.mean(self._rates)) < self.hopeless * best
+            return self._prospect(episode, place)
+        found = self._prospect(episode, place) if not episode.trials else None
+        if found is not None and self._beyond_doubt(episode, found):
+            return found
+        if 3 * len(self._rates) < enough or not self._falls_behind(episode, place):
+            return None
+        return found or self._prospect(episode, place)
 
-    def _beyond_doubt(self, episode: Episode, place: Setting) -> bool:
+    def _beyond_doubt(self, episode: Episode, found: Prospect) -> bool:
         """Whether something promises so much that it matters little what exactly this setting brings."""
-        found = self._prospect(episode, place)
         noise = unsteadiness(episode.measured) / math.sqrt(len(self._rates))
         return found.hope > 0 and found.gain > self.doubt * noise
+
+    def _falls_behind(self, episode: Episode, place: Setting) -> bool:
+        """Whether this setting clearly brings less than another one did."""
+        best = _best_measured(episode, without=place)
+        return best > 0 and float(np.mean(self._rates)) < self.hopeless * best
 
     def _windows_needed(self, episode: Episode) -> int:
         """The unsteadier the work, the longer a setting is measured."""
         noise = unsteadiness(episode.measured)
         return min(max(round((noise / self.noise_aim) ** 2), self.least_windows), self.most_windows)
 
-    def _choose(self, window: Window, episode: Episode, place: Setting) -> Proposal:
+    def _choose(self, window: Window, episode: Episode, found: Prospect) -> Proposal:
         """The most promising setting, or the best one measured."""
-        found = self._prospect(episode, place)
         if found.hope > self.worth_log2 + self.worth_more_log2 * episode.trials:
             return self._try(window, episode, found)
         return self._settle(window, episode, found)
@@ -178,19 +192,23 @@ class WeirPolicy(Policy):
         try it for a clear gain only; writers, whose servers never wait for requests, not beyond the default.
         """
         belief = believe(episode.forecast, episode.measured, self._now)
-        known = [i for i, c in enumerate(belief.candidates) if c in episode.measured]
+        grid = grid_of(belief.candidates)
+        known = sorted(grid.places[setting] for setting in episode.measured if setting in grid.places)
         home = max(known, key=lambda i: float(belief.mean[i])) if known else None
         over = float(belief.mean[home]) if home is not None else -math.inf
-        hopes = belief.improvement(over)
-        reads = episode.work.kind == "read"
-        most = math.inf if reads else max(_window(self.space.default), _window(place))
+        reads, here = episode.work.kind == "read", _window(place)
+        most = math.inf if reads else max(_window(self.space.default), here)
         sure = self.sure_read if reads else self.sure_write
-        for i, candidate in enumerate(belief.candidates):
-            least = self.fair_log2 if _window(candidate) > _window(place) else self.worth_log2
-            least = max(least, sure * float(belief.deviation[i]))
-            hopeless = i in known or belief.mean[i] - over < least or _window(candidate) > most
-            if hopeless or episode.refused.get(candidate, -1) > self._now:
-                hopes[i] = 0.0
+        least = np.where(grid.window_pages > here, self.fair_log2, self.worth_log2)
+        hopeless = belief.mean - over < np.maximum(least, sure * belief.deviation)
+        hopeless |= grid.window_pages > most
+        hopeless[known] = True
+        for setting, until in episode.refused.items():
+            if until > self._now and setting in grid.places:
+                hopeless[grid.places[setting]] = True
+        if hopeless.all():
+            return Prospect(belief, home, over, 0, 0.0)
+        hopes = np.where(hopeless, 0.0, belief.improvement(over))
         best = int(np.argmax(hopes))
         return Prospect(belief, home, over, best, float(hopes[best]))
 
@@ -264,9 +282,10 @@ class WeirPolicy(Policy):
         known = episode.measured.get(place)
         if known is None or known.count < 2 * self.drift_windows or len(self._latest) < self.drift_windows:
             return False
-        apart = abs(math.log2(max(float(np.mean(self._latest)), 1.0)) - known.rate_log2)
-        noise = unsteadiness(episode.measured)
-        return apart > max(self.drift_log2, 3.0 * noise / math.sqrt(self.drift_windows))
+        apart = abs(math.log2(max(sum(self._latest) / len(self._latest), 1.0)) - known.rate_log2)
+        if apart <= self.drift_log2:
+            return False
+        return apart > 3.0 * unsteadiness(episode.measured) / math.sqrt(self.drift_windows)
 
     def _explains(self, episode: Episode, place: Setting) -> bool:
         """Whether what a setting brings now is no surprise after what an episode taught."""
