@@ -87,7 +87,7 @@ def changes(before: Setting, after: Setting) -> tuple[Change, ...]:
     >>> [str(c) for c in changes(Setting(pages=1024, flight=8), Setting(pages=1024, flight=16))]
     ['flight 8 -> 16']
     """
-    if before == after:
+    if before is after or before == after:
         return ()
     return tuple(
         Change(knob_id, before[knob_id], value)

@@ -165,6 +165,10 @@ class KnobSpace:
         """The knob ids, in writing order."""
         return tuple(knob.id for knob in self.knobs)
 
+    def covered_by(self, setting: Mapping[str, int]) -> bool:
+        """Whether a setting has a value for every knob."""
+        return all(knob.id in setting for knob in self.knobs)
+
     @property
     def default(self) -> Setting:
         """What the system ships with."""

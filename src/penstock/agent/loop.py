@@ -109,7 +109,7 @@ class Loop:
         if isinstance(window, Void):
             self._book().refresh(window.target)
             return True
-        return all(knob_id in window.setting for knob_id in self._book().space_of(window.target).ids)
+        return self._book().space_of(window.target).covered_by(window.setting)
 
     def _forget_the_gone(self, before: NodeSnapshot, after: NodeSnapshot) -> None:
         """Drop targets missing for long; one unreadable moment must not wipe budgets and blacklists."""

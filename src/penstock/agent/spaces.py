@@ -24,11 +24,12 @@ class SpaceBook:
 
     def space_of(self, target: Target) -> KnobSpace:
         """The target's knobs within its own bounds."""
-        if target not in self._spaces:
+        found = self._spaces.get(target)
+        if found is None:
             space = self._ask(target)
             signature = tuple((knob.id, knob.floor, knob.ceiling) for knob in space.knobs)
-            self._spaces[target] = self._alike.setdefault(signature, space)
-        return self._spaces[target]
+            found = self._spaces[target] = self._alike.setdefault(signature, space)
+        return found
 
     def refresh(self, target: Target) -> None:
         """Ask again next time: the target refused something, reconnected, or is gone."""

@@ -37,6 +37,11 @@ class _Memory:
     activity: Activity = field(default_factory=Activity)
     demand: Demand = field(default_factory=Demand)
 
+    @property
+    def window(self) -> Window:
+        """The newest one."""
+        return self.recent[-1]
+
 
 class Tuner:
     """Runs one policy per target and turns what it proposes into decisions with ids and reasons."""
@@ -58,13 +63,12 @@ class Tuner:
     def step(self, windows: Sequence[Window | Void], space_of: SpaceOf, now_s: float) -> tuple[Decision, ...]:
         """Decide about every target that was busy; idle and void windows teach nothing and decide nothing."""
         busy, resumed = self._take(windows, space_of)
-        gathered = crews([window for window in busy if self._memories[window.target].policy.in_crews])
+        gathered = crews([memory.window for memory in busy if memory.policy.in_crews])
         crewed = {member.target for crew in gathered for member in crew.members}
-        alone = [window for window in busy if window.target not in crewed]
-        outlooks = self._outlooks(alone, space_of)
+        alone = [memory for memory in busy if memory.window.target not in crewed] if crewed else busy
         decisions = {
-            window.target: self._decide(window, outlooks.get(window.target), space_of, now_s)
-            for window in alone
+            memory.window.target: self._decide(memory, outlook, space_of, now_s)
+            for memory, outlook in zip(alone, self._outlooks(alone), strict=True)
         }
         for crew in gathered:
             decisions.update(self._decide_together(crew, space_of, now_s))
@@ -83,7 +87,10 @@ class Tuner:
         memory = self._memories.get(target)
         return memory is not None and memory.activity.active
 
-    def _take(self, windows: Sequence[Window | Void], space_of: SpaceOf) -> tuple[list[Window], list[Target]]:
+    def _take(
+        self, windows: Sequence[Window | Void], space_of: SpaceOf
+    ) -> tuple[list[_Memory], list[Target]]:
+        """What is kept of the targets that were busy, and who of them had not been before."""
         busy, resumed = [], []
         for window in windows:
             moving = isinstance(window, Window) and window.bytes_per_s > 0
@@ -94,27 +101,29 @@ class Tuner:
                 memory.recent.clear()
                 continue
             memory.recent.append(window)
-            memory.demand.take(window)
+            if memory.policy.tunes_cache:
+                memory.demand.take(window)
             if memory.activity.update(window):
                 memory.policy.resumed()
                 resumed.append(window.target)
             if moving:
-                busy.append(window)
+                busy.append(memory)
         return busy, resumed
 
-    def _outlooks(self, busy: Sequence[Window], space_of: SpaceOf) -> dict[Target, Outlook]:
+    def _outlooks(self, busy: Sequence[_Memory]) -> list[Outlook | None]:
         """Ask the model once per direction and candidate set, for all targets together."""
+        found: list[Outlook | None] = [None] * len(busy)
         if self._predictor is None:
-            return {}
-        groups: dict[tuple[str, KnobSpace], list[Target]] = {}
-        for window in busy:
-            if self._memories[window.target].policy.uses_model:
-                groups.setdefault((dominant(window), space_of(window.target)), []).append(window.target)
-        found: dict[Target, Outlook] = {}
-        for (direction, space), targets in groups.items():
-            histories = [tuple(self._memories[target].recent) for target in targets]
+            return found
+        groups: dict[tuple[str, KnobSpace], list[int]] = {}
+        for place, memory in enumerate(busy):
+            if memory.policy.uses_model:
+                groups.setdefault((dominant(memory.window), memory.policy.space), []).append(place)
+        for (direction, space), places in groups.items():
+            histories = [tuple(busy[place].recent) for place in places]
             answers = self._predictor.outlooks(direction, histories, space.grid(*RPC_KNOBS))
-            found.update(zip(targets, answers, strict=True))
+            for place, answer in zip(places, answers, strict=True):
+                found[place] = answer
         return found
 
     def _decide_together(self, crew: Crew, space_of: SpaceOf, now_s: float) -> dict[Target, Decision]:
@@ -126,8 +135,8 @@ class Tuner:
         memory = self._memory(crew.target, lambda _: space)
         window = crew.window()
         memory.recent.append(window)
-        outlook = self._outlooks([window], lambda _: space).get(crew.target)
-        proposal = self._propose(window, outlook)
+        outlook = self._outlooks([memory])[0]
+        proposal = _propose(memory, outlook)
         goal = proposal.setting.only(*RPC_KNOBS) if proposal.decided else Setting()
         return {
             member.target: self._decision(
@@ -139,15 +148,9 @@ class Tuner:
             for member in crew.members
         }
 
-    def _decide(self, window: Window, outlook: Outlook | None, space_of: SpaceOf, now_s: float) -> Decision:
-        proposal = self._allowed(window, self._propose(window, outlook), space_of)
-        return self._decision(window, proposal, now_s, outlook)
-
-    def _propose(self, window: Window, outlook: Outlook | None) -> Proposal:
-        if outlook is not None and not outlook.in_range:
-            sentence = "this target does something the model was not trained on"
-            return Proposal(window.setting, "out-of-range", sentence)
-        return self._memories[window.target].policy.propose(window, outlook)
+    def _decide(self, memory: _Memory, outlook: Outlook | None, space_of: SpaceOf, now_s: float) -> Decision:
+        proposal = self._allowed(memory.window, _propose(memory, outlook), space_of)
+        return self._decision(memory.window, proposal, now_s, outlook)
 
     def _allowed(self, window: Window, proposal: Proposal, space_of: SpaceOf) -> Proposal:
         """The proposal, unless the target's space forbids it."""
@@ -207,12 +210,19 @@ class Tuner:
         return target in self._memories and self._memories[target].policy.tunes_cache
 
     def _memory(self, target: Target, space_of: SpaceOf) -> _Memory:
-        if target not in self._memories:
+        space, memory = space_of(target), self._memories.get(target)
+        if memory is None:
             # Chance depends on the target's name alone: targets coming and going leave the others be.
-            policy = self._make_policy(space_of(target), Random(f"{self._seed}/{target.name}"))
+            policy = self._make_policy(space, Random(f"{self._seed}/{target.name}"))
             depth = 1 + (self._predictor.history if self._predictor is not None else 0)
-            self._memories[target] = _Memory(policy, deque(maxlen=depth))
-        memory = self._memories[target]
+            memory = self._memories[target] = _Memory(policy, deque(maxlen=depth))
         # Bounds change while a target lives: it refuses values, reconnects, or somebody takes a knob.
-        memory.policy.space = space_of(target)
+        memory.policy.space = space
         return memory
+
+
+def _propose(memory: _Memory, outlook: Outlook | None) -> Proposal:
+    if outlook is not None and not outlook.in_range:
+        sentence = "this target does something the model was not trained on"
+        return Proposal(memory.window.setting, "out-of-range", sentence)
+    return memory.policy.propose(memory.window, outlook)

@@ -49,6 +49,8 @@ GAIN_LOG2 = float(np.log2(1.15))
 FARTHEST = 10.0
 # A target is out of range when even the best case differs by more than this many likenesses a feature.
 STRANGE = 6.0
+# Targets compared at once: what they differ by shall fit a processor's cache.
+AT_ONCE = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +130,10 @@ class SurveyPredictor:
         )
         mean, spread = _moments(weights, atlas.rates[:, wanted], atlas.rates[:, places[:, 0]].T)
         chance = below(np.divide(mean - GAIN_LOG2, spread))
-        views = ([memoryview(row) for row in np.ascontiguousarray(table)] for table in (chance, mean, spread))
+        in_range, views = (strangeness <= STRANGE).tolist(), map(_rows, (chance, mean, spread))
         return [
-            Outlook(direction, candidates, p, bool(s <= STRANGE), self.digest, gains, spreads)
-            for s, p, gains, spreads in zip(strangeness, *views, strict=True)
+            Outlook(direction, candidates, p, near, self.digest, gains, spreads)
+            for near, p, gains, spreads in zip(in_range, *views, strict=True)
         ]
 
     def _atlas(self, direction: str) -> _Atlas:
@@ -168,10 +170,13 @@ def _votes(atlas: _Atlas, rows: Floats, places: NDArray[np.int64]) -> tuple[Floa
     witness = np.where(known.any(axis=2), np.where(places == older, 1.0, CHANGED_WEIGHT), 0.0)
     total = np.maximum(witness.sum(axis=1), 1e-9)
     apart = np.zeros((len(rows), atlas.looks.shape[1]))
-    for lag in range(rows.shape[1]):
-        away = atlas.looks[places[:, lag]] - scaled[:, lag, None]
-        np.minimum(np.multiply(away, away, out=away), FARTHEST**2, out=away)
-        apart += witness[:, lag, None] * (away @ compared[:, lag, :, None])[..., 0]
+    for first in range(0, len(rows), AT_ONCE):
+        part = slice(first, first + AT_ONCE)
+        for lag in range(rows.shape[1]):
+            away = atlas.looks[places[part, lag]]
+            away -= scaled[part, lag, None]
+            np.minimum(np.multiply(away, away, out=away), FARTHEST**2, out=away)
+            apart[part] += witness[part, lag, None] * (away @ compared[part, lag, :, None])[..., 0]
     mean_apart = apart / total[:, None]
     strangeness = np.sqrt(mean_apart.min(axis=1) / len(atlas.scales))
     # Where even the likeliest case is no match, that it is nearer than another says little.
@@ -189,6 +194,12 @@ def _moments(weights: Floats, there: Floats, here: Floats) -> tuple[Floats, Floa
         weights @ there**2 - 2.0 * (weights * here) @ there + (weights * here**2).sum(axis=1, keepdims=True)
     )
     return mean, np.sqrt(np.maximum(square - mean**2, 0.0) + LEAST_SPREAD**2)
+
+
+def _rows(table: Floats) -> list[memoryview]:
+    """The rows of a table, none of them copied."""
+    flat, width = np.ascontiguousarray(table).reshape(-1).data, table.shape[1]
+    return [flat[first : first + width] for first in range(0, len(flat), width)]
 
 
 def _nearest(axis: tuple[int, ...], values: Floats) -> NDArray[np.int64]:

@@ -68,7 +68,9 @@ class Guard:
         """The decisions that may be carried out, one for each that was given, in the same order."""
         for window in seen:
             self._take(window)
-        control = self._control_ratio()
+        # How untouched targets do is only asked for where a change still has to prove itself.
+        tried = any(self._record(decision.target).trial is not None for decision in decisions)
+        control = self._control_ratio() if tried else 1.0
         held_mib = {w.target: w.setting["dirty"] for w in seen if isinstance(w, Window)}
         reviewed = []
         for decision in decisions:
@@ -214,9 +216,10 @@ class Guard:
         return statistics.median(ratios) if ratios else 1.0
 
     def _record(self, target: Target) -> Record:
-        if target not in self._records:
-            self._records[target] = Record()
-        return self._records[target]
+        record = self._records.get(target)
+        if record is None:
+            record = self._records[target] = Record()
+        return record
 
     def _jitter_s(self, target: Target, record: Record) -> float:
         """A wait of the target's own; a generator each would be most of what is kept of a thousand targets."""
