@@ -90,9 +90,10 @@ class Forecast:
         """Add what was said at a window; another set of candidates starts anew."""
         if candidates is not self.candidates and tuple(candidates) != tuple(self.candidates):
             self.candidates, self.said = candidates, {}
-        if place not in self.said:
-            self.said[place] = Said(np.zeros(len(candidates)), np.zeros(len(candidates)))
-        self.said[place].take(rates, spreads)
+        said = self.said.get(place)
+        if said is None:
+            said = self.said[place] = Said(np.zeros(len(candidates)), np.zeros(len(candidates)))
+        said.take(rates, spreads)
 
     def moments(self) -> tuple[Floats, Floats]:
         """Mean and spread of every candidate's rate over everything that was said."""

@@ -37,6 +37,17 @@ MEASURES = (
 CANDIDATE_FEATURES = ("candidate.pages", "candidate.flight", "candidate.window")
 MAX_HISTORY = 16
 _NEGLIGIBLE_BYTES = float(PAGE_BYTES)
+# The metrics a direction is measured by, spelled once: windows are measured a thousand at a time.
+_METRICS = {
+    direction: (
+        f"{direction}.bytes",
+        f"{direction}.page_utilisation",
+        f"{direction}.channel_utilisation",
+        f"app.{direction}_bytes",
+        f"app.{direction}_calls",
+    )
+    for direction in DIRECTIONS
+}
 
 
 def row_names(direction: str) -> tuple[str, ...]:
@@ -132,10 +143,11 @@ def stack_windows(histories: Sequence[Sequence[Window]], direction: str, history
 def measure(window: Window, direction: str) -> list[float]:
     """One window's measures, recovered from its metrics; NaN where the window does not know."""
     metrics, seconds = window.metrics, window.seconds
+    wire, page_utilisation, channel_utilisation, app_bytes, app_calls = _METRICS[direction]
     pages, flight = float(window.setting["pages"]), float(window.setting["flight"])
-    moved = _known(metrics, f"{direction}.bytes")
-    rpc_pages = _known(metrics, f"{direction}.page_utilisation") * pages
-    busy_us = _known(metrics, f"{direction}.channel_utilisation") * flight * seconds * 1e6
+    moved = _known(metrics, wire)
+    rpc_pages = _known(metrics, page_utilisation) * pages
+    busy_us = _known(metrics, channel_utilisation) * flight * seconds * 1e6
     idle = moved == 0
     dirty_bytes = _known(metrics, "dirty.utilisation") * window.setting.get("dirty", 0) * MIB
     return [
@@ -145,8 +157,8 @@ def measure(window: Window, direction: str) -> list[float]:
         moved,
         0.0 if idle else moved / PAGE_BYTES / rpc_pages if rpc_pages > 0 else np.nan,
         0.0 if idle else busy_us,
-        _known(metrics, f"app.{direction}_bytes"),
-        _known(metrics, f"app.{direction}_calls"),
+        _known(metrics, app_bytes),
+        _known(metrics, app_calls),
         _known(metrics, "dirty.bytes", dirty_bytes),
         _known(metrics, "grant.bytes"),
     ]

@@ -104,7 +104,7 @@ class SurveyPredictor:
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
         self._atlases: dict[str, _Atlas] = {}
-        self._recent: dict[str, Recent] = {}
+        self._recent: dict[tuple[str, bool], Recent] = {}
 
     @property
     def digest(self) -> str:
@@ -118,7 +118,7 @@ class SurveyPredictor:
         if not histories:
             return []
         atlas = self._atlas(direction)
-        stack = self._recent.setdefault(direction, Recent(direction, HISTORY)).stack(histories)
+        stack = self._recent_of(direction, histories).stack(histories)
         rows = row_features(stack, direction)
         if direction == "write":
             rows[..., row_names(direction).index("app_over_wire")] = _over_wire(stack)
@@ -135,6 +135,13 @@ class SurveyPredictor:
             Outlook(direction, candidates, p, near, self.digest, gains, spreads)
             for near, p, gains, spreads in zip(in_range, *views, strict=True)
         ]
+
+    def _recent_of(self, direction: str, histories: Sequence[Sequence[Window]]) -> Recent:
+        """What is remembered of many targets is not that of a crew, which is asked about between them, alone."""
+        key = direction, len(histories) > 1
+        if key not in self._recent:
+            self._recent[key] = Recent(direction, HISTORY)
+        return self._recent[key]
 
     def _atlas(self, direction: str) -> _Atlas:
         if direction not in self._atlases:

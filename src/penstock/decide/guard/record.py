@@ -131,5 +131,8 @@ def useful_bytes_per_s(window: Window) -> float:
     Not what it wrote: a cache that fills takes gigabytes at the speed of memory and makes any setting look good.
     Nor the wire alone: a writer that waits for its own data in flight keeps it busy and gets nothing done.
     """
-    read = "app.read_bytes" if window.metrics.get("app.read_bytes") is not None else "read.bytes"
-    return window.rate(read) + window.rate("write.bytes") + window.rate("cache_update_bytes")
+    metrics, seconds = window.metrics, window.seconds
+    asked = metrics.get("app.read_bytes")
+    read = (metrics.get("read.bytes") if asked is None else asked) or 0.0
+    written, updated = metrics.get("write.bytes") or 0.0, metrics.get("cache_update_bytes") or 0.0
+    return read / seconds + written / seconds + updated / seconds

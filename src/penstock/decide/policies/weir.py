@@ -142,7 +142,9 @@ class WeirPolicy(Policy):
 
     def _learn(self, episode: Episode, place: Setting, rate: float, outlook: Outlook) -> None:
         self._rates.append(rate)
-        known = episode.measured.setdefault(place, Measured())
+        known = episode.measured.get(place)
+        if known is None:
+            known = episode.measured[place] = Measured()
         known.take(rate, self._now)
         rates = known.rate_log2 + np.asarray(outlook.gains)
         episode.forecast.take(place, outlook.candidates, rates, np.asarray(outlook.spreads))
