@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.decide.belief import Forecast, Measured, believe
-from penstock.decide.policies.weir import WeirPolicy
-from penstock.decide.work import echo_windows, work_of
+from penstock.decide.policies.weir import KEPT_RATES, Episode, WeirPolicy
+from penstock.decide.work import Work, echo_windows, work_of
 from penstock.decision import Outlook
 from penstock.knobs import Setting
 from penstock.snapshot import Target
@@ -157,6 +157,66 @@ def test_weir_waits_while_old_writes_drain_under_a_reader() -> None:
     proposals = [policy.propose(window, outlook) for _ in range(20)]
     assert {proposal.reason for proposal in proposals} == {"draining"}
     assert not any(proposal.decided for proposal in proposals)
+
+
+def test_weir_keeps_no_more_of_a_long_rest_than_of_a_short_one() -> None:
+    world = World({}, np.full(99, -0.5) + 0.5 * (np.arange(99) == GRID.index(HERE)))
+    world.run(2 * KEPT_RATES)
+    assert world.moves == []
+    assert len(world.policy._rates) == KEPT_RATES
+
+
+def one_by_one(policy: WeirPolicy, episode: Episode) -> tuple[int, float]:
+    """What to try and its hope, by the rules as docs/weir.md has them, candidate after candidate."""
+
+    def in_flight(setting: Setting) -> int:
+        return setting["pages"] * setting["flight"]
+
+    belief = believe(episode.forecast, episode.measured, policy._now)
+    reads = episode.work.kind == "read"
+    over = max(float(belief.mean[i]) for i, c in enumerate(GRID) if c in episode.measured)
+    hopes = belief.improvement(over)
+    for i, candidate in enumerate(GRID):
+        more = in_flight(candidate) > in_flight(HERE)
+        least = policy.fair_log2 if more else policy.worth_log2
+        sure = policy.sure_read if reads else policy.sure_write
+        vague = belief.mean[i] - over < max(least, sure * float(belief.deviation[i]))
+        refused = episode.refused.get(candidate, -1) > policy._now
+        if candidate in episode.measured or vague or refused or (more and not reads):
+            hopes[i] = 0.0
+    return int(np.argmax(hopes)), float(np.max(hopes))
+
+
+@pytest.mark.parametrize("kind", ["read", "write", "both"])
+def test_weir_prospect_is_what_candidate_after_candidate_comes_to(kind: str) -> None:
+    rng = np.random.default_rng(5)
+    found = set()
+    for _ in range(40):
+        policy = WeirPolicy(LUSTRE, Random(1))
+        episode = Episode(Work(kind, 20.0))
+        places = [GRID.index(HERE), *rng.integers(0, 99, 2)]
+        for place in places:
+            episode.measured.setdefault(GRID[place], Measured()).take(2.0 ** rng.normal(27.0, 0.2), 1)
+            rates, spreads = rng.normal(26.7, 0.4, 99), rng.uniform(0.06, 0.6, 99)
+            episode.forecast.take(GRID[place], GRID, rates, spreads)
+        episode.refused = {GRID[int(i)]: int(rng.integers(-5, 6)) for i in rng.integers(0, 99, 20)}
+        prospect = policy._prospect(episode, HERE)
+        assert (prospect.best, prospect.hope) == one_by_one(policy, episode)
+        found.add(prospect.hope > 0)
+    assert True in found
+
+
+def test_forecast_from_one_place_is_what_was_said_to_the_last_bit() -> None:
+    rng = np.random.default_rng(7)
+    forecast = Forecast()
+    for _ in range(5):
+        forecast.take(HERE, GRID, rng.normal(27.0, 1.0, 99), rng.uniform(0.06, 3.0, 99))
+    said = forecast.said[HERE]
+    weight = (said.count / said.spreads**2) / (said.count / said.spreads**2)
+    mean, spread = forecast.moments()
+    assert np.array_equal(mean, weight * said.rates)
+    assert np.array_equal(spread, np.sqrt(weight * (said.spreads**2 + (said.rates - mean) ** 2)))
+    assert mean is not said.rates and spread is not said.spreads
 
 
 def test_forecast_believes_what_was_said_with_certainty() -> None:

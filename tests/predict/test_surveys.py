@@ -13,7 +13,7 @@ from penstock.errors import MissingError, ModelFileError
 from penstock.predict import modelfile, surveyfile
 from penstock.predict.features import row_features, stack_windows
 from penstock.predict.shipped import default_survey
-from penstock.predict.surfaces import LIKENESS, RATE, Case, Survey, SurveyPredictor, columns
+from penstock.predict.surfaces import AT_ONCE, LIKENESS, RATE, Case, Survey, SurveyPredictor, columns
 from penstock.spaces import LUSTRE
 from penstock.testing.models import busy_window, check_predictor
 from penstock.window import Window
@@ -50,6 +50,36 @@ def test_survey_round_trip_keeps_every_number() -> None:
 def test_survey_predictor_obeys_the_law() -> None:
     check_predictor(SurveyPredictor(survey()))
     check_predictor(SurveyPredictor(default_survey()))
+
+
+def test_survey_says_of_many_targets_what_it_says_of_each_alone() -> None:
+    rng = np.random.default_rng(3)
+
+    def window(t_s: float) -> Window:
+        setting = LUSTRE.settle(LUSTRE.default, GRID[int(rng.integers(99))])
+        made = busy_window(t_s, setting)
+        return replace(made, metrics={k: v and v * rng.uniform(0.2, 2.0) for k, v in made.metrics.items()})
+
+    histories = [[window(0.5 * i) for i in range(int(rng.integers(1, 6)))] for _ in range(2 * AT_ONCE + 3)]
+    predictor = SurveyPredictor(default_survey())
+    for direction in ("read", "write"):
+        together = predictor.outlooks(direction, histories, GRID)
+        for history, outlook in zip(histories, together, strict=True):
+            alone = SurveyPredictor(default_survey()).outlooks(direction, [history], GRID)[0]
+            assert outlook.in_range == alone.in_range
+            assert list(outlook.gains) == pytest.approx(list(alone.gains), abs=1e-9)
+            assert list(outlook.spreads) == pytest.approx(list(alone.spreads), abs=1e-9)
+
+
+def test_survey_answers_about_many_do_not_depend_on_questions_between() -> None:
+    windows = [busy_window(0.5 * i, LUSTRE.default) for i in range(8)]
+    asked_between, fresh = SurveyPredictor(survey()), SurveyPredictor(survey())
+    for last in range(1, 8):
+        histories = [windows[max(0, last - 5) : last], windows[max(0, last - 4) : last + 1]]
+        answers = asked_between.outlooks("read", histories, GRID)
+        asked_between.outlooks("read", [windows[:last]], GRID)
+        for one, other in zip(answers, fresh.outlooks("read", histories, GRID), strict=True):
+            assert list(one.gains) == list(other.gains)
 
 
 def test_survey_votes_with_the_case_that_looks_alike() -> None:

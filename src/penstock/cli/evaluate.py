@@ -23,6 +23,7 @@ from penstock.cli.options import (
 from penstock.cli.simulate import find_cluster
 from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES
 from penstock.errors import UsageError
+from penstock.evaluate.lengths import SECONDS
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -34,14 +35,14 @@ if TYPE_CHECKING:
 PATH = click.Path(path_type=Path)
 PICTURES = ("surfaces", "trails", "trail", "path")
 GUARD = {"auto": None, "on": True, "off": False}
-# experiment -> (measured seconds of a run or phase, one line for --help)
+# experiment -> one line for --help
 EXPERIMENTS = {
-    "static": (60.0, "24 workloads (CARAT Fig. 6): default, policy, best of 99 static settings."),
-    "dynamic": (300.0, "Sequences of four workloads (Fig. 7), and fast switching; --seconds is one phase."),
-    "independent": (60.0, "Two processes on one client that need different settings (Table V)."),
-    "interference": (60.0, "Clients that share OSTs (Table VI): aggregate, fairness, 5 to 100 clients."),
-    "applications": (60.0, "DLIO and H5bench kernels (Fig. 8, Table VII, DIAL's Table II)."),
-    "cache": (60.0, "What tuning the dirty cache adds, Algorithm 2's overshoot, in-place updates."),
+    "static": "24 workloads (CARAT Fig. 6): default, policy, best of 99 static settings.",
+    "dynamic": "Sequences of four workloads (Fig. 7), and fast switching; --seconds is one phase.",
+    "independent": "Two processes on one client that need different settings (Table V).",
+    "interference": "Clients that share OSTs (Table VI): aggregate, fairness, 5 to 100 clients.",
+    "applications": "DLIO and H5bench kernels (Fig. 8, Table VII, DIAL's Table II).",
+    "cache": "What tuning the dirty cache adds, Algorithm 2's overshoot, in-place updates.",
 }
 
 
@@ -87,7 +88,7 @@ def _options(function: click.decorators.FC) -> click.decorators.FC:
 
 
 def _command(name: str) -> click.Command:
-    seconds, words = EXPERIMENTS[name]
+    seconds, words = SECONDS[name], EXPERIMENTS[name]
 
     @evaluate.command(
         name, help=words, epilog=f"Example: penstock evaluate {name} --seconds {seconds:g} --json"

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from penstock.evaluate.lab import Lab
+from penstock.evaluate.lengths import SECONDS
 from penstock.evaluate.request import Request
 from penstock.simulate.cluster import builtin_cluster
 from penstock.workload import NAMES
@@ -25,14 +26,6 @@ BASELINES = (
     "oracle",
 )
 BASELINE_ROWS = ("s_rd_sq_1m", "s_rd_rn_1m", "s_rd_rn_16m", "s_wr_sq_1m", "s_wr_rn_1m", "s_wr_rn_16m")
-SECONDS = {
-    "static": 60,
-    "dynamic": 300,
-    "independent": 60,
-    "interference": 60,
-    "applications": 60,
-    "cache": 60,
-}
 SHORT_S = 20.0
 RIVAL = "carat"
 

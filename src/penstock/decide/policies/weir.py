@@ -25,6 +25,8 @@ from penstock.knobs import KnobSpace, Setting
 from penstock.window import Window
 
 KEPT_EPISODES = 8
+# A target may rest at one setting for weeks.
+KEPT_RATES = 240
 
 
 @dataclass(slots=True, eq=False)
@@ -88,7 +90,7 @@ class WeirPolicy(Policy):
         self._past: list[Episode] = []
         self._place: Setting | None = None
         self._wish: Setting | None = None
-        self._rates: list[float] = []
+        self._rates: deque[float] = deque(maxlen=KEPT_RATES)
         self._latest: deque[float] = deque(maxlen=self.drift_windows)
         self._skip = 1
         self._resting = 0
@@ -125,7 +127,8 @@ class WeirPolicy(Policy):
 
     def _resume(self) -> None:
         """After a pause the first interval is not judged, and the work may be another."""
-        self._rates, self._skip, self._odd, self._doubtful = [], 1, 0, True
+        self._skip, self._odd, self._doubtful = 1, 0, True
+        self._rates.clear()
         self._latest.clear()
 
     def _at(self, setting: Setting) -> Setting:
@@ -135,7 +138,8 @@ class WeirPolicy(Policy):
 
     def _arrive(self, place: Setting, work: Work, echo: int) -> None:
         # What is dirty was queued under the setting before: writes take longer to show a change.
-        self._place, self._rates, self._skip = place, [], (1 if work.kind == "read" else 2) + echo
+        self._place, self._skip = place, (1 if work.kind == "read" else 2) + echo
+        self._rates.clear()
         self._latest.clear()
         self._measuring = f"measuring {place}"
         self._resting, self._odd, self._refusals, self._denied = 0, 0, 0, 0
@@ -314,7 +318,8 @@ class WeirPolicy(Policy):
         return self._enter(episode)
 
     def _enter(self, episode: Episode) -> Episode:
-        self._episode, self._rates, self._odd, self._resting = episode, [], 0, 0
+        self._episode, self._odd, self._resting = episode, 0, 0
+        self._rates.clear()
         self._wish = None
         return episode
 
