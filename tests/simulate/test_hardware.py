@@ -54,3 +54,12 @@ def test_without_the_extent_tax_one_page_extents_hold_as_much_as_grant_allows(la
         made.run_until(6.0)
     # A page costs 28 KiB of grant with the tax and 4 KiB without.
     assert free.world.osc.dirty[0] == pytest.approx(7 * int(taxed.world.osc.dirty[0]), rel=0.01)
+
+
+def test_memory_for_writes_hides_gaps_but_stores_no_faster(lab: Lab) -> None:
+    bare, taking_turns = {"write_buffer_mib": "0"}, Setting(pages=64, flight=16, dirty=64)
+    assert ratio(lab, "s_wr_sq_1m", BIG, bare) == pytest.approx(1.0, abs=0.02)
+    with_memory, without = (
+        lab.mbps("s_wr_rn_8k", taking_turns, changes, seconds=2.0, warmup_s=2.0) for changes in ({}, bare)
+    )
+    assert with_memory > 1.2 * without

@@ -44,10 +44,11 @@ def test_small_memory_bounds_max_dirty(lab: Lab) -> None:
 
 
 def test_range_lock_exists_in_2_15_only(lab: Lab) -> None:
-    scattered, setting = "s_wr_rn_8k", Setting(pages=16, flight=16)
-    locked = lab.mbps(scattered, setting, {"version": "2.15"}, seconds=3, warmup_s=8)
-    free = lab.mbps(scattered, setting, {"version": "2.16"}, seconds=3, warmup_s=8)
-    assert free > 1.02 * locked
+    # Without the memory that a device keeps for writes nothing hides the gaps between RPCs that take turns.
+    scattered, setting, bare = "s_wr_rn_8k", Setting(pages=64, flight=16, dirty=64), {"write_buffer_mib": "0"}
+    locked = lab.mbps(scattered, setting, {"version": "2.15", **bare}, seconds=2, warmup_s=2)
+    free = lab.mbps(scattered, setting, {"version": "2.16", **bare}, seconds=2, warmup_s=2)
+    assert free > 1.5 * locked
 
 
 def test_max_dirty_of_zero_writes_synchronously(lab: Lab) -> None:

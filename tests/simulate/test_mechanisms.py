@@ -133,3 +133,15 @@ def test_slots_hold_one_more_than_max_rpcs_in_flight(lab: Lab) -> None:
     made = lab.simulation("s_rd_sq_1m", at(4, 8))
     made.run_until(1.0)
     assert list(made.world.flight_histogram[0].nonzero()[0])[-1] == 9
+
+
+def test_rpcs_are_built_one_after_the_other_and_their_pages_are_free_until_then(lab: Lab) -> None:
+    made = lab.simulation("s_wr_rn_16m", Setting(pages=1024, flight=1))
+    made.run_until(8.0)
+    assert made.world.osc.dirty[0] > 100 * 1024
+    made.set_all(Setting(pages=1024, flight=256))
+    made.run_until(8.005)
+    after_5_ms = int(made.world.osc.writes[0])
+    made.run_until(8.1)
+    assert 3 <= after_5_ms <= 30
+    assert made.world.osc.writes[0] > 4 * after_5_ms

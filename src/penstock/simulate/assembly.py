@@ -233,6 +233,7 @@ def _fill_servers(w: World, cluster: Cluster, clients: int) -> None:
         w.ssd[name][:] = getattr(device, name)
     w.ssd.read_us_page[:] = device.read_us_per_page
     w.ssd.write_us_page[:] = device.write_us_per_page
+    w.ssd.write_buffer_us[:] = device.write_buffer_mib * MIB / PAGE * device.write_us_per_page
     w.ssd.ramp[:] = device.read_ramp
     w.ssd.ramp_max_us[:] = device.read_ramp_max_us
     w.ssd.spread[:] = device.read_spread

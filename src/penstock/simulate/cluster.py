@@ -91,6 +91,7 @@ class DeviceSection(Section):
     write_rpc_us: float = Field(ge=0)
     write_us_per_page: float = Field(ge=0)
     write_latency_us: float = Field(ge=0)
+    write_buffer_mib: float = Field(default=0.0, ge=0)
     fragment_us: float = Field(ge=0)
     queue_depth: int = Field(ge=1, le=65536)
     mixed_ratio: float = Field(gt=0, le=1)

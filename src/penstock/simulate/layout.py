@@ -74,7 +74,7 @@ OST = fields("journal_every_us journal_us slow timeout_us", "oss ssd written ran
 SSD = fields(
     "free_us read_rpc_us read_us_page write_rpc_us write_us_page fragment_us ramp ramp_max_us spread "
     "random_read_us write_latency_us mixed read_work_us write_work_us busy_us "
-    "rotation_us track_us stroke_us",
+    "write_buffer_us bus_free_us rotation_us track_us stroke_us",
     "near_pages last_page last_file queue_depth capacity_pages queue_head queue_tail serving foreign_pages",
 )
 NIC = fields("us_per_byte send_free_us receive_free_us")

@@ -18,7 +18,7 @@ SHORT_BYTES = 16 << 10
 # So many records each OSC may use: the largest setting's and some for what ignores it.
 RPCS_PER_OSC = 272
 # Whom a pass over the objects is for.
-ANYONE, LISTED, URGENT_ONLY = 0, 1, 2
+ANYONE, READERS, URGENT_ONLY = 0, 1, 2
 
 
 @kernel
@@ -155,7 +155,7 @@ def _next_object(w: World, o: int, whom: int) -> int:
         if whom == URGENT_ONLY:
             ready = w.file.hp_head[f] != NONE
         else:
-            ready = w.file.reading_head[f] != NONE or _listed(w, f) or (whom == ANYONE and write_ready(w, f))
+            ready = w.file.reading_head[f] != NONE or (whom == ANYONE and write_ready(w, f))
         if ready:
             w.osc.cursor[o] = following
             return f
@@ -191,8 +191,8 @@ def send_rpcs(w: World, o: int, now_us: float) -> None:
     """Fill the OSC's free slots (osc_check_rpcs): `flight` + 1 in all, reads and writes together.
 
     Objects take turns; each turn sends one write, then one read, without looking at the cap in between.
-    High-priority writes ignore the cap. Pages that leave only because a writer waits for room are taken when the
-    builder is free to take them: if the writer got its room meanwhile, they stay.
+    High-priority writes ignore the cap. Dirty pages are taken when the builder is free to take them: until then
+    they may be overwritten in place, and where a writer got its room meanwhile they may stay.
     """
     if w.osc.state[o] != FULL_IMPORT:
         return
@@ -203,12 +203,12 @@ def send_rpcs(w: World, o: int, now_us: float) -> None:
         _send_write(w, _next_object(w, o, URGENT_ONLY), now_us)
     while w.osc.reads[o] + w.osc.writes[o] <= w.osc.flight[o] and w.sim.rpc_free[0] != NONE:
         building = w.osc.build_free_us[o] > now_us
-        f = _next_object(w, o, LISTED if building else ANYONE)
+        f = _next_object(w, o, READERS if building else ANYONE)
         if f == NONE:
-            if building and w.osc.waiters[o] > 0:
+            if building and w.osc.dirty[o] > 0:
                 _come_back(w, o)
             return
-        if _listed(w, f) or (not building and write_ready(w, f)):
+        if not building and write_ready(w, f):
             _send_write(w, f, now_us)
         if w.file.reading_head[f] != NONE and w.sim.rpc_free[0] != NONE:
             _send_read(w, f, now_us)

@@ -2,7 +2,8 @@
 
 Serving a request occupies the device for its work (a cost per command, per page, per fragment). Flash works in
 parallel channels: one request alone takes longer than its work, and the rate rises with the work outstanding,
-rate(q) = max * q / (q + ramp). A read far from the previous one also pays a random-access latency.
+rate(q) = max * q / (q + ramp). A read far from the previous one also pays a random-access latency. Writes are
+answered from memory, `write_buffer` behind what is stored: a short gap between them costs nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +42,11 @@ def _start_write(w: World, d: int, r: int, now_us: float) -> float:
         work_us /= ssd.mixed[d]
     ssd.write_work_us[d] += work_us
     w.rpc.work_us[r] = work_us
-    return _occupy(w, d, work_us, now_us) + ssd.write_latency_us[d]
+    # A write is answered once the bus has carried it and the device's memory has room; flash follows later.
+    carry_us = w.rpc.pages[r] * min(ssd.read_us_page[d], ssd.write_us_page[d])
+    ssd.bus_free_us[d] = max(now_us, ssd.bus_free_us[d]) + carry_us
+    stored_us = _occupy(w, d, work_us, now_us)
+    return max(ssd.bus_free_us[d], stored_us - ssd.write_buffer_us[d]) + ssd.write_latency_us[d]
 
 
 @kernel
@@ -71,7 +76,7 @@ def start_work(w: World, d: int, r: int, now_us: float) -> float:
     if slow != 1.0:
         # Both the work and the wait that is not work take longer.
         _occupy(w, d, (slow - 1.0) * w.rpc.work_us[r], now_us)
-        done_us += (slow - 1.0) * (done_us - start_us)
+        done_us += (slow - 1.0) * max(0.0, done_us - start_us)
     return done_us
 
 
