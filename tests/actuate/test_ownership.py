@@ -134,9 +134,13 @@ class Client(RuleBasedStateMachine):
     @rule(knob_id=st.sampled_from(list(FILES)), which=st.integers(0, 1))
     def administrate(self, knob_id: str, which: int) -> None:
         """Somebody else sets a knob."""
+        before = self.now()["dirty"]
         for node in (self.node, self.untuned):
             with contextlib.suppress(OSError):
                 node.osc("OST0000").write(FILES[knob_id], str(THEIRS[knob_id][which]))
+        if knob_id != "dirty" and before in THEIRS["dirty"]:
+            # Their store may have raised their own max_dirty_mb further than it would have without our knobs.
+            self.rightful["dirty"].add(self.now()["dirty"])
         self.remember()
 
     @rule(brw_pages=st.sampled_from([128, 256, 1024]))
