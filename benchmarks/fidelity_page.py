@@ -37,7 +37,8 @@ WRONG = """## Where it is wrong, and why
 - **The application's counter covers less time than its row says.** The recorder clears and reads one OST after the
   other: in sequential writes, where both must agree over 300 s, the application's bytes are .904, .945 and .996 of
   those on the wire, for OSTs 1, 4 and 7. So simulated/real of 1.04-1.05 is right for writes. From each of those OSTs
-  to the next a new setting comes into force 0.03 s later, by the age of the RPCs it releases; the walk uses one.
+  to the next a new setting comes into force 0.03 s later, by the age of the RPCs it releases; the walk has one delay
+  for all.
 - **What the calibration rows taught about writes.** After a jump in RPCs in flight the writer of `rnd_w_1_io_16m`
   goes on for some 0.1 s: RPCs are built one by one, and until then their pages can be overwritten. Scattered RPCs,
   which take turns on the OST (the range lock of 2.14-2.15), cost the device almost nothing: it answers writes from

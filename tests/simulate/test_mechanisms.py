@@ -135,7 +135,7 @@ def test_slots_hold_one_more_than_max_rpcs_in_flight(lab: Lab) -> None:
     assert list(made.world.flight_histogram[0].nonzero()[0])[-1] == 9
 
 
-def test_rpcs_are_built_one_after_the_other_and_their_pages_are_free_until_then(lab: Lab) -> None:
+def test_write_rpcs_are_built_one_after_the_other(lab: Lab) -> None:
     made = lab.simulation("s_wr_rn_16m", Setting(pages=1024, flight=1))
     made.run_until(8.0)
     assert made.world.osc.dirty[0] > 100 * 1024
