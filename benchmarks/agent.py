@@ -27,14 +27,14 @@ from benchmarks.plain_tree import Tree
 from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.lustre import LustreActuator
 from penstock.agent.clock import MonotonicClock
-from penstock.agent.footprint import settle
-from penstock.agent.loop import Loop, Ports
-from penstock.agent.policies import load_policy
-from penstock.decide.cache import CacheBudget
+from penstock.agent.footprint import page_out_compiler, settling
+from penstock.agent.loop import Loop
+from penstock.agent.plugins import find_policy
+from penstock.decide.budget import CacheBudget
 from penstock.decide.guard import Guard, GuardLimits
 from penstock.decide.tuner import Tuner
 from penstock.observe.collector import LustreObserver
-from penstock.ports import Predictor
+from penstock.ports import Ports, Predictor
 
 INTERVAL_S = 0.5
 PAPER_MS = (24.64, 28.82)
@@ -57,13 +57,15 @@ def case(oscs: int, busy: int, policy: str, passes: int) -> dict[str, float | st
         observer = LustreObserver(root, peek=True)
         actuator = LustreActuator(root, Journal(state, owner_of(root)))
         predictor = _predictor(policy)
-        settle(predictor)
         loop = Loop(
             Ports(MonotonicClock(), observer, actuator),
-            Tuner(load_policy(policy), 0, predictor, CacheBudget(40000)),
+            Tuner(find_policy(policy), 0, predictor, CacheBudget(40000)),
             INTERVAL_S,
             Guard(GuardLimits(), 0),
         )
+        loop.tick()
+        list(settling(predictor, [space.candidates() for space in loop.spaces_in_scope()]))
+        page_out_compiler()
         cpu_ms: list[float] = []
         for _ in range(passes):
             move_on()
@@ -108,15 +110,16 @@ def _client(root: Path, oscs: int, busy: int) -> Callable[[], None]:
 
 
 def _predictor(policy: str) -> Predictor | None:
-    made = load_policy(policy)
+    made = find_policy(policy)
     if not made.uses_model:
         return None
-    from penstock.predict import trees
     from penstock.predict.kinds import default_predictor
+    from penstock.predict.model import ForestPredictor
 
-    if os.environ.get("PENSTOCK_NUMPY"):
-        trees.has_numba = lambda: False  # type: ignore[assignment]
-    return default_predictor(made.model_kind)
+    predictor = default_predictor(made.model_kind)
+    if isinstance(predictor, ForestPredictor) and os.environ.get("PENSTOCK_NUMPY"):
+        predictor.compiled_walk = False
+    return predictor
 
 
 def main() -> None:

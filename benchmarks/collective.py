@@ -14,17 +14,17 @@ import time
 from pathlib import Path
 
 import numpy as np
+from benchmarks.collective_study.bgq_study import SIGMAS, rank_correlation
+from benchmarks.collective_study.compare import METHODS, Instance, Score, geomean, score_all
+from benchmarks.collective_study.noise import NoiseStudy, profile_study
 
 from penstock.config import validate
 from penstock.plan.collective.access import Access
-from penstock.plan.collective.bgq_study import SIGMAS, rank_correlation
 from penstock.plan.collective.candidates import Candidate, candidates
-from penstock.plan.collective.compare import METHODS, Instance, Score, geomean, score_all
-from penstock.plan.collective.confirm import Bench, Trial, gain, surely_faster, try_all
+from penstock.plan.collective.confirm import HintBench, HintTrial, gain, surely_faster, try_all
 from penstock.plan.collective.launch import find_launcher
-from penstock.plan.collective.noise import NoiseStudy, profile_study
+from penstock.plan.collective.operation_profile import Measuring, OperationProfile, measure
 from penstock.plan.collective.predictor import forecast
-from penstock.plan.collective.profile import Measuring, Profile, measure
 from penstock.plan.collective.surrogates import Surrogates, choose
 from penstock.units import KIB, MIB, format_size
 
@@ -82,7 +82,7 @@ def _measured(arguments: argparse.Namespace) -> tuple[Surrogates, list[Instance]
         for ranks_now, size, block in INSTANCES:
             access = Access(ranks_now, 1, size, block)
             print(f"running {ranks_now} ranks x {format_size(size)} in {format_size(block)}", flush=True)
-            bench = Bench(launcher, home, arguments.repetitions)
+            bench = HintBench(launcher, home, arguments.repetitions)
             found.append(Instance(access, tuple(try_all(bench, access, worth_running(access)))))
     return surrogates, found
 
@@ -185,9 +185,9 @@ def _loaded(path: Path) -> tuple[Surrogates, list[Instance]]:
     for row in document["instances"]:
         access = Access(row["ranks"], 1, row["bytes_per_rank"], row["block_bytes"])
         options = {option.name: option for option in candidates(access)}
-        trials = tuple(Trial(options[name], tuple(seconds)) for name, seconds in row["seconds"].items())
+        trials = tuple(HintTrial(options[name], tuple(seconds)) for name, seconds in row["seconds"].items())
         found.append(Instance(access, trials))
-    return Surrogates(choose(validate(document["profile"], Profile, str(path)))), found
+    return Surrogates(choose(validate(document["profile"], OperationProfile, str(path)))), found
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from penstock.plan.collective.bgq import BgqSwitches, configurations, grid
-from penstock.plan.collective.bgq_study import StudyRow, noise_study, run_time, training_study, true_times
-from penstock.plan.collective.compare import geomean
+from benchmarks.collective_study.bgq import BgqSwitches, configurations, grid
+from benchmarks.collective_study.bgq_study import StudyRow, noise_study, run_time, training_study, true_times
+from benchmarks.collective_study.compare import geomean
 
 
 def show(title: str, rows: list[StudyRow]) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import mpi4py
 
-mpi4py.rc.thread_level = "multiple"
+mpi4py.rc.thread_level = os.environ.get("THREAD_LEVEL", "single")
 
 from mpi4py import MPI  # noqa: E402 - the level must be chosen before MPI starts
 

@@ -16,11 +16,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from benchmarks import fidelity_page, fidelity_real
+from benchmarks import fidelity_latency_page, fidelity_page, fidelity_real
 
 from penstock.report.heatmap import draw_maps
+from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import builtin_cluster
-from penstock.simulate.protocol import Cell, random_walk, recorded_rhythm, single
+from penstock.simulate.protocol import Cell, random_walk, recorded_rhythm
 from penstock.spaces import LUSTRE
 from penstock.workload import parse_workload
 
@@ -84,8 +85,8 @@ def summarise(cells: list[Cell]) -> dict[str, float]:
 
 def measure(name: str, traces: Path, seconds: float, seed: int) -> Figures:
     work = parse_workload(NAMES[name])
-    plan = single(builtin_cluster("c220g5"), work, seed)
-    cells = random_walk(plan, LUSTRE.grid("pages", "flight"), seconds, recorded_rhythm(work))
+    plan = named_plan(builtin_cluster("c220g5"), NAMES[name], seed=seed)
+    cells = random_walk(plan, LUSTRE.candidates(), seconds, recorded_rhythm(work))
     simulated = {(c.setting["pages"], c.setting["flight"]): c.app_mbps for c in cells}
     real = fidelity_real.surface(traces, name)
     draw_maps(OUT / f"{name}.png", name, {"simulated (random walk)": simulated}, real)
@@ -107,6 +108,19 @@ def measure(name: str, traces: Path, seconds: float, seed: int) -> Figures:
         real=fidelity_real.emergent(traces, name),
         worst=[(k[0], k[1], simulated[k] / real[k]) for k in off],
     )
+
+
+def write_page() -> None:
+    """The page from the figures of the last runs, of both systems."""
+    found = [
+        json.loads((OUT / f"{name}.json").read_text("utf-8"))
+        for name in NAMES
+        if (OUT / f"{name}.json").is_file()
+    ]
+    held = OUT / "latency.json"
+    second = fidelity_latency_page.section(json.loads(held.read_text("utf-8"))) if held.is_file() else ""
+    (ROOT / "docs" / "fidelity.md").write_text(fidelity_page.render(found, second), encoding="utf-8")
+    print("wrote docs/fidelity.md", file=sys.stderr)
 
 
 def main() -> int:
@@ -134,13 +148,7 @@ def main() -> int:
             print(
                 f"{name}: rho {figures.spearman:.3f}, {time.perf_counter() - started:.0f} s", file=sys.stderr
             )
-    found = [
-        json.loads((OUT / f"{name}.json").read_text("utf-8"))
-        for name in NAMES
-        if (OUT / f"{name}.json").is_file()
-    ]
-    (ROOT / "docs" / "fidelity.md").write_text(fidelity_page.render(found), encoding="utf-8")
-    print("wrote docs/fidelity.md", file=sys.stderr)
+    write_page()
     return 0
 
 

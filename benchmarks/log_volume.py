@@ -14,14 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from penstock.agent.loop import Ports
-from penstock.agent.policies import load_policy
+from penstock.agent.plugins import find_policy
 from penstock.agent.service import Agent
 from penstock.agent.settings import AgentConfig, Mode
 from penstock.agent.startup import Places
 from penstock.agent.voice import Voice
 from penstock.decision import Receipt
 from penstock.knobs import KnobSpace, Setting
+from penstock.ports import Ports
 from penstock.snapshot import NodeSnapshot, Problem, Target
 from penstock.testing.queueing import Hardware, Load, QueueingTarget
 
@@ -103,7 +103,7 @@ def measure(hours: float, interval_s: float, targets: int, directory: Path) -> d
     began_s = time.perf_counter()
     try:
         config = AgentConfig(mode=Mode.TUNE, interval_s=interval_s)
-        agent = Agent(config, Places(directory, directory / "state"), load_policy("climb"))
+        agent = Agent(config, Places(directory, directory / "state"), find_policy("climb"))
         agent.voice = Voice(logger, simulated.now)
         agent.loop.ports = Ports(simulated, simulated, simulated)
         for tick in range(int(hours * HOUR_S / interval_s)):

@@ -19,18 +19,18 @@ import sys
 import time
 
 from penstock.knobs import Setting
+from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import builtin_cluster
-from penstock.simulate.protocol import single
 from penstock.simulate.simulation import Simulation
 from penstock.spaces import LUSTRE
-from penstock.workload import NAMES, parse_workload
+from penstock.workload import NAMES
 
 WARMUP_S = 1.0
 
 
 def cell(name: str, setting: Setting, seconds: float) -> tuple[float, int]:
     """Processor seconds per simulated second, and events, after a warm-up."""
-    made = Simulation(single(builtin_cluster("c220g5"), parse_workload(name), 1))
+    made = Simulation(named_plan(builtin_cluster("c220g5"), name, seed=1))
     made.set_all(setting)
     made.run_until(WARMUP_S if seconds >= 0.1 else 0.0)
     before, start_s = made.totals().events, made.now_s
@@ -53,7 +53,7 @@ def memory_mib() -> float:
 
 
 def flat_memory() -> dict[str, float]:
-    made = Simulation(single(builtin_cluster("c220g5"), parse_workload("s_wr_rn_8k"), 1))
+    made = Simulation(named_plan(builtin_cluster("c220g5"), "s_wr_rn_8k", seed=1))
     made.run_until(10.0)
     before = memory_mib()
     made.run_until(110.0)
@@ -73,7 +73,7 @@ def main() -> int:
         name, pages, flight, seconds = chosen.one
         print(cell(name, Setting(pages=int(pages), flight=int(flight)), float(seconds))[0])
         return 0
-    grid = LUSTRE.grid("pages", "flight")
+    grid = LUSTRE.candidates()
     cells = [(name, setting) for name in NAMES if name.startswith("s_") for setting in grid][:: chosen.every]
     speeds, events, spent = [], 0, 0.0
     for number, (name, setting) in enumerate(cells):

@@ -21,26 +21,26 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from penstock.plan import figures
-from penstock.plan.accuracy import Accuracy, measure
-from penstock.plan.contributions import linear_terms
-from penstock.plan.convergence import ConvergenceRule
-from penstock.plan.fitted import FittedModel, fit_model
-from penstock.plan.gather import gather
-from penstock.plan.ior import IorRun
-from penstock.plan.location import locate
-from penstock.plan.pattern import WritePattern
-from penstock.plan.published import published_model
-from penstock.plan.samples import Samples, concatenate
-from penstock.plan.search import refit, search, split_validation
-from penstock.plan.system import flat_system, load_system
-from penstock.plan.techniques import COMPARED, DEFAULTS
+from penstock.plan.storage import flat_system, load_system
+from penstock.plan.write import error_plots
+from penstock.plan.write.accuracy import Accuracy, measure
+from penstock.plan.write.contributions import linear_terms
+from penstock.plan.write.convergence import ConvergenceRule
+from penstock.plan.write.fitted import FittedModel, fit_model
+from penstock.plan.write.fitting import judge, model_of, score
+from penstock.plan.write.gather import gather
+from penstock.plan.write.ior_results import Assumed, IorRun, read_runs
+from penstock.plan.write.location import locate
+from penstock.plan.write.pattern import WritePattern
+from penstock.plan.write.published import published_model
+from penstock.plan.write.scale_search import search
+from penstock.plan.write.techniques import DEFAULTS
+from penstock.plan.write.write_samples import WriteSamples, concatenate
 from penstock.units import MIB
 
 Floats = npt.NDArray[np.float64]
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "ior-scaling"
 STORAGE = ("beegfs", "nfs", "ssd", "tmpfs")
-TRANSFERS = (1 * MIB, 4 * MIB, 16 * MIB)
 LARGEST_TRAINING_NODES = 8
 SHORTEST_S = 1.0
 WEEK_S = 7 * 86400
@@ -54,58 +54,50 @@ class Benchmark:
     times: tuple[tuple[float, float], ...]
 
 
-def read_ior(path: Path) -> dict[str, list[IorRun]]:
-    """Successful writes with transfers of 1 to 16 MiB, by storage system."""
-    found: dict[str, list[IorRun]] = defaultdict(list)
-    with path.open(encoding="utf-8", newline="") as lines:
-        for row in csv.DictReader(lines):
-            usable = (
-                row["operation"] == "write" and row["storageType"] in STORAGE and float(row["totalTime"]) > 0
-            )
-            if usable and int(row["transferSize"]) in TRANSFERS and float(row["totalTime"]) > 0:
-                tasks = int(row["numTasks"])
-                burst = round(int(row["aggregateFilesizeMB"]) * MIB / tasks)
-                shape = (int(row["numNodes"]), int(row["tasksPerNode"]), burst)
-                found[row["storageType"]].append(IorRun(*shape, None, float(row["totalTime"])))
-    return found
+def read_ior(path: Path, operation: str) -> dict[str, list[IorRun]]:
+    """Successful runs of any transfer size, with the bytes they really moved, by storage system."""
+    return {
+        name: read_runs(path, Assumed(where=(("storageType", name),), operation=operation))
+        for name in STORAGE
+    }
 
 
-def samples_of(runs: Sequence[IorRun]) -> Samples:
+def samples_of(runs: Sequence[IorRun]) -> WriteSamples:
     flat = flat_system("flat", 32, 256)
     everything = gather(runs, flat, "scattered", ConvergenceRule())
     return everything.take(everything.seconds >= SHORTEST_S)
 
 
-def scaling(storage: Mapping[str, Samples], out: Path) -> None:
-    """Train on up to 8 nodes, test on 16 and 32."""
-    print("\n#### Train on 1 to 8 nodes, test on 16 and 32 (real measurements)\n")
-    print("| storage | technique | trained on | held-out fifth: samples, within 20 % / 30 %, median error "
-          "| 16 and 32 nodes: samples, within 20 % / 30 %, median error |")  # fmt: skip
-    print("|---|---|---|---|---|")
+def scaling(storage: Mapping[str, WriteSamples], operation: str, out: Path) -> None:
+    """Train on up to 8 nodes, test on 16 and 32; every choice is made on the training scales."""
+    print(f"\n#### {operation}s: trained on 1 to 8 nodes, tested on 16 and 32 (real measurements)\n")
+    print("| storage | technique | held-out patterns: samples, within 20 % / 30 %, median error, held "
+          "| held-out larger scales | 16 and 32 nodes, converged | all of 16 and 32 nodes |")  # fmt: skip
+    print("|---|---|---|---|---|---|")
     panels: dict[str, dict[str, tuple[Floats, Floats]]] = {}
     for name, samples in storage.items():
-        small = samples.take((samples.nodes <= LARGEST_TRAINING_NODES) & samples.converged)
+        small = samples.take(samples.nodes <= LARGEST_TRAINING_NODES)
         large = samples.take(samples.nodes > LARGEST_TRAINING_NODES)
-        for technique in COMPARED:
-            model = refit(small, search(small, technique).best)
-            held = small.take(split_validation(small, seed=0))
-            inside = measure(model.predict_samples(held), held.seconds)
-            predicted = model.predict_samples(large)
-            scales = ", ".join(map(str, model.samples.scales))
-            found = f"{cells(inside, ', ')} | {cells(measure(predicted, large.seconds), ', ')}"
-            print(f"| {name} | {technique} | {scales} | {found} |")
-            if technique in {"lasso", "forest"} and len(large) > 5:
-                panels.setdefault(name, {})[technique] = (large.seconds, predicted)
-    title = "IOR writes on 16 and 32 nodes, models trained on 1 to 8 nodes"
-    figures.predicted_against_measured(panels, out / "real-scaling.png", title)
+        for technique in ("lasso", "forest", "stack"):
+            judged = judge(small, search(small, technique).best, 0)
+            model = model_of(small, judged)
+            parts = [judged.inside, judged.beyond]
+            parts += [score(model, part) for part in (large.take(large.converged), large)]
+            found = " | ".join("-" if part is None else cells(part, ", ") for part in parts)
+            print(f"| {name} | {technique} | {found} |", flush=True)
+            if technique != "lasso" and len(large) > 5:
+                panels.setdefault(name, {})[technique] = (large.seconds, model.predict_samples(large))
+    title = f"IOR {operation}s on 16 and 32 nodes, models trained on 1 to 8 nodes"
+    error_plots.predicted_against_measured(panels, out / f"real-scaling-{operation}.png", title)
 
 
 def cells(found: Accuracy, between: str = " | ") -> str:
     within = f"{100 * found.within_20:.0f} / {100 * found.within_30:.0f}"
-    return between.join((str(found.samples), within, f"{found.median_error:+.0%}"))
+    held = () if found.held is None else (f"{found.held:.0%}",)
+    return between.join((str(found.samples), within, f"{found.median_error:+.0%}", *held))
 
 
-def leading_features(storage: Mapping[str, Samples]) -> None:
+def leading_features(storage: Mapping[str, WriteSamples]) -> None:
     print("\n#### What the lasso says the time depends on (all scales)\n")
     print("| storage | largest mean contributions |\n|---|---|")
     for name, samples in storage.items():
@@ -114,14 +106,14 @@ def leading_features(storage: Mapping[str, Samples]) -> None:
         print(f"| {name} | {strongest(model, settled)} |")
 
 
-def strongest(model: FittedModel, samples: Samples) -> str:
+def strongest(model: FittedModel, samples: WriteSamples) -> str:
     _, slopes = linear_terms(model.pipeline)
     shares = (slopes * samples.matrix(model.features)).mean(axis=0)
     order = np.argsort(-np.abs(shares))[:3]
     return ", ".join(f"`{model.features[place]}` {shares[place]:+.1f} s" for place in order)
 
 
-def leave_one_out(storage: Mapping[str, Samples]) -> None:
+def leave_one_out(storage: Mapping[str, WriteSamples]) -> None:
     print("\n#### Leave one storage system out (real measurements)\n")
     print("| tested on | technique | samples | within 20 % / 30 % | median error |\n|---|---|---|---|---|")
     for name, samples in storage.items():
@@ -168,7 +160,7 @@ def variability(benchmarks: Sequence[Benchmark], out: Path) -> None:
             f"| {np.median(ratios[each.name]):.2f} | {seconds.max() / seconds.min():.1f} "
             f"| {np.median(settled):.0f} | {100 * (1 - len(settled) / len(needed)):.0f} % |"
         )
-    figures.variability_cdf(
+    error_plots.variability_cdf(
         ratios, out / "variability-mira.png", "Mira-FS1: identical daily runs, week by week"
     )
 
@@ -200,19 +192,28 @@ def published_on_mira(benchmarks: Sequence[Benchmark]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("write-time"))
-    out = parser.parse_args().out
+    parser.add_argument("--operation", nargs="+", choices=("write", "read"), default=["write", "read"])
+    parser.add_argument("--storage", nargs="+", choices=STORAGE, default=list(STORAGE))
+    parser.add_argument("--short", action="store_true", help="only the scaling tables")
+    given = parser.parse_args()
+    out = given.out
     if not DATA.is_dir():
         sys.exit("write_time_real: shared/data/ior-scaling does not lie beside the project; nothing to study")
     out.mkdir(parents=True, exist_ok=True)
-    storage = {name: samples_of(runs) for name, runs in sorted(read_ior(DATA / "ior_runs.csv").items())}
-    print("| storage | " + " | ".join(storage) + " |\n" + "|---" * (len(storage) + 1) + "|")
-    counts = [str(len(part)) for part in storage.values()]
-    print(f"| samples of at least {SHORTEST_S:g} s | " + " | ".join(counts) + " |")
-    shares = [f"{part.converged.mean():.0%}" for part in storage.values()]
-    print("| of them converged | " + " | ".join(shares) + " |")
-    scaling(storage, out)
-    leading_features(storage)
-    leave_one_out(storage)
+    for operation in given.operation:
+        runs = read_ior(DATA / "ior_runs.csv", operation)
+        storage = {name: samples_of(found) for name, found in runs.items() if name in given.storage}
+        print("\n| storage | " + " | ".join(storage) + " |\n" + "|---" * (len(storage) + 1) + "|")
+        counts = [str(len(part)) for part in storage.values()]
+        print(f"| {operation}s: samples of at least {SHORTEST_S:g} s | " + " | ".join(counts) + " |")
+        shares = [f"{part.converged.mean():.0%}" for part in storage.values()]
+        print("| of them converged | " + " | ".join(shares) + " |")
+        scaling(storage, operation, out)
+        if operation == "write" and not given.short:
+            leading_features(storage)
+            leave_one_out(storage)
+    if given.short:
+        return
     benchmarks = read_mira(DATA / "mira-summaries_2017-02-14_2018-02-15.csv.gz")
     variability(benchmarks, out)
     published_on_mira(benchmarks)

@@ -17,17 +17,23 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from benchmarks.write_time_study.campaign import (
+    TEST_SCALES,
+    TRAINING_SCALES,
+    Campaign,
+    WritePath,
+    measure_campaign,
+)
 
-from penstock.plan import figures
-from penstock.plan.accuracy import measure, relative_errors, set_masks
-from penstock.plan.adapt import adapt
-from penstock.plan.campaign import TEST_SCALES, TRAINING_SCALES, Campaign, WritePath, measure_campaign
-from penstock.plan.contributions import linear_terms
-from penstock.plan.fitted import FittedModel, fit_model
-from penstock.plan.samples import Samples
-from penstock.plan.search import Search, refit, search
-from penstock.plan.system import System, load_system
-from penstock.plan.techniques import COMPARED, DEFAULTS, KERNELS
+from penstock.plan.storage import StorageSystem, load_system
+from penstock.plan.write import error_plots
+from penstock.plan.write.accuracy import measure, relative_errors, set_masks
+from penstock.plan.write.adapt import adapt
+from penstock.plan.write.contributions import linear_terms
+from penstock.plan.write.fitted import FittedModel, fit_model
+from penstock.plan.write.scale_search import ScaleSearch, refit, search
+from penstock.plan.write.techniques import COMPARED, DEFAULTS, KERNELS
+from penstock.plan.write.write_samples import WriteSamples
 
 Floats = npt.NDArray[np.float64]
 PUBLISHED = {
@@ -51,10 +57,10 @@ PAPER_SHARE = {"cetus": 82.4, "titan": 71.6}
 
 @dataclass(frozen=True)
 class Study:
-    system: System
+    system: StorageSystem
     training: Campaign
     test: Campaign
-    searches: Mapping[str, Search]
+    searches: Mapping[str, ScaleSearch]
     best: Mapping[str, FittedModel]
     base: Mapping[str, FittedModel]
 
@@ -85,7 +91,7 @@ def table_of_models(study: Study) -> None:
     print("| technique | chosen scales | validation MSE, chosen / base |\n|---|---|---|")
     for technique, found in study.searches.items():
         scales = ", ".join(map(str, found.best.scales))
-        print(f"| {technique} | {scales} | {found.best.mse:.4g} / {found.base.mse:.4g} |")
+        print(f"| {technique} | {scales} | {found.best.error:.4g} / {found.base.error:.4g} |")
 
 
 def table_seven(study: Study) -> None:
@@ -139,7 +145,7 @@ def figure_four(study: Study, out: Path) -> None:
             f"| {name} | " + " | ".join(f"{base / best:.2f}" for best, base in panels[name].values()) + " |"
         )
     title = f"{study.system.title}, synthetic campaign"
-    figures.mse_bars(panels, out / f"mse-{study.system.name}.png", title)
+    error_plots.mse_bars(panels, out / f"mse-{study.system.name}.png", title)
 
 
 def figure_five(study: Study, out: Path) -> None:
@@ -152,7 +158,7 @@ def figure_five(study: Study, out: Path) -> None:
             for technique, model in study.best.items()
         }
     title = f"{study.system.title}, synthetic campaign: chosen models"
-    figures.signed_errors(panels, out / f"errors-{study.system.name}.png", title)
+    error_plots.signed_errors(panels, out / f"errors-{study.system.name}.png", title)
 
 
 def adaptation(study: Study) -> tuple[list[float], list[float]]:
@@ -181,7 +187,7 @@ def table_gains(study: Study, gains: tuple[list[float], list[float]]) -> None:
         )
 
 
-def stage_shares(model: FittedModel, samples: Samples) -> dict[str, float]:
+def stage_shares(model: FittedModel, samples: WriteSamples) -> dict[str, float]:
     """The mean absolute seconds of each stage in a linear model; a product counts half for either factor."""
     _, slopes = linear_terms(model.pipeline)
     weight = np.abs(slopes * samples.matrix(model.features)).mean(axis=0)
@@ -225,7 +231,7 @@ def planted(name: str, per_scale: int) -> None:
         print(f"| {base.title} | {stage} | {found} | {'yes' if ranked[0][0] == stage else 'NO'} |")
 
 
-def only_slow(system: System, stage: str) -> System:
+def only_slow(system: StorageSystem, stage: str) -> StorageSystem:
     """The system with one stage a fifth as fast and every other stage thirty times as fast."""
     service = system.service
     stages = {
@@ -277,7 +283,7 @@ def main() -> None:
         study.system.title: [max(run.times_s) / min(run.times_s) for run in study.training.runs]
         for study in studies
     }
-    figures.variability_cdf(
+    error_plots.variability_cdf(
         ratios, given.out / "variability-synthetic.png", "Identical runs, synthetic campaign"
     )
     print("\n#### Adaptation on 200 to 2,000 nodes\n")
@@ -288,7 +294,7 @@ def main() -> None:
         found = adaptation(study)
         table_gains(study, found)
         gains[f"{study.system.title}, predicted"], gains[f"{study.system.title}, true"] = found
-    figures.gain_cdf(gains, given.out / "gains.png", "Advice on 200 to 2,000 nodes, synthetic campaign")
+    error_plots.gain_cdf(gains, given.out / "gains.png", "Advice on 200 to 2,000 nodes, synthetic campaign")
     print("\n#### Planted bottlenecks\n")
     print("| system | slow stage | lasso's seconds by stage | found |\n|---|---|---|---|")
     for name in ("cetus", "titan"):

@@ -1,7 +1,6 @@
 """Add a policy and compare it with CARAT: small, many RPCs while reads are slow, the default otherwise."""
 
-from penstock import Cluster
-from penstock.knobs import Setting
+from penstock import Cluster, Setting
 
 
 def mine(seen: dict[str, float]) -> Setting | None:

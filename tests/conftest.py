@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+from tests.slurm_site import Site, install_hooks
+
+from penstock.testing.slurm import missing_programs, slurm
 
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared"
@@ -19,6 +22,17 @@ def shared_dir() -> Path:
     if not SHARED.is_dir():
         pytest.skip("needs shared/ beside the project (measurements that are not part of it)")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def slurm_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """One Slurm with our hooks for all tests; those carry the mark xdist_group("slurm"), so that it starts once."""
+    absent = missing_programs()
+    if absent or os.geteuid() != 0:
+        pytest.skip(f"needs root and Slurm (Debian: slurm-wlm, munge); absent: {absent}")
+    home = tmp_path_factory.mktemp("slurm")
+    with slurm(home, settings=install_hooks(home)) as cluster:
+        yield Site(cluster, home)
 
 
 @pytest.fixture(autouse=True)

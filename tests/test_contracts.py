@@ -1,4 +1,4 @@
-"""The import contracts hold, and would notice if they did not."""
+"""The contracts about imports and words hold, and would notice if they did not."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from benchmarks import sizes, words
 
 ROOT = Path(__file__).parent.parent
 
@@ -42,7 +43,7 @@ def test_contracts_hold() -> None:
     [
         ("decide/tuner.py", "import time", "Deciding and simulating touch nothing BROKEN"),
         ("simulate/server.py", "import os", "Deciding and simulating touch nothing BROKEN"),
-        ("knobs.py", "import penstock.agent.loop", "Imports point one way BROKEN"),
+        ("knobs/space.py", "import penstock.agent.loop", "Imports point one way BROKEN"),
         ("decide/tuner.py", "import penstock.testing.queueing", "Imports point one way BROKEN"),
         ("evaluate/demo.py", "import pickle", "Nothing unpickles BROKEN"),
         ("agent/loop.py", "import numba", "Numba stays in its rooms BROKEN"),
@@ -57,3 +58,36 @@ def test_contracts_notice_a_planted_import(tmp_path: Path, module: str, line: st
     result = lint(tmp_path)
     assert result.returncode != 0
     assert broken in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "said"),
+    [
+        ("window.py", '_LIMIT = "dirty"', "knob 'dirty'"),
+        ("decide/work.py", "def _of(setting):\n    return setting.replace(pages=1)", "knob 'pages'"),
+        ("decide/tuner.py", "# As a Lustre client does.", "'Lustre' belongs"),
+        ("agent/loop.py", "import penstock.actuate.lustre", "'lustre' belongs"),
+        ("knobs/space.py", "# One for each OSC.", "'OSC' belongs"),
+    ],
+)
+def test_word_contract_notices_a_planted_word(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], module: str, line: str, said: str
+) -> None:
+    package = copy_of_source(tmp_path)
+    assert words.main(package) == 0
+    with (package / module).open("a") as source:
+        source.write(f"\n{line}\n")
+    assert words.main(package) == 1
+    assert f"words: {module}:" in (found := capsys.readouterr().out)
+    assert said in found
+
+
+def test_sizes_hold_and_would_notice_what_outgrows_them(tmp_path: Path) -> None:
+    for what, lines in sizes.sizes(sizes.SOURCE).items():
+        assert list(sizes.problems(what, lines, sizes.LIMITS[what])) == []
+    (tmp_path / "long.py").write_text("def endless():\n" + "    x = 1\n" * 60)
+    planted = sizes.sizes(tmp_path)["functions"]
+    assert list(sizes.problems("functions", planted, sizes.LIMITS["functions"])) == [
+        "one of twenty functions has 61 lines or more, above 25",
+        "long.py:endless has 61 lines, above 60",
+    ]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import log2
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.decision import changes
 from penstock.errors import KnobError
-from penstock.knobs import Knob, KnobSpace, Setting
+from penstock.knobs import Acts, Knob, KnobSpace, Role, Scope, Setting
 from penstock.spaces import LUSTRE, lustre
-from penstock.units import GIB
+from penstock.units import GIB, MIB
 
 lustre_settings = st.builds(
     lambda pages, flight, dirty: Setting(pages=pages, flight=flight, dirty=dirty),
@@ -30,7 +33,7 @@ def test_setting_is_an_immutable_hashable_mapping() -> None:
 
 
 def test_lustre_space_has_the_99_settings_of_the_traces() -> None:
-    grid = LUSTRE.grid("pages", "flight")
+    grid = LUSTRE.candidates()
     assert len(grid) == len(set(grid)) == 99
     assert Setting(pages=1024, flight=8) in grid
     assert LUSTRE.default == Setting(pages=1024, flight=8, dirty=2000)
@@ -106,3 +109,74 @@ def test_knob_cut_to_bounds_keeps_only_values_inside(a: int, b: int) -> None:
 def test_space_settles_without_coupling() -> None:
     space = KnobSpace("plain", (Knob("k", (1, 2), 1, "", 1, 2),))
     assert space.settle(space.default, Setting(k=2)) == Setting(k=2)
+
+
+MOUNT_LIKE = KnobSpace(
+    "made-up",
+    (
+        Knob("size", (4, 16, 64), 16, "KiB", 1, 1024, acts=Acts.NEXT_MOUNT, role=Role.REQUEST_SIZE),
+        Knob("ahead", (128, 1024), 128, "KiB", 0, 65536, Scope.MOUNT, Acts.NEW_OPENS),
+        Knob("slots", (2, 8), 2, "requests", 1, 64, Scope.NODE, role=Role.IN_FLIGHT),
+    ),
+)
+
+
+def test_space_searches_no_cache_limit_no_node_wide_knob_and_none_of_the_next_mount() -> None:
+    assert LUSTRE.searched == ("pages", "flight")
+    assert MOUNT_LIKE.searched == ("ahead",)
+    assert replace(MOUNT_LIKE, opted_in=frozenset({"slots"})).searched == ("ahead", "slots")
+    assert [knob_id for knob_id in MOUNT_LIKE.ids if MOUNT_LIKE.may_set(knob_id)] == ["ahead"]
+
+
+def test_space_answers_by_role() -> None:
+    assert LUSTRE.of_role(Role.IN_FLIGHT) is LUSTRE["flight"]
+    assert LUSTRE.in_flight_bytes(LUSTRE.default) == 1024 * 4096 * 8
+    assert LUSTRE.cache_bytes(LUSTRE.default) == 2000 * MIB
+    assert MOUNT_LIKE.of_role(Role.CACHE_LIMIT) is None
+    assert MOUNT_LIKE.cache_bytes(MOUNT_LIKE.default) == 0
+    assert MOUNT_LIKE.in_flight_bytes(MOUNT_LIKE.default) == 16 * 1024 * 2
+
+
+def test_candidates_are_one_object_with_places_and_values() -> None:
+    grid = LUSTRE.candidates()
+    assert grid is LUSTRE.candidates() is LUSTRE.candidates("pages", "flight")
+    assert all(grid[place] == setting for setting, place in grid.places.items())
+    assert grid.column(Role.IN_FLIGHT).tolist() == [setting["flight"] for setting in grid]
+    assert grid.column(Role.CACHE_LIMIT).tolist() == [1.0] * 99
+    assert grid.in_flight_bytes.tolist() == [4096 * s["pages"] * s["flight"] for s in grid]
+    with pytest.raises(ValueError, match="read-only"):
+        grid.values[0, 0] = 7.0
+
+
+def test_any_setting_has_coordinates_and_a_nearest_candidate() -> None:
+    grid = LUSTRE.candidates()
+    odd = [Setting(pages=768, flight=24, dirty=0), Setting(pages=4096, flight=8), Setting(pages=0, flight=1)]
+    assert grid.locate(odd)[0].tolist() == pytest.approx([9.585, 4.585], abs=1e-3)
+    assert grid.locate(odd)[1:].tolist() == [[12.0, 3.0], [0.0, 0.0]]
+    assert [grid[int(place)] for place in grid.nearest(odd)] == [
+        Setting(pages=1024, flight=32),
+        Setting(pages=1024, flight=8),
+        Setting(pages=1, flight=1),
+    ]
+
+
+def test_candidates_take_others_beside_them() -> None:
+    grid, odd = LUSTRE.candidates(), Setting(pages=1024, flight=24)
+    wider = grid.and_beside([grid[3], odd])
+    assert wider is grid.and_beside([odd, grid[5]])
+    assert (len(wider), wider[99], wider[:99].settings) == (100, odd, grid.settings)
+    alike = wider.likeness(1.5)
+    near, far = grid.places[Setting(pages=1024, flight=32)], grid.places[Setting(pages=1, flight=1)]
+    assert alike[99, 99] == 1.0
+    assert alike[99, near] > 0.9
+    assert alike[99, far] < 0.01
+    assert (alike[:99, :99] == grid.likeness(1.5)).all()
+
+
+@given(st.integers(1, 4096), st.integers(1, 256))
+def test_nearest_candidate_is_nearest_knob_by_knob(pages: int, flight: int) -> None:
+    grid, here = LUSTRE.candidates(), Setting(pages=pages, flight=flight)
+    found = grid[int(grid.nearest([here])[0])]
+    for knob_id, value in here.items():
+        best = LUSTRE[knob_id].values[LUSTRE[knob_id].nearest(value)]
+        assert abs(log2(found[knob_id] / value)) == pytest.approx(abs(log2(best / value)))

@@ -17,7 +17,13 @@ mark() {
     [ $# -lt 1000 ] || return
     umask 077
     new=$jobs/.$SLURM_JOB_ID.$what.$$
-    printf '%.64s\n' "${SLURM_JOB_USER:-}" >"$new" && mv -f "$new" "$jobs/$SLURM_JOB_ID.$what"
+    # A job may ask to be left alone: PENSTOCK=off, as a site's own prolog or a SPANK plug-in passes it, or its comment.
+    wish=${PENSTOCK:-${SPANK_PENSTOCK:-}}
+    case " ${SLURM_JOB_COMMENT:-} " in
+        *[!A-Za-z0-9_]penstock=off[!A-Za-z0-9_]*) wish=off ;;
+    esac
+    [ "$wish" = off ] || wish=
+    printf '%.64s\n%s\n' "${SLURM_JOB_USER:-}" "$wish" >"$new" && mv -f "$new" "$jobs/$SLURM_JOB_ID.$what"
 }
 
 # exec, so that nothing of slurmd's stays open behind a disk that hangs.

@@ -10,7 +10,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -22,6 +22,23 @@ from penstock.errors import AccessError, ConfigError, MissingError, PenstockErro
 from penstock.units import parse_duration, parse_size
 
 MAX_CONFIG_BYTES = 1_000_000
+# As many mistakes as one line can bear.
+MOST_NAMED = 12
+# What the checking library calls a mistake -> what a value must be.
+_WORDS = {
+    "greater_than": "must be above {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be below {lt}",
+    "less_than_equal": "must be at most {le}",
+    "finite_number": "must be a finite number",
+    "literal_error": "must be {expected}",
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "must be a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "must be a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "must be true or false"),
+    **dict.fromkeys(("tuple_type", "list_type"), "must be a list"),
+    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "must be a table"),
+    "string_type": "must be text in quotes",
+}
 
 
 class Section(BaseModel):
@@ -123,11 +140,17 @@ def parse(text: str, schema: type[SectionT], source: str) -> SectionT:
 
 
 def validate(document: Mapping[str, Any], schema: type[SectionT], source: str, text: str = "") -> SectionT:
-    """Turn a parsed document into its section; the first error found is the one reported."""
+    """Turn a parsed document into its section; everything wrong with it is reported at once, in one line."""
     try:
         return schema.model_validate(document)
     except ValidationError as error:
-        raise ConfigError(f"{source}: {_describe(error.errors()[0], schema, text)}") from None
+        found = error.errors()
+        missing = [_key(each) for each in found if each["type"] == "missing"]
+        said = [_describe(each, schema, text) for each in found if each["type"] != "missing"]
+        if missing:
+            words = "key {} is missing" if len(missing) == 1 else "keys {} are missing"
+            said.append(words.format(", ".join(map(repr, missing[:MOST_NAMED]))) + _rest(missing))
+        raise ConfigError(f"{source}: {'; '.join(said[:MOST_NAMED])}{_rest(said)}") from None
 
 
 def _parsed(text: str, source: str) -> dict[str, Any]:
@@ -177,19 +200,38 @@ def _decode(raw: bytes, source: str) -> str:
         raise ConfigError(f"{source}: not UTF-8 at byte {error.start}") from None
 
 
+def _key(error: ErrorDetails) -> str:
+    return ".".join(str(part) for part in error["loc"])
+
+
+def _rest(found: Sequence[str]) -> str:
+    """How many more there are than a line can bear."""
+    return f" (and {len(found) - MOST_NAMED} more)" if len(found) > MOST_NAMED else ""
+
+
 def _describe(error: ErrorDetails, schema: type[BaseModel], text: str) -> str:
-    key = ".".join(str(part) for part in error["loc"])
+    key = _key(error)
     where = _line_of(error["loc"], text)
     if error["type"] == "extra_forbidden":
         near = difflib.get_close_matches(key, list(_keys(schema)), n=1, cutoff=0.5)
         return f"unknown key {key!r}{where}" + (f'; did you mean "{near[0]}"?' if near else "")
-    if error["type"] == "missing":
-        return f"key {key!r} is missing"
-    message = error["msg"].removeprefix("Value error, ")
-    message = message[:1].lower() + message[1:]
+    message = _plain_words(error)
     if not key:
         return message
     return f"key {key!r}{where}: {message}, got {_short(error['input'])}"
+
+
+def _plain_words(error: ErrorDetails) -> str:
+    """What a value must be, without the words of the library that checks it."""
+    given = {
+        name: f"{value:g}" if isinstance(value, float) else str(value)
+        for name, value in error.get("ctx", {}).items()
+    }
+    kind = error["type"]
+    if kind in _WORDS:
+        return _WORDS[kind].format(**given)
+    message = error["msg"].removeprefix("Value error, ").replace("Input should", "must")
+    return message[:1].lower() + message[1:]
 
 
 def _short(value: object) -> str:

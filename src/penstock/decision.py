@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from penstock.knobs import Setting
+from penstock.knobs import Candidates, Setting
 from penstock.snapshot import Target
 from penstock.window import Window
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# Between the mount and the rest of a unit's name.
+UNIT_SEPARATOR = " / "
+
+
+def unit_name(target: Target, work: str = "") -> str:
+    """The name of a unit: its mount first, then the target, or the work of a group."""
+    return f"{target.mount or target.fs}{UNIT_SEPARATOR}{work or target.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +35,18 @@ class Change:
         return f"{self.knob_id} {self.old} -> {self.new}"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Cases:
+    """What every candidate brought elsewhere, by kind of work: arrays of (case, direction, candidate), read
+    before write.
+
+    The kinds are `read`, `write` and `both`; a case of `both` has two directions, the others one. Values are base-2
+    logarithms of rates up to a constant a case and direction: only differences between candidates mean something.
+    """
+
+    surfaces: Mapping[str, NDArray[np.float64]]
+
+
 @dataclass(frozen=True, slots=True)
 class Outlook:
     """What a model expects of each candidate setting for one target: the probability that it pays.
@@ -32,19 +57,23 @@ class Outlook:
     """
 
     direction: str
-    candidates: Sequence[Setting]
+    candidates: Candidates
     probabilities: Sequence[float]
     in_range: bool
     model: str
     gains: Sequence[float] = ()
     spreads: Sequence[float] = ()
+    #: What a survey says of every candidate, case by case.
+    cases: Cases | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """What to do with one target now. Without changes it is a decision to leave the target alone.
 
-    `history` and `outlook` are what was looked at: with them the decision can be made again.
+    `history` and `outlook` are what was looked at: with them the decision can be made again. `unit` is what was
+    decided about as one, a tuning group or the target itself, and `work` the kind of work it does; `history` is
+    the unit's.
     """
 
     id: str
@@ -59,6 +88,8 @@ class Decision:
     model: str | None = None
     history: tuple[Window, ...] = ()
     outlook: Outlook | None = None
+    unit: str = ""
+    work: str = ""
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -68,17 +99,27 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What is really in force after an attempt to set a target, and why it differs from what was asked."""
+    """What is really in force after an attempt to set a target, and why it differs from what was asked.
+
+    `before` is what was in force right before the attempt, where whoever made it looked.
+    """
 
     target: Target
     wanted: Setting
     actual: Setting
     error: str | None = None
+    before: Setting | None = None
 
     @property
     def exact(self) -> bool:
         """Whether every knob that was asked for holds the value asked for."""
         return self.error is None and all(self.actual[knob_id] == v for knob_id, v in self.wanted.items())
+
+
+def made(decision: Decision, receipt: Receipt) -> tuple[Change, ...]:
+    """The knobs of a decision that really moved, with the values they have now: not what was refused."""
+    before = receipt.before if receipt.before is not None else decision.before
+    return tuple(change for change in changes(before, receipt.actual) if change.knob_id in receipt.wanted)
 
 
 def changes(before: Setting, after: Setting) -> tuple[Change, ...]:

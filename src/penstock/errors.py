@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from enum import IntEnum
+from pathlib import Path
 
 
 class ExitCode(IntEnum):
@@ -82,9 +83,25 @@ class UnreachableError(PenstockError):
     exit_code = ExitCode.UNREACHABLE
 
 
+class TerminatedError(BaseException):
+    """SIGTERM came while there was something to end first. Like KeyboardInterrupt, no handler of errors sees it."""
+
+
+def refusal(path: Path, error: OSError) -> PenstockError:
+    """The error that names what could not be written, with the right exit code."""
+    if isinstance(error, FileNotFoundError):
+        return MissingError(f"{path}: no such directory")
+    if isinstance(error, PermissionError):
+        return AccessError(f"{path}: permission denied")
+    return PenstockError(f"{path}: {error.strerror}")
+
+
 def require_extra(extra: str, error: ImportError) -> MissingError:
     """The error to raise when a library of an optional extra is not installed."""
-    return MissingError(f"{error.name or 'a library'} is not installed: pip install 'penstock[{extra}]'")
+    return MissingError(
+        f"{error.name or 'a library'} is not installed: pip install 'penstock[{extra}]', "
+        f"or in a checkout pip install '.[{extra}]'"
+    )
 
 
 def did_you_mean(word: str, legal: Iterable[str]) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from penstock.decision import Outlook, Receipt
-from penstock.knobs import KnobSpace, Setting
+from penstock.knobs import Candidates, KnobSpace, Setting
 from penstock.snapshot import NodeSnapshot, Target
 from penstock.window import Window
 
@@ -51,6 +52,15 @@ class Actuator(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The outside world of one loop or one collection: a real client, a served tree, or the simulator."""
+
+    clock: Clock
+    observer: Observer
+    actuator: Actuator
+
+
 @runtime_checkable
 class BatchActuator(Actuator, Protocol):
     """An actuator for which setting many targets together is cheaper than one by one."""
@@ -73,8 +83,13 @@ class Predictor(Protocol):
         """The hash that names this very model in decisions and logs."""
         ...
 
+    @property
+    def spaces(self) -> Collection[str]:
+        """The names of the knob spaces it knows; of others it has nothing to say."""
+        ...
+
     def outlooks(
-        self, direction: str, histories: Sequence[Sequence[Window]], candidates: Sequence[Setting]
+        self, direction: str, histories: Sequence[Sequence[Window]], candidates: Candidates
     ) -> Sequence[Outlook]:
         """One outlook per target; each history is in time order and ends with the current window."""
         ...

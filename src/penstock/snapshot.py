@@ -4,7 +4,8 @@ Counters and gauges are keyed by metric name, so that any file system fits. The 
 
 - counters of a target, per direction `read` and `write`: `read.rpcs`, `read.bytes`, `read.usec` (completed
   requests, the bytes they carried, and the sum of their times on the wire);
-- gauges of a target: `dirty.bytes`, `grant.bytes`, `brw.bytes`;
+- gauges of a target: `dirty.bytes`, `grant.bytes`, `brw.bytes`; where the system says them, the limit of the first,
+  `dirty.limit_bytes`, and how many requests are, or may be, in flight now, `flight.requests`, `flight.slots`;
 - counters of a node, per mount: `app.read_bytes`, `app.write_bytes` (what applications asked for),
   `app.read_calls`, `app.write_calls` (in how many calls),
   `app.since_s` (when these began to count), `readahead.*` by the system's own names.

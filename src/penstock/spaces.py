@@ -4,34 +4,47 @@ from __future__ import annotations
 
 import functools
 
-from penstock.knobs import Coupling, Knob, KnobSpace, Setting
+from penstock.knobs import Acts, Coupling, Knob, KnobSpace, Role, Scope, Setting
 from penstock.units import GIB, MIB, PAGE_BYTES
 
 TESTBED_RAM_BYTES = 192 * GIB
+DEFAULT_DIRTY_MIB = 2000
 
 
 @functools.lru_cache(maxsize=64)
 def lustre(
-    ram_bytes: int = TESTBED_RAM_BYTES, *, pages_floor: int = 1, pages_ceiling: int = 1024
+    ram_bytes: int = TESTBED_RAM_BYTES,
+    *,
+    pages_floor: int = 1,
+    pages_ceiling: int = 1024,
+    chunk_pages: int = 1,
 ) -> KnobSpace:
     """The three knobs of a Lustre client's data path (an OSC) on a node with this much memory.
 
     `pages` is max_pages_per_rpc, `flight` max_rpcs_in_flight, `dirty` max_dirty_mb (in MiB, whatever its name
     says). The two RPC knobs span the 11 x 9 = 99 settings of the CARAT authors' traces. The page bounds are
-    the target's own: from 2.17 on at least 16, at most the negotiated bulk size. Equal arguments give
-    the very same object.
+    the target's own: from 2.17 on at least 16, at most the negotiated bulk size, in whole chunks. Equal arguments
+    give the very same object.
+
+    Nobody may write 2048 or more to `dirty`, but storing an RPC knob raises it to whatever the two RPC knobs need,
+    2048 and more included, and cuts it to an eighth of memory (counted in whole pages, shown in whole MiB).
     """
     dirty_ceiling = max(1, min(2047, ram_bytes // 4 // MIB))
-    dirty_cut = max(1, -(-ram_bytes // 8 // MIB))
+    dirty_cut = max(1, -(-(ram_bytes // PAGE_BYTES // 8) * PAGE_BYTES // MIB))
 
     def raised_dirty(now: Setting) -> int:
         covering = -(-now["pages"] * now["flight"] * PAGE_BYTES // MIB)
-        wanted = max(now["dirty"] or 2000, covering)
-        return min(wanted, dirty_cut, dirty_ceiling)
+        # Zero is not raised but set to the default; the next store raises that.
+        wanted = max(now["dirty"], covering) if now["dirty"] else DEFAULT_DIRTY_MIB
+        return min(wanted, dirty_cut)
 
-    pages = Knob("pages", tuple(2**i for i in range(11)), 1024, "pages", 1, 4096)
-    flight = Knob("flight", tuple(2**i for i in range(9)), 8, "RPCs", 1, 256)
-    dirty = Knob("dirty", (32, 64, 128, 256, 512, 1024, 2047), min(2000, dirty_cut), "MiB", 0, 2047)
+    sizes = tuple(2**i for i in range(11))
+    pages = Knob("pages", sizes, 1024, "pages", 1, 4096, role=Role.REQUEST_SIZE, step=chunk_pages)
+    flight = Knob("flight", tuple(2**i for i in range(9)), 8, "RPCs", 1, 256, role=Role.IN_FLIGHT)
+    values_mib = (32, 64, 128, 256, 512, 1024, 2047)
+    dirty = Knob(
+        "dirty", values_mib, min(DEFAULT_DIRTY_MIB, dirty_cut), "MiB", 0, 2047, role=Role.CACHE_LIMIT
+    )
     return KnobSpace(
         "lustre",
         (pages.within(pages_floor, pages_ceiling), flight, dirty.within(0, dirty_ceiling)),
@@ -47,3 +60,75 @@ def lustre(
 
 
 LUSTRE = lustre()
+
+
+# A limit of dirty bytes beyond any node's memory: the kernel goes by a part of memory instead.
+BY_RATIO = 1 << 40
+
+
+@functools.lru_cache(maxsize=64)
+def fuse() -> KnobSpace:
+    """The kernel's knobs for one FUSE mount, whatever daemon serves it.
+
+    `flight` is max_background, `ahead` read_ahead_kb, `dirty_ppm` the mount's part of the node's limit of dirty data
+    in millionths (max_ratio_fine). `congested` is congestion_threshold, at which the kernel stops reading ahead. It
+    is set to three quarters of `flight`, as the kernel does when it mounts.
+    """
+    return KnobSpace(
+        "fuse",
+        (
+            # First what most often has something to give: knobs are tried in this order.
+            Knob("ahead", (128, 256, 512, 1024, 2048, 4096), 128, "KiB", 0, 65536, acts=Acts.NEW_OPENS),
+            Knob("flight", (2, 4, 8, 16, 32, 64, 128, 256), 12, "requests", 1, 65535, role=Role.IN_FLIGHT),
+            Knob("congested", (1, 9, 192), 9, "requests", 1, 65535),
+            Knob(
+                "dirty_ppm", (10_000, 20_000, 50_000, 100_000, 200_000, 400_000), 10_000, "ppm", 0, 1_000_000
+            ),
+        ),
+        (
+            Coupling(
+                frozenset({"flight"}),
+                "congested",
+                lambda now: max(1, now["flight"] * 3 // 4),
+                "the kernel reads ahead while fewer than three quarters of the allowed requests are in flight",
+            ),
+        ),
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def nfs(dirty_ratio: int = 20, opted_in: frozenset[str] = frozenset()) -> KnobSpace:
+    """The kernel's knobs for one NFS mount, and the node's limit of dirty data, which is nobody's alone.
+
+    `ahead` is read_ahead_kb, `dirty_bytes` vm.dirty_bytes. `dirty_ratio` is the part of memory in percent that rules
+    while there is no limit in bytes; storing one clears the other. `rsize`, `wsize` and `rpc_slots` (of a session, or
+    for version 3 of a connection) are decided when mounting.
+    """
+
+    def ruling_ratio(now: Setting) -> int:
+        return dirty_ratio if now["dirty_bytes"] == BY_RATIO else 0
+
+    def at_mount(id: str, values: tuple[int, ...], default: int, unit: str, role: Role | None) -> Knob:
+        return Knob(id, values, default, unit, 1, 65536, Scope.MOUNT, Acts.NEXT_MOUNT, role)
+
+    limits = tuple(mib * MIB for mib in (16, 64, 256, 1024))
+    # Where an administrator chose a limit in bytes there is no ratio to go back to.
+    limits += (BY_RATIO,) if dirty_ratio > 0 else ()
+    why = "a limit in bytes replaces the part of memory"
+    return KnobSpace(
+        "nfs",
+        (
+            Knob("ahead", (128, 256, 512, 1024, 2048, 4096, 8192), 128, "KiB", 0, 65536, acts=Acts.NEW_OPENS),
+            Knob("dirty_bytes", limits, limits[-1], "bytes", 8192, BY_RATIO, Scope.NODE),
+            Knob("dirty_ratio", (dirty_ratio,), dirty_ratio, "%", 0, 100, Scope.NODE),
+            at_mount("rsize", (128, 256, 512, 1024), 1024, "KiB", Role.REQUEST_SIZE),
+            at_mount("wsize", (128, 256, 512, 1024), 1024, "KiB", None),
+            at_mount("rpc_slots", (16, 64, 256, 1024), 64, "requests", Role.IN_FLIGHT),
+        ),
+        (Coupling(frozenset({"dirty_bytes"}), "dirty_ratio", ruling_ratio, why),),
+        opted_in,
+    )
+
+
+# One of each kind, for whoever must know which file systems there are.
+SPACES = (LUSTRE, fuse(), nfs())

@@ -12,6 +12,8 @@ MIB = 1 << 20
 GIB = 1 << 30
 MB = 10**6
 PAGE_BYTES = 4096
+# What a knob or a counter is measured in, where that is bytes by another name.
+UNIT_BYTES = {"bytes": 1, "pages": PAGE_BYTES, "KiB": KIB, "MiB": MIB}
 
 _NUMBER = r"(?P<number>[0-9]+(?:\.[0-9]+)?)"
 _SIZE = re.compile(_NUMBER + r"\s*(?P<unit>[A-Za-z]*)")
@@ -76,3 +78,19 @@ def format_size(size_bytes: float) -> str:
         if abs(size_bytes) >= factor:
             return f"{size_bytes / factor:.4g} {unit}"
     return f"{size_bytes:.4g} B"
+
+
+def format_duration(seconds: float) -> str:
+    """A time in the two units that say most about it.
+
+    >>> format_duration(0.25), format_duration(59), format_duration(3725), format_duration(200_000)
+    ('0.2 s', '59 s', '1 h 2 min', '2 d 8 h')
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    for large, small, size in (("min", "s", 60), ("h", "min", 3600), ("d", "h", 86400)):
+        if seconds < {"min": 3600, "h": 86400}.get(large, float("inf")):
+            step = {"min": 1, "h": 60, "d": 3600}[large]
+            whole, rest = divmod(round(seconds / step), size // step)
+            return f"{whole} {large} {rest} {small}" if whole else f"{rest} {small}"
+    raise AssertionError(seconds)

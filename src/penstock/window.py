@@ -1,12 +1,7 @@
-"""What happened between two snapshots of one target: CARAT's six metrics, by name.
+"""What happened between two snapshots of one target: how far its counters rose, and its gauges at the end.
 
-A pair of snapshots either yields a `Window` or a `Void` that says why it cannot be trusted. Ratios are None
-where there was nothing to divide by: an idle window is a fact, not an error.
-
-The recipes use exact sums, not histograms. Channel utilisation follows Little's law (the time all requests
-spent on the wire, over the interval, over the limit), which stays right where the kernel's histogram of
-requests in flight is clipped at 31. It may exceed 1: the kernel allows one request more than the limit, and
-requests count when they complete.
+A pair of snapshots either yields a `Window` or a `Void` that says why it cannot be trusted. A window holds facts
+only; what is divided, multiplied or estimated from them is worked out by `penstock.ratios`.
 """
 
 from __future__ import annotations
@@ -15,36 +10,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
 
 from penstock.knobs import Setting
 from penstock.snapshot import NOTHING, NodeSnapshot, Target, TargetSnapshot
-from penstock.units import MIB, PAGE_BYTES
 
 DIRECTIONS = ("read", "write")
 APPLICATION = tuple(f"app.{direction}_{what}" for direction in DIRECTIONS for what in ("bytes", "calls"))
 
-
-class _Names(NamedTuple):
-    """One direction's counters and metrics, spelled once: windows are made a thousand at a time."""
-
-    rpcs: str
-    bytes: str
-    usec: str
-    page_utilisation: str
-    channel_utilisation: str
-    page_latency_us: str
-
-
-_NAMES = tuple(_Names(*(f"{direction}.{name}" for name in _Names._fields)) for direction in DIRECTIONS)
+# Volumes of a target that never printed them are zero.
+_VOLUMES = tuple(f"{direction}.{what}" for direction in DIRECTIONS for what in ("bytes", "rpcs"))
 
 # What is shorter measures the clock, not the file system.
 _SHORTEST_S = 1e-6
-# A model may count parts of a request; what is less is rounding, and nothing to divide by.
-_LEAST = 1e-9
 
 # In these states of the connection counters may be compared; empty means that the state cannot be read.
-_CONNECTED = frozenset({"FULL", "IDLE", ""})
+CONNECTED = frozenset({"FULL", "IDLE", ""})
 
 
 class VoidReason(StrEnum):
@@ -61,13 +41,17 @@ class VoidReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One target over one interval, with the setting in force at its end."""
+    """One target over one interval, with the setting in force at its end.
+
+    `metrics` holds what is known, by the names of `penstock.snapshot`: how far every counter rose, and every gauge at
+    the end; `dirty.grown_bytes`, by which unwritten data grew; and this target's share of what applications did.
+    """
 
     target: Target
     t0_s: float
     t1_s: float
     setting: Setting
-    metrics: Mapping[str, float | None]
+    metrics: Mapping[str, float]
 
     @property
     def seconds(self) -> float:
@@ -76,13 +60,13 @@ class Window:
 
     def rate(self, metric: str) -> float:
         """A volume metric per second; nothing moved counts as zero."""
-        return (self.metrics.get(metric) or 0.0) / self.seconds
+        return self.metrics.get(metric, 0.0) / self.seconds
 
     @property
     def bytes_per_s(self) -> float:
         """What went over the wire, both directions together."""
-        read, write = self.metrics.get("read.bytes"), self.metrics.get("write.bytes")
-        return ((read or 0.0) + (write or 0.0)) / (self.t1_s - self.t0_s)
+        moved = self.metrics.get("read.bytes", 0.0) + self.metrics.get("write.bytes", 0.0)
+        return moved / (self.t1_s - self.t0_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,18 +93,7 @@ def window(
     reason = why_void(before, after, longest_s)
     if reason is not None:
         return Void(after.target, before.t_s, after.t_s, reason)
-    if after.counters is before.counters and not app:
-        return Window(after.target, before.t_s, after.t_s, after.setting, _still(after))
-    deltas = {name: value - before.counters.get(name, 0.0) for name, value in after.counters.items()}
-    seconds = after.t_s - before.t_s
-    metrics: dict[str, float | None] = {}
-    for names in _NAMES:
-        _direction(metrics, names, deltas, after.setting, seconds)
-    metrics["dirty.utilisation"] = _dirty_utilisation(after)
-    metrics["cache_update_bytes"] = _cache_update(before, after, deltas, app)
-    metrics["grant.bytes"] = after.gauges.get("grant.bytes")
-    metrics.update(app)
-    return Window(after.target, before.t_s, after.t_s, after.setting, metrics)
+    return Window(after.target, before.t_s, after.t_s, after.setting, _facts(before, after, app))
 
 
 def windows(
@@ -135,14 +108,6 @@ def windows(
     )
 
 
-def changes(before: Window, after: Window) -> dict[str, float | None]:
-    """How every metric moved from one window to the next; None where either window does not know it."""
-    return {
-        name: None if value is None or (old := before.metrics.get(name)) is None else value - old
-        for name, value in after.metrics.items()
-    }
-
-
 def why_void(before: TargetSnapshot, after: TargetSnapshot, longest_s: float = math.inf) -> VoidReason | None:
     """The first reason why two snapshots cannot be compared; None when they can."""
     if not after.t_s - before.t_s >= _SHORTEST_S:
@@ -151,7 +116,7 @@ def why_void(before: TargetSnapshot, after: TargetSnapshot, longest_s: float = m
         return VoidReason.TOO_LONG
     if before.epoch != after.epoch:
         return VoidReason.RESTARTED
-    if before.state not in _CONNECTED or after.state not in _CONNECTED:
+    if before.state not in CONNECTED or after.state not in CONNECTED:
         return VoidReason.DISCONNECTED
     if not (before.active and after.active):
         return VoidReason.INACTIVE
@@ -168,59 +133,20 @@ def _why_counters_void(before: Mapping[str, float], after: Mapping[str, float]) 
     return None
 
 
-def _still(after: TargetSnapshot) -> dict[str, float | None]:
-    """The metrics of a target whose counters did not move: volumes of zero, or unknown, and no ratios."""
-    metrics: dict[str, float | None] = {}
-    for direction in DIRECTIONS:
-        moved = after.counters.get(f"{direction}.bytes", 0.0)
-        metrics[f"{direction}.bytes"] = 0.0 if moved == moved else None  # noqa: PLR0124
-        metrics[f"{direction}.page_utilisation"] = None
-        metrics[f"{direction}.channel_utilisation"] = None
-        metrics[f"{direction}.page_latency_us"] = None
-    metrics["dirty.utilisation"] = _dirty_utilisation(after)
-    metrics["cache_update_bytes"] = None
-    metrics["grant.bytes"] = after.gauges.get("grant.bytes")
-    return metrics
-
-
-def _direction(
-    metrics: dict[str, float | None],
-    names: _Names,
-    deltas: Mapping[str, float],
-    setting: Setting,
-    seconds: float,
-) -> None:
-    rpcs = deltas.get(names.rpcs, 0.0)
-    moved = deltas.get(names.bytes, 0.0)
-    usec = deltas.get(names.usec, math.nan)
-    known = not math.isnan(moved)
-    busy = known and rpcs > _LEAST
-    timed = busy and not math.isnan(usec)
-    pages, flight = setting.get("pages"), setting.get("flight")
-    metrics[names.bytes] = moved if known else None
-    metrics[names.page_utilisation] = moved / PAGE_BYTES / rpcs / pages if busy and pages else None
-    metrics[names.channel_utilisation] = usec / (seconds * 1e6) / flight if timed and flight else None
-    metrics[names.page_latency_us] = usec / (moved / PAGE_BYTES) if timed and moved > _LEAST else None
-
-
-def _dirty_utilisation(after: TargetSnapshot) -> float | None:
-    limit_bytes = after.setting.get("dirty", 0) * MIB
-    dirty_bytes = after.gauges.get("dirty.bytes")
-    return dirty_bytes / limit_bytes if dirty_bytes is not None and limit_bytes > 0 else None
-
-
-def _cache_update(
-    before: TargetSnapshot,
-    after: TargetSnapshot,
-    deltas: Mapping[str, float],
-    app: Mapping[str, float],
-) -> float | None:
-    """What applications wrote over pages that were already dirty and so never cost an RPC: an estimate."""
-    dirty_before, dirty_after = before.gauges.get("dirty.bytes"), after.gauges.get("dirty.bytes")
-    if "app.write_bytes" not in app or dirty_before is None or dirty_after is None:
-        return None
-    spared = app["app.write_bytes"] - deltas.get("write.bytes", 0.0) - (dirty_after - dirty_before)
-    return max(0.0, spared) if math.isfinite(spared) else None
+def _facts(before: TargetSnapshot, after: TargetSnapshot, app: Mapping[str, float]) -> dict[str, float]:
+    """Everything that is known of the interval; a counter that is there but not known is left out."""
+    facts = {name: 0.0 for name in _VOLUMES if name not in after.counters}
+    earlier = before.counters
+    for name, value in after.counters.items():
+        grown = value - earlier.get(name, 0.0)
+        if grown == grown:  # noqa: PLR0124 - NaN is not equal to itself, and this is the quickest way to tell
+            facts[name] = grown
+    facts.update(after.gauges)
+    held, holds = before.gauges.get("dirty.bytes"), after.gauges.get("dirty.bytes")
+    if held is not None and holds is not None:
+        facts["dirty.grown_bytes"] = holds - held
+    facts.update(app)
+    return facts
 
 
 def _shares(

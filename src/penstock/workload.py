@@ -13,6 +13,8 @@ _NAME = re.compile(r"(?P<streams>[sf])_(?P<direction>rd|wr)_(?P<order>sq|rn)_(?P
 NAMES = tuple(
     "_".join(parts) for parts in itertools.product("sf", ("rd", "wr"), ("sq", "rn"), ("8k", "1m", "16m"))
 )
+# The patterns that models are trained on.
+SINGLE_STREAM = tuple(name for name in NAMES if name.startswith("s_"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,7 +62,7 @@ def tree(tmp_path: Path) -> Path:
 def make(tmp_path: Path) -> Make:
     """Builds an actuator with its journal in `state/`; call again for a restarted process."""
 
-    def build(root: Path, system: System = SYSTEM, **options: int) -> LustreActuator:
+    def build(root: Path, system: System = SYSTEM, **options: Any) -> LustreActuator:
         journal = Journal(tmp_path / "state", owner_of(root), system)
         return LustreActuator(root, journal, system=system, **options)
 

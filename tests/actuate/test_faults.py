@@ -9,10 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from penstock.actuate import budget
 from penstock.actuate.errors import JournalCorruptError, TargetGoneError
 from penstock.actuate.journal import FILE, PREVIOUS, Journal, Owner, owner_of
 from penstock.actuate.lustre import LustreActuator
@@ -306,36 +303,6 @@ def test_row_21_a_group_of_which_one_fails_is_reverted(
     client.control("clear")
     assert actuator.get(target).only("pages", "flight") == Setting(pages=512, flight=4)
     assert actuator.restore(target).actual == ORIGINAL
-
-
-def test_row_30_the_sum_of_dirty_limits_stays_under_the_nodes_cap(client: Served, make: Make) -> None:
-    actuator = make(client.root, node_limit_mib=1100)
-    one, two = actuator.targets()
-    for target in (one, two):
-        actuator.set(target, Setting(dirty=900))
-    limits = [actuator.get(target)["dirty"] for target in (one, two)]
-    assert sum(limits) <= 1100
-    assert min(limits) >= 490
-
-
-def test_row_30_the_cap_holds_for_couplings_too(client: Served, make: Make) -> None:
-    actuator = make(client.root, node_limit_mib=540)
-    one, two = actuator.targets()
-    for target in (one, two):
-        actuator.set(target, Setting(dirty=32))
-    for target in (one, two):
-        actuator.set(target, Setting(pages=1024, flight=256))
-    assert sum(actuator.get(target)["dirty"] for target in (one, two)) <= 2 * 490
-    assert [actuator.restore(target).actual for target in (one, two)] == [ORIGINAL, ORIGINAL]
-
-
-@given(st.dictionaries(st.text(min_size=1), st.integers(0, 2047), min_size=1), st.integers(1, 5000))
-def test_row_30_scaling_fits_and_keeps_proportions(wanted: dict[str, int], limit: int) -> None:
-    found = budget.scaled(wanted, limit)
-    assert sum(found.values()) <= max(limit, 0)
-    assert all(found[name] <= value for name, value in wanted.items())
-    if sum(wanted.values()) <= limit:
-        assert found == wanted
 
 
 @pytest.mark.parametrize(

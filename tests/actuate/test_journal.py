@@ -37,6 +37,34 @@ def test_journal_returns_what_was_recorded(tmp_path: Path) -> None:
     assert (tmp_path / "a/b").stat().st_mode & 0o777 == 0o700
 
 
+# Byte for byte what the first version wrote: every later one must understand it.
+FIRST_FORMAT = (
+    '{"format":1,"checksum":"c030cd896a150c96f5c09627b3a8387ec948e4f667df3977a04dc0df7e38a271","body":{"boot_id":"boot",'
+    '"root":"/client","targets":{"scratch-OST0000-osc-ff01":{"actual":{"dirty":490,"flight":64,"pages":256},'
+    '"brw_pages":1024,"generation":3,"manual":["dirty"],"original":{"dirty":490,"flight":8,"pages":1024},'
+    '"possible":{"flight":[64],"pages":[256]}}}}}'
+)
+
+
+def test_journal_of_the_first_version_keeps_its_originals_after_an_upgrade(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text(FIRST_FORMAT)
+    (tmp_path / FILE).chmod(0o600)
+    entry = Journal(tmp_path, Owner("/client", "boot")).entries["scratch-OST0000-osc-ff01"]
+    assert entry.original == Setting(pages=1024, flight=8, dirty=490)
+    assert entry.manual == {"dirty"}
+
+
+@pytest.mark.parametrize("file", [FILE, PREVIOUS])
+def test_journal_of_a_newer_version_is_never_guessed_at(tmp_path: Path, file: str) -> None:
+    for name in (FILE, PREVIOUS):
+        newer = FIRST_FORMAT.replace('"format":1', '"format":2') if name == file else FIRST_FORMAT
+        (tmp_path / name).write_text(newer)
+        (tmp_path / name).chmod(0o600)
+    with pytest.raises(InvalidError, match="format 2 of a newer Penstock"):
+        Journal(tmp_path, Owner("/client", "boot"))
+    assert '"format":2' in (tmp_path / file).read_text()
+
+
 def test_journal_drops_targets(tmp_path: Path) -> None:
     journal = Journal(tmp_path, OWNER)
     journal.record(NAME, ENTRY)

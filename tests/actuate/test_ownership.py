@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 import stat
 import tempfile
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -21,10 +23,12 @@ from penstock.actuate.lustre import LustreActuator
 from penstock.actuate.recovery import restore_all
 from penstock.actuate.system import System
 from penstock.emulate.layout import load_layout
-from penstock.emulate.node import Plan, ServedNode
+from penstock.emulate.node import NodePlan, ServedNode
+from penstock.emulate.stores import visible_bytes
 from penstock.emulate.tree import File
 from penstock.knobs import Setting
 from penstock.testing.served import SteadyClient
+from penstock.units import KIB
 
 FILES = {"pages": "max_pages_per_rpc", "flight": "max_rpcs_in_flight", "dirty": "max_dirty_mb"}
 OURS = {"pages": (16, 64, 256, 512, 1024), "flight": (1, 8, 16, 256), "dirty": (32, 64, 490, 900)}
@@ -95,16 +99,20 @@ class TreeSystem(System):
 class Client(RuleBasedStateMachine):
     """A client that anybody may touch at any time."""
 
+    ram_gib, bulk_pages = 4.0, (128, 256, 1024)
+
     @initialize(layout=st.sampled_from(["2.15", "2.17"]))
     def start(self, layout: str) -> None:
         self.temporary = tempfile.TemporaryDirectory()
         root = Path(self.temporary.name) / "root"
         (root / "proc").mkdir(parents=True)
-        (root / "proc/meminfo").write_text("MemTotal:        4007120 kB\n")
+        (root / "proc/meminfo").write_text(f"MemTotal: {visible_bytes(self.ram_gib) // KIB} kB\n")
         self.root, self.state = str(root), Path(self.temporary.name) / "state"
-        self.node = ServedNode(Plan(load_layout(layout), 1, 4.0), SteadyClient())
-        self.untuned = ServedNode(Plan(load_layout(layout), 1, 4.0), SteadyClient())
+        plan = NodePlan(load_layout(layout), 1, self.ram_gib, self.bulk_pages[-1])
+        self.node, self.untuned = (ServedNode(plan, SteadyClient()) for _ in range(2))
         self.rightful: dict[str, set[int]] = {knob_id: set() for knob_id in FILES}
+        # What others set since we last looked, which is when we set something or give it back.
+        self.unseen: set[str] = set()
         self.remember()
 
     def now(self) -> Setting:
@@ -128,28 +136,37 @@ class Client(RuleBasedStateMachine):
         try:
             mine = self.actuator(calls)
             mine.set(mine.targets()[0], Setting(wanted))
+            self.unseen = set()
         except KilledError:
             pass
 
     @rule(knob_id=st.sampled_from(list(FILES)), which=st.integers(0, 1))
     def administrate(self, knob_id: str, which: int) -> None:
         """Somebody else sets a knob."""
-        before = self.now()["dirty"]
+        traceless = self.now()[knob_id] == THEIRS[knob_id][which]
         for node in (self.node, self.untuned):
             with contextlib.suppress(OSError):
                 node.osc("OST0000").write(FILES[knob_id], str(THEIRS[knob_id][which]))
-        if knob_id != "dirty" and before in THEIRS["dirty"]:
-            # Their store may have raised their own max_dirty_mb further than it would have without our knobs.
+        if knob_id != "dirty" and (traceless or self.unseen & {"dirty", knob_id}):
+            # Their store may have raised their own max_dirty_mb further than it would have without our knobs. What a
+            # value made of it that they replaced before we looked cannot be known: the journal never held it. And
+            # storing the value that is there already shows in max_dirty_mb alone, as if they had written that.
             self.rightful["dirty"].add(self.now()["dirty"])
+        self.unseen.add(knob_id)
         self.remember()
 
-    @rule(brw_pages=st.sampled_from([128, 256, 1024]))
-    def reconnect(self, brw_pages: int) -> None:
+    @rule(which=st.integers(0, 2))
+    def reconnect(self, which: int) -> None:
         """The server comes back, perhaps with another bulk size."""
+        brw_pages = self.bulk_pages[which]
+        cut = "pages" in self.unseen and self.now()["pages"] > brw_pages
         for node in (self.node, self.untuned):
             node.osc("OST0000").reconnect(brw_pages)
         # Bulk sizes that came and went unseen cannot be known: as much of the original as fits is right.
         self.rightful["pages"] |= {min(value, brw_pages) for value in self.rightful["pages"]}
+        if cut or "dirty" in self.unseen:
+            # Nor can what a request size that we never saw made of max_dirty_mb, nor theirs that connecting raised.
+            self.rightful["dirty"].add(self.now()["dirty"])
         self.remember()
 
     @rule(calls=st.one_of(st.just(10**9), st.integers(1, 200)))
@@ -165,6 +182,7 @@ class Client(RuleBasedStateMachine):
             assert value in self.rightful[knob_id], (knob_id, value, self.rightful)
             assert knob_id not in held or value == held[knob_id], f"overwrote {knob_id}={held[knob_id]}"
         self.untuned.osc("OST0000").setting = after
+        self.unseen = set()
         self.rightful = {knob_id: {value} for knob_id, value in after.items()}
 
     @invariant()
@@ -179,5 +197,63 @@ class Client(RuleBasedStateMachine):
             self.temporary.cleanup()
 
 
+class LargeClient(Client):
+    """One whose RPC knobs raise max_dirty_mb beyond what anybody may write there."""
+
+    ram_gib, bulk_pages = 64.0, (256, 1024, 4096)
+
+    @rule(flight=st.sampled_from([8, 128, 256]), calls=st.one_of(st.just(10**9), st.integers(100, 260)))
+    def tune_wide(self, flight: int, calls: int) -> None:
+        """We allow gigabytes in flight."""
+        self.tune({"pages": 4096, "flight": flight}, calls)
+
+    @rule(flight=st.sampled_from([8, 256]))
+    def administrate_wide(self, flight: int) -> None:
+        """Somebody else does."""
+        self.unseen |= {"pages", "flight"}
+        for node in (self.node, self.untuned):
+            for knob_id, value in (("pages", 4096), ("flight", flight)):
+                with contextlib.suppress(OSError):
+                    node.osc("OST0000").write(FILES[knob_id], str(value))
+        self.rightful["dirty"].add(self.now()["dirty"])
+        self.remember()
+
+
+@pytest.mark.parametrize("layout", ["2.15", "2.17"])
+def test_limit_beyond_what_may_be_written_is_known_as_ours_wherever_we_are_killed(layout: str) -> None:
+    client = LargeClient()
+    client.start(layout)
+    original, raised = client.now(), set()
+    for calls in itertools.count(1):
+        try:
+            mine = client.actuator(calls)
+            mine.set(mine.targets()[0], Setting(pages=4096, flight=256))
+            ended = True
+        except KilledError:
+            ended = False
+        raised.add(client.now()["dirty"])
+        restore_all(client.root, client.state, TreeSystem(client.node, client.root))
+        assert client.now() == original, f"killed at call {calls}"
+        if ended:
+            break
+    assert raised == {2000, 4096}
+    client.teardown()
+
+
+@pytest.mark.parametrize("ours", [{"dirty": 512}, {"flight": 8, "dirty": 64}, {"pages": 64}])
+def test_original_beyond_what_may_be_written_is_restored(ours: dict[str, int]) -> None:
+    client = LargeClient()
+    client.start("2.17")
+    client.administrate_wide(256)
+    assert client.now() == Setting(pages=4096, flight=256, dirty=4096)
+    client.tune(ours, 10**9)
+    assert client.now() == Setting(pages=4096, flight=256, dirty=4096).replace(ours)
+    restore_all(client.root, client.state, TreeSystem(client.node, client.root))
+    assert client.now() == Setting(pages=4096, flight=256, dirty=4096)
+    client.teardown()
+
+
 TestClient = Client.TestCase
 TestClient.settings = settings(max_examples=60, stateful_step_count=12, deadline=None)
+TestLargeClient = LargeClient.TestCase
+TestLargeClient.settings = settings(max_examples=40, stateful_step_count=12, deadline=None)

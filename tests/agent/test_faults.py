@@ -7,17 +7,22 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from time import sleep
 from typing import Any
 
 import pytest
 
+from penstock.agent.filesystems import CLIENT
+from penstock.agent.settings import AgentConfig
 from penstock.errors import PenstockError
 from penstock.testing.agents import EAGER, AgentProcess, agent, knobs, recover, set_knob
 from penstock.testing.crashes import instants
 from penstock.testing.kills import OSTS, TUNE, all_knobs, kill_agents
 from penstock.testing.served import Served, wait_for
+
+SHIPPED = str(AgentConfig.model_fields["policy"].default)
 
 
 def has_changed(running: AgentProcess, ost: str, since: int = 0) -> bool:
@@ -121,6 +126,61 @@ def test_full_state_directory_means_no_changes(client: Served, tmp_path: Path) -
         subprocess.run(["umount", "-l", str(state)], check=True)
 
 
+def test_decision_that_cannot_be_logged_moves_no_knob(client: Served, tmp_path: Path) -> None:
+    before, state = all_knobs(client), tmp_path / "state"
+    (state / "decisions.jsonl").mkdir(parents=True)
+    with agent(client, state, *TUNE) as running:
+        wait_for(lambda: running.ask("status")["lost_log_lines"] > 3)
+        status = running.ask("status")
+        assert any("cannot be written: no knob moves" in problem for problem in status["problems"])
+        wait_for(lambda: any(row["reason"] == "not-logged" for row in running.ask("status")["targets"]))
+        assert all_knobs(client) == before
+        (state / "decisions.jsonl").rmdir()
+        wait_for_changes(running, *OSTS)
+        assert running.stop() == 0
+    assert all_knobs(client) == before
+
+
+@pytest.mark.parametrize("policy", ["weir", "climb", "carat"])
+def test_start_at_a_value_that_is_no_candidate_is_tuned_and_given_back(
+    client: Served, tmp_path: Path, policy: str
+) -> None:
+    set_knob(client, "OST0000", "flight", 24)
+    set_knob(client, "OST0001", "pages", 768)
+    before = all_knobs(client)
+    with agent(client, tmp_path / "state", "--mode", "tune", "--policy", policy) as running:
+        wait_for(lambda: running.ask("status")["ticks"] > 40)
+        assert running.stop() == 0
+    assert all_knobs(client) == before
+
+
+@pytest.mark.parametrize("policy", ["climb", SHIPPED])
+def test_faults_while_a_policy_tunes_lose_nothing(client: Served, tmp_path: Path, policy: str) -> None:
+    state, tune = tmp_path / "state", ("--mode", "tune", "--policy", policy)
+    for ost in OSTS:
+        set_knob(client, ost, "pages", 64)
+        set_knob(client, ost, "flight", 1)
+    before = all_knobs(client)
+    with agent(client, state, *tune) as running:
+        wait_for(lambda: running.ask("status")["ticks"] > 30)
+        running.stop(signal.SIGKILL)
+    with agent(client, state, *tune) as running:
+        wait_for(lambda: running.ask("status")["ticks"] > 10)
+        client.control("deactivate OST0000\n")
+        client.control("activate OST0000\n")
+        client.control("block OST0001 stats\n")
+        try:
+            wait_for(lambda: any("stale" in line for line in running.ask("status")["problems"]))
+        finally:
+            client.control("clear\n")
+        seen = running.ask("status")["ticks"]
+        wait_for(lambda: running.ask("status")["ticks"] > seen + 10)
+        assert running.ask("status")["policy_errors"] == 0
+        assert running.stop() == 0
+    assert all_knobs(client) == before
+    assert recover(client, state, "verify").returncode == 0
+
+
 def test_second_agent_leaves_naming_the_first(client: Served, tmp_path: Path) -> None:
     with agent(client, tmp_path / "state", *TUNE) as first:
         with agent(client, tmp_path / "state", *TUNE, wait=False) as second:
@@ -151,20 +211,110 @@ def test_hanging_loop_is_left_to_a_restart(client: Served, tmp_path: Path) -> No
     assert all_knobs(client) == before
 
 
-def test_policy_that_raises_costs_nothing(client: Served, tmp_path: Path) -> None:
-    policy = tmp_path / "raises.py"
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("raise RuntimeError('no idea')", "RuntimeError: no idea"),
+        ("return 42", "it returned 42, not a Proposal"),
+        ("return Proposal(window.setting.replace(flight=99999), 'more', 'more')", "flight=99999"),
+        ("return Proposal(window.setting.replace(flight=1), 'x', 'x', {'gain': float('inf')})", "gain=inf"),
+        ("return Proposal(Setting(flight=1), 'x', 'x')", "a setting without pages, dirty"),
+    ],
+)
+def test_policy_that_raises_or_answers_nonsense_leaves_its_target_alone(
+    client: Served, tmp_path: Path, body: str, said: str
+) -> None:
+    policy, before = tmp_path / "bad.py", all_knobs(client)
     policy.write_text(
         "from penstock.decide.policies import Policy\n"
-        "class Raises(Policy):\n"
-        "    name = 'raises'\n"
+        "from penstock.decide.policies._base import Proposal\n"
+        "from penstock.knobs import Setting\n"
+        "class Bad(Policy):\n"
+        "    name = 'bad'\n"
         "    def propose(self, window, outlook=None):\n"
-        "        raise RuntimeError('no idea')\n"
-        "POLICY = Raises\n"
+        f"        {body}\n"
+        "POLICY = Bad\n"
     )
     with agent(client, tmp_path / "state", "--mode", "tune", "--policy", str(policy)) as running:
-        wait_for(lambda: running.ask("status")["ticks"] > 5)
-        reasons = {row.get("reason") for row in running.ask("status")["targets"]}
-        assert "policy-error" in reasons
+        wait_for(lambda: running.ask("status")["policy_errors"] > 5)
+        status = running.ask("status")
+        assert {row.get("reason") for row in status["targets"]} == {"policy-error"}
+        assert [line for line in status["problems"] if said in line and "policy bad failed" in line]
+        assert all_knobs(client) == before
+        assert running.stop() == 0
+        assert running.process.stderr is not None
+        lines = running.process.stderr.read().splitlines()
+    assert len([line for line in lines if "policy bad failed" in line]) == 1
+
+
+def test_policy_that_cannot_be_made_leaves_all_targets_alone(client: Served, tmp_path: Path) -> None:
+    policy = tmp_path / "stillborn.py"
+    policy.write_text(
+        "from penstock.decide.policies.random_walk import RandomPolicy\n"
+        "class Stillborn(RandomPolicy):\n"
+        "    def __init__(self, space, rng):\n"
+        "        raise RuntimeError('not today')\n"
+        "POLICY = Stillborn\n"
+    )
+    with agent(client, tmp_path / "state", "--mode", "tune", "--policy", str(policy)) as running:
+        wait_for(lambda: running.ask("status")["policy_errors"] > 0)
+        assert any("not today" in line for line in running.ask("status")["problems"])
+        assert running.stop() == 0
+
+
+def test_pause_of_something_unknown_is_an_error_with_a_suggestion(client: Served, tmp_path: Path) -> None:
+    with agent(client, tmp_path / "state") as running:
+        wait_for(lambda: len(running.ask("status")["targets"]) == 2)
+        row = running.ask("status")["targets"][0]
+        for verb in ("pause", "resume"):
+            done = cli(verb, row["short"][:-1] + "9", "--state-dir", str(running.state_dir))
+            assert done.returncode == 3
+            assert "no such target or file system" in done.stderr
+            assert f'did you mean "{row["short"][:-1]}' in done.stderr
+        for name in (row["target"], row["short"], row["fs"]):
+            assert cli("pause", name, "--state-dir", str(running.state_dir)).returncode == 0
+            assert _row_of(running, row["target"])["paused"]
+            assert cli("resume", name, "--state-dir", str(running.state_dir)).returncode == 0
+            assert not _row_of(running, row["target"])["paused"]
+
+
+def test_agent_without_a_client_says_so_and_waits(tmp_path: Path) -> None:
+    root = tmp_path / "empty"
+    root.mkdir()
+    with agent(Served(root, None), tmp_path / "state") as running:  # type: ignore[arg-type]
+        wait_for(lambda: running.ask("status")["ticks"] > 1)
+        assert running.ask("status")["problems"] == [f"no {CLIENT} below {root}: waiting for a mount"]
+        assert "waiting for a mount" in cli("status", "--state-dir", str(running.state_dir)).stdout
+        assert running.stop() == 0
+
+
+def cli(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "penstock", "agent", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_targets_that_come_and_go_leave_a_line_each(client: Served, tmp_path: Path) -> None:
+    with agent(client, tmp_path / "state") as running:
+        wait_for(lambda: len(running.ask("status")["targets"]) == 2)
+        name, other = client.osc("OST0000"), client.osc("OST0001")
+
+        def said(what: str, *names: str) -> bool:
+            events = [event for event in running.events("targets") if event["what"] == what]
+            return {name for event in events for name in event["targets"]} >= set(names)
+
+        client.control("deactivate OST0000\n")
+        wait_for(lambda: said("deactivated", name))
+        client.control("activate OST0000\n")
+        wait_for(lambda: said("connected", name))
+        client.control("unmount\n")
+        wait_for(lambda: said("vanished", name, other))
+        client.control("remount\n")
+        wait_for(lambda: said("appeared", client.osc("OST0000"), client.osc("OST0001")))
+        assert running.stop() == 0
+        assert running.process.stderr is not None
+        lines = running.process.stderr.read()
+    assert f"{name} was deactivated" in lines
+    assert "2 targets of" in lines
 
 
 def test_blocked_read_makes_one_target_stale_and_the_others_go_on(client: Served, tmp_path: Path) -> None:
@@ -192,6 +342,32 @@ def test_administrator_keeps_the_knob_they_set(client: Served, tmp_path: Path) -
     assert after["OST0000"]["flight"] == 77
     assert {**after["OST0000"], "flight": 8} == before["OST0000"]
     assert after["OST0001"] == before["OST0001"]
+
+
+def test_refused_change_is_never_shown_as_made(client: Served, tmp_path: Path) -> None:
+    with agent(client, tmp_path / "state", *TUNE) as running:
+        wait_for_changes(running, "OST0000")
+        set_knob(client, "OST0000", "flight", 77)
+        name = client.osc()
+        wait_for(lambda: "flight" in _row_of(running, name)["manual"])
+        wait_for(lambda: any("administrator's" in event["error"] for event in _refused(running)))
+        for event in _refused(running):
+            assert not [change for change in event["made"] if change.startswith("flight")]
+        assert not any(
+            change.startswith("flight 77") for event in running.events("decision") for change in event["made"]
+        )
+        last = _row_of(running, name)["last_change"]
+        assert not any(change.startswith("flight 77") for change in last["changes"])
+        assert any(
+            f"{name}: flight is its administrator's" in line for line in running.ask("status")["problems"]
+        )
+        assert running.stop() == 0
+        assert running.process.stderr is not None
+        assert "flight 77 ->" not in running.process.stderr.read()
+
+
+def _refused(running: AgentProcess) -> list[dict[str, Any]]:
+    return [event for event in running.events("decision") if event["error"]]
 
 
 def test_knob_is_tuned_again_only_once_its_administrator_says_so(client: Served, tmp_path: Path) -> None:

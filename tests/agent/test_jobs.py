@@ -137,7 +137,7 @@ def test_jobs_that_cannot_be_moved_away_are_taken_once(
 
 def test_report_counts_what_happened_during_each_job() -> None:
     decision = {"event": "decision", "target": "a", "changes": ["flight 8 -> 16"], "error": None}
-    effect = {"event": "effect", "target": "a", "before_bytes_per_s": 100.0, "control_ratio": 1.0}
+    effect = {"event": "effect", "target": "a", "before_bytes_per_s": 100.0}
     summary = summarise(
         [
             {"event": "job", "job": "1", "what": "begin", "user": "alice", "time_s": 10.0},

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from penstock.agent.loop import Ports
-from penstock.agent.policies import load_policy
+from penstock.agent.plugins import find_policy
 from penstock.agent.service import Agent
 from penstock.agent.settings import AgentConfig, GuardSection, Mode
 from penstock.agent.startup import Places
 from penstock.agent.voice import Voice
 from penstock.decision import Receipt
 from penstock.knobs import KnobSpace, Setting
+from penstock.ports import Ports
 from penstock.snapshot import NodeSnapshot, Problem, Target, TargetSnapshot
 from penstock.spaces import LUSTRE
 
@@ -68,7 +68,7 @@ def test_a_day_of_virtual_time_floods_no_log(tmp_path: Path, caplog: pytest.LogC
         log_max_bytes=200_000,
         log_keep=3,
     )
-    agent = Agent(config, Places(tmp_path, tmp_path / "state"), load_policy("random"))
+    agent = Agent(config, Places(tmp_path, tmp_path / "state"), find_policy("random"))
     agent.loop.ports = Ports(node, node, node)
     agent.voice = Voice(logging.getLogger("penstock.agent.service"), node.now)
     size = lines = 0

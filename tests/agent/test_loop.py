@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 
-from penstock.agent.loop import Loop, Ports, ticks
+from penstock.agent.loop import Loop, ticks
 from penstock.decide.policies import policy_class
 from penstock.decide.policies.fixed import FixedPolicy
 from penstock.decide.tuner import Tuner
-from penstock.knobs import Setting
+from penstock.knobs import Acts, KnobSpace, Scope, Setting
+from penstock.ports import Ports
 from penstock.snapshot import NodeSnapshot
+from penstock.spaces import LUSTRE
 from penstock.testing.queueing import Hardware, Load, QueueingTarget
 from penstock.window import Window
 
@@ -34,6 +37,18 @@ def test_loop_leaves_the_world_alone_without_changes() -> None:
     for steps in islice(ticks(Loop(Ports(here, here, here), Tuner(policy_class("default")), 0.5)), 5):
         assert steps[0].receipt is None
     assert here.get(here.target) == here.knobs.default
+
+
+def test_loop_only_advises_what_acts_at_the_next_mount_or_governs_the_node() -> None:
+    here = world()
+    pages, flight, *others = here.knobs.knobs
+    later, wide = replace(pages, acts=Acts.NEXT_MOUNT), replace(flight, scope=Scope.NODE)
+    here.knobs = KnobSpace("careful", (later, wide, *others))
+    tuner = Tuner(lambda space, rng: FixedPolicy(space, rng, Setting(pages=64, flight=64, dirty=100)))
+    for steps in islice(ticks(Loop(Ports(here, here, here), tuner, 0.5)), 2):
+        assert steps[0].decision is not None
+        assert {"pages", "flight"} <= {change.knob_id for change in steps[0].decision.changes}
+    assert here.get(here.target) == LUSTRE.default.replace(dirty=100)
 
 
 class SlowObserver:

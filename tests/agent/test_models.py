@@ -78,7 +78,7 @@ def test_decision_can_be_made_again_from_what_explain_shows(
         Window(target, w["t0"], w["t1"], Setting(w["setting"]), w["metrics"]) for w in shown["history"]
     ]
     space = lustre(4 * GIB, pages_floor=16)
-    candidates = space.grid("pages", "flight")
+    candidates = space.candidates()
     predictor = ForestPredictor(modelfile.load(model_file))
     (outlook,) = predictor.outlooks(shown["outlook"]["direction"], [history], candidates)
     best = sorted(outlook.probabilities, reverse=True)[:10]

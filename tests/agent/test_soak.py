@@ -12,18 +12,23 @@ from random import Random
 
 import pytest
 
-from penstock.agent.loop import Loop, Ports, Step, ticks
+from penstock.agent.loop import Loop, Step, ticks
+from penstock.agent.settings import AgentConfig
 from penstock.decide.guard import Guard, GuardLimits, NodeView
 from penstock.decide.policies import policy_class
 from penstock.decide.tuner import Tuner
 from penstock.decision import Decision, Receipt
 from penstock.knobs import KnobSpace, Setting
+from penstock.ports import Ports
 from penstock.snapshot import NodeSnapshot, Target
+from penstock.testing.predictors import FakePredictor
 from penstock.testing.queueing import Hardware, Load, QueueingTarget
 from penstock.window import Void, Window
 
 INTERVAL_S = 0.5
 TICKS = 3600
+SHIPPED = str(AgentConfig.model_fields["policy"].default)
+POLICIES = ("climb", "random", SHIPPED)
 
 
 class FaultyWorld:
@@ -73,14 +78,14 @@ def soak(policy: str, seed: int) -> tuple[FaultyWorld, list[tuple[Step, ...]]]:
     world = FaultyWorld(seed)
     loop = Loop(
         Ports(world.inner, world, world),
-        Tuner(policy_class(policy), seed),
+        Tuner(policy_class(policy), seed, FakePredictor(seed)),
         INTERVAL_S,
         Guard(GuardLimits(), seed),
     )
     return world, list(islice(ticks(loop), TICKS))
 
 
-@pytest.mark.parametrize("policy", ["climb", "random"])
+@pytest.mark.parametrize("policy", POLICIES)
 def test_soak_keeps_bounds_and_does_not_oscillate(policy: str) -> None:
     world, history = soak(policy, seed=7)
     for setting in world.in_force:
@@ -92,9 +97,10 @@ def test_soak_keeps_bounds_and_does_not_oscillate(policy: str) -> None:
     assert len(reverts) <= len(made) / 2
 
 
-def test_soak_does_not_leak() -> None:
+@pytest.mark.parametrize("policy", ["climb", SHIPPED])
+def test_soak_does_not_leak(policy: str) -> None:
     world = FaultyWorld(3)
-    guard, tuner = Guard(GuardLimits(), 3), Tuner(policy_class("climb"), 3)
+    guard, tuner = Guard(GuardLimits(), 3), Tuner(policy_class(policy), 3, FakePredictor(3))
     running = ticks(Loop(Ports(world.inner, world, world), tuner, INTERVAL_S, guard))
     tracemalloc.start()
     for _ in islice(running, 600):
@@ -111,7 +117,8 @@ def test_soak_does_not_leak() -> None:
 
 def replay(history: Sequence[tuple[Step, ...]], policy: str, seed: int) -> list[Decision]:
     """Feed the recorded windows to a fresh tuner and guard, with nothing else at hand."""
-    tuner, guard = Tuner(policy_class(policy), seed), Guard(GuardLimits(), seed)
+    tuner = Tuner(policy_class(policy), seed, FakePredictor(seed))
+    guard = Guard(GuardLimits(), seed)
     space = FaultyWorld(seed).inner.knobs
     made: list[Decision] = []
     for steps in history:
@@ -124,7 +131,7 @@ def replay(history: Sequence[tuple[Step, ...]], policy: str, seed: int) -> list[
     return made
 
 
-@pytest.mark.parametrize("policy", ["climb", "random"])
+@pytest.mark.parametrize("policy", POLICIES)
 def test_decisions_replay_bit_identically_from_their_windows(policy: str) -> None:
     _, history = soak(policy, seed=11)
     made = [step.decision for steps in history for step in steps if step.decision is not None]

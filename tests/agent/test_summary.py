@@ -29,10 +29,25 @@ def test_summary_counts_by_target_and_kind() -> None:
     assert a.mean_gain is None
 
 
-def test_summary_takes_the_geometric_mean_of_effects_less_the_control() -> None:
+def test_summary_takes_the_geometric_mean_of_effects() -> None:
     effect = {"event": "effect", "target": "a", "time_s": 1.0, "before_bytes_per_s": 100.0}
     events = [
-        {**effect, "after_bytes_per_s": 400.0, "control_ratio": 1.0},
-        {**effect, "after_bytes_per_s": 50.0, "control_ratio": 0.5},
+        {**effect, "after_bytes_per_s": 400.0, "gain": 4.0},
+        {**effect, "after_bytes_per_s": 50.0, "gain": 1.0},
     ]
     assert summarise(events, 0.0, 2.0).targets[0].mean_gain == pytest.approx(2.0)
+
+
+def test_summary_never_counts_a_refused_change_as_made() -> None:
+    refused = {
+        **DECISION,
+        "time_s": 11.0,
+        "made": [],
+        "actual": {"flight": 24},
+        "error": "its administrator's",
+    }
+    partly = {**DECISION, "time_s": 12.0, "made": ["pages 1 -> 2"], "actual": {"flight": 24}, "error": "so"}
+    (row,) = summarise([refused], 10.0, 20.0).targets
+    assert (row.made, row.failed, row.last) == (0, 1, "")
+    (row,) = summarise([refused, partly], 10.0, 20.0).targets
+    assert (row.made, row.failed, row.last) == (1, 1, "pages 1 -> 2")

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from penstock.agent.switchback import Block, Plan, judge, run
+from penstock.agent.switchback import Block, TrialPlan, judge, run
 from penstock.errors import UsageError
 
 
@@ -23,7 +23,7 @@ def trial(gain: float, pairs: int, noise: float, seed: int) -> list[Block]:
         drift = 1.0 + 0.5 * state["block"] / (2 * pairs)
         return 1e8 * drift * (gain if state["tuned"] else 1.0) * rng.lognormvariate(0.0, noise)
 
-    return run(Plan(600, 600, 1200 * pairs), switch, measure, seed)
+    return list(run(TrialPlan(600, 600, 1200 * pairs), switch, measure, seed))
 
 
 def test_switchback_finds_a_real_gain() -> None:
@@ -64,7 +64,9 @@ def test_switchback_runs_both_orders_and_equal_numbers() -> None:
     assert 0 < sum(block.tuned for block in blocks[::2]) < 20
 
 
-@pytest.mark.parametrize("plan", [Plan(600, 600, 3000), Plan(0, 600, 99999), Plan(600, -1, 99999)])
-def test_switchback_that_cannot_end_in_a_verdict_is_refused(plan: Plan) -> None:
+@pytest.mark.parametrize(
+    "plan", [TrialPlan(600, 600, 3000), TrialPlan(0, 600, 99999), TrialPlan(600, -1, 99999)]
+)
+def test_switchback_that_cannot_end_in_a_verdict_is_refused(plan: TrialPlan) -> None:
     with pytest.raises(UsageError):
-        run(plan, lambda tuned: None, lambda seconds: 1.0, 0)
+        list(run(plan, lambda tuned: None, lambda seconds: 1.0, 0))

@@ -112,6 +112,25 @@ def test_serve_passes_the_observer_suite(serving: tuple[str, Path]) -> None:
             observer.close()
 
 
+def test_serve_takes_a_relative_root(tmp_path: Path) -> None:
+    if why_not():
+        pytest.skip(why_not() or "")
+    root, said = tmp_path / "client", tmp_path / "said"
+    with said.open("w") as stderr:
+        process = subprocess.Popen(command("--root", "./client", "--osts", "1"), cwd=tmp_path, stderr=stderr)
+    try:
+        wait_for(lambda: "serving 1 targets of Lustre 2.15.8 at client" in said.read_text(), 120)
+        assert find(root, "max_rpcs_in_flight").read_text() == "8\n"
+        process.terminate()
+        assert process.wait(timeout=30) == 0
+        assert not root.is_mount()
+        assert list(root.iterdir()) == []
+    finally:
+        process.kill()
+        process.wait()
+        unmount(root)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

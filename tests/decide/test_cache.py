@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.decide.cache import CacheBudget, Demand, allocate
+from penstock.decide.budget import CacheBudget
+from penstock.decide.cache import Demand, allocate, sparing
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE
 from penstock.units import MIB
@@ -32,6 +34,33 @@ def test_cache_of_a_node_that_wrote_nothing_follows_the_peaks() -> None:
     assert limits == {A: 64, B: 32}
 
 
+def test_sparing_raises_who_reached_the_limit_at_the_expense_of_the_idle() -> None:
+    full, calm = Demand(1e9, 250 * MIB, 0.0), Demand(1e9, 10 * MIB, 0.0)
+    held = {A: 256.0, B: 256.0, C: 1024.0}
+    budget = CacheBudget(1600)
+    shares = allocate({A: full, B: calm}, [C], budget)
+    assert shares[A] > 256
+    assert sparing(shares, held, {A: full, B: calm}, budget) == {A: shares[A], C: 32}
+
+
+@pytest.mark.parametrize(
+    ("peak_mib", "node_mib"), [(100, 4000), (250, 500)], ids=["nobody is held up", "no room"]
+)
+def test_sparing_changes_nothing_where_nothing_is_won(peak_mib: int, node_mib: int) -> None:
+    active, budget = {A: Demand(1e9, peak_mib * MIB, 0.0), B: Demand(1e9, 0.0, 0.0)}, CacheBudget(node_mib)
+    assert sparing(allocate(active, [], budget), {A: 256.0, B: 256.0}, active, budget) == {}
+
+
+@given(st.lists(st.tuples(st.floats(0, 4e9), st.sampled_from((32, 256, 2000))), min_size=1, max_size=6))
+def test_sparing_takes_nothing_from_a_target_at_work(busy: list[tuple[float, int]]) -> None:
+    targets = [Target(f"t{i}", "fs") for i in range(len(busy))]
+    active = {t: Demand(1e9, peak, 0.0) for t, (peak, _) in zip(targets, busy, strict=True)}
+    held = {t: float(limit) for t, (_, limit) in zip(targets, busy, strict=True)}
+    budget = CacheBudget(3000)
+    limits = sparing(allocate(active, [], budget), held, active, budget)
+    assert all(limit > held[target] for target, limit in limits.items())
+
+
 demands = st.builds(Demand, st.floats(0, 1e12), st.floats(0, 4e9), st.floats(0, 4e9))
 
 
@@ -48,12 +77,12 @@ def test_demand_gathers_volume_and_peaks() -> None:
     demand = Demand()
     metrics = {
         "write.bytes": 5e7,
-        "dirty.utilisation": 0.5,
-        "write.channel_utilisation": 1.0,
-        "write.page_utilisation": 1.0,
+        "dirty.bytes": 1000.0 * MIB,
+        "write.rpcs": 5e7 / (1024 * 4096),
+        "write.usec": 8 * 0.5e6,
     }
     demand.take(Window(A, 0.0, 0.5, LUSTRE.default, metrics))
-    demand.take(Window(A, 0.5, 1.0, LUSTRE.default, {**metrics, "dirty.utilisation": 0.1}))
+    demand.take(Window(A, 0.5, 1.0, LUSTRE.default, {**metrics, "dirty.bytes": 200.0 * MIB}))
     assert demand.write_bytes == 1e8
     assert demand.peak_dirty_bytes == 1000 * MIB
-    assert demand.peak_flight_bytes == 8 * 1024 * 4096
+    assert demand.peak_flight_bytes == pytest.approx(8 * 1024 * 4096)

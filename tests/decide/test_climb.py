@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from penstock.decide.policies.climb import ClimbPolicy
 from penstock.knobs import Setting
 from penstock.snapshot import Target
-from penstock.spaces import LUSTRE
+from penstock.spaces import LUSTRE, fuse
 from penstock.window import Window
 
 TARGET = Target("fs-OST0000-osc-1", "fs", "OST0000")
@@ -82,3 +82,17 @@ def test_climb_looks_again_when_the_world_changes(change_at: int) -> None:
 
     path = walk(shifting, change_at + 120)
     assert any(setting["flight"] == 64 for setting in path[change_at:])
+
+
+def test_climb_waits_for_new_opens_where_a_knob_acts_on_those_alone() -> None:
+    """Files are opened anew every 2.5 s; only then does a new readahead show."""
+    space = fuse()
+    policy, setting, felt = ClimbPolicy(space, Random(0)), space.default, space.default["ahead"]
+    best = 0
+    for i in range(200):
+        if i % 5 == 0:
+            felt = setting["ahead"]
+        window = Window(TARGET, i * 0.5, i * 0.5 + 0.5, setting, {"read.bytes": 1e6 * min(felt, 1024)})
+        setting = space.settle(setting, policy.propose(window).setting)
+        best += setting["ahead"] >= 1024
+    assert best >= 150

@@ -9,7 +9,7 @@ import pytest
 from penstock.decide import score
 from penstock.decide.policies import policy_class
 from penstock.decision import Outlook
-from penstock.knobs import Setting
+from penstock.knobs import Candidates, Setting
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE
 from penstock.window import Window
@@ -19,11 +19,16 @@ TARGET = Target("fs-OST0000-osc-1", "fs", "OST0000")
 
 
 def outlook(direction: str, probabilities: dict[Setting, float], *, in_range: bool = True) -> Outlook:
-    return Outlook(direction, tuple(probabilities), tuple(probabilities.values()), in_range, "m")
+    return Outlook(direction, Candidates(LUSTRE, probabilities), tuple(probabilities.values()), in_range, "m")
 
 
 def window(update_bytes: float = 0.0) -> Window:
-    metrics = {"write.bytes": 1e8, "read.bytes": 0.0, "cache_update_bytes": update_bytes}
+    metrics = {
+        "write.bytes": 1e8,
+        "read.bytes": 0.0,
+        "app.write_bytes": 1e8 + update_bytes,
+        "dirty.grown_bytes": 0.0,
+    }
     return Window(TARGET, 0.0, 0.5, LUSTRE.default, metrics)
 
 
@@ -83,13 +88,6 @@ def test_carat_authors_starts_small_and_rests_while_updating() -> None:
     assert [policy.propose(window(), view).reason for _ in range(6)] == ["skip"] * 5 + ["score"]
     policy.resumed()
     assert policy.propose(window(), view).reason == "first"
-
-
-def test_carat_authors_leaves_reads_alone_while_readahead_is_limited() -> None:
-    policy = policy_class("carat-authors")(LUSTRE, Random(0))
-    policy.propose(window())
-    limited = Window(TARGET, 0.0, 0.5, LUSTRE.default, {"read.bytes": 1e8, "readahead.limited_ratio": 0.06})
-    assert policy.propose(limited, outlook("read", {SMALL: 0.95})).reason == "readahead"
 
 
 def test_epsilon_greedy_explores_about_one_time_in_ten() -> None:

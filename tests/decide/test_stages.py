@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.decide.cache import CacheBudget
+from penstock.decide.budget import CacheBudget
 from penstock.decide.policies import policy_class
 from penstock.decide.tuner import Tuner
 from penstock.decision import Decision, Outlook
-from penstock.knobs import KnobSpace, Setting
+from penstock.knobs import Candidates, KnobSpace, Setting
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE
+from penstock.units import MIB
 from penstock.window import Void, VoidReason, Window
 
 A, B = (Target(f"fs-OST000{i}-osc-1", "fs", f"OST000{i}") for i in range(2))
@@ -21,17 +22,18 @@ class Oracle:
 
     history = 1
     digest = "oracle"
+    spaces = ("lustre",)
 
     def __init__(self, liked: Setting, *, in_range: bool = True) -> None:
         self.liked, self.in_range = liked, in_range
         self.asked: list[tuple[str, list[int]]] = []
 
     def outlooks(
-        self, direction: str, histories: Sequence[Sequence[Window]], candidates: Sequence[Setting]
+        self, direction: str, histories: Sequence[Sequence[Window]], candidates: Candidates
     ) -> Sequence[Outlook]:
         self.asked.append((direction, [len(history) for history in histories]))
         sure = tuple(0.95 if candidate == self.liked else 0.1 for candidate in candidates)
-        return [Outlook(direction, tuple(candidates), sure, self.in_range, self.digest) for _ in histories]
+        return [Outlook(direction, candidates, sure, self.in_range, self.digest) for _ in histories]
 
 
 def space_of(target: Target) -> KnobSpace:
@@ -39,7 +41,7 @@ def space_of(target: Target) -> KnobSpace:
 
 
 def window(i: int, target: Target = A, read: float = 0.0, write: float = 0.0, **knobs: int) -> Window:
-    metrics = {"read.bytes": read, "write.bytes": write, "dirty.utilisation": 0.01}
+    metrics = {"read.bytes": read, "write.bytes": write, "dirty.bytes": 0.01 * 2000 * MIB}
     return Window(target, i * 0.5, i * 0.5 + 0.5, LUSTRE.default.replace(**knobs), metrics)
 
 

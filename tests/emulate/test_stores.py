@@ -9,9 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from penstock.emulate.stores import Rules, visible_bytes
+from penstock.knobs import Setting
+from penstock.spaces import lustre
 from penstock.testing.served import Served
+from penstock.units import GIB, MIB
 
 KNOBS = ("max_pages_per_rpc", "max_rpcs_in_flight", "max_dirty_mb")
 START = {"max_pages_per_rpc": "1024", "max_rpcs_in_flight": "8", "max_dirty_mb": "490"}
@@ -125,3 +130,53 @@ def test_store_of_pages_is_rounded_up_to_the_chunk() -> None:
 def test_default_dirty_limit_is_an_eighth_of_memory_at_most_2000() -> None:
     assert Rules(True, visible_bytes(4.0)).default_dirty_mib() == 490
     assert Rules(True, visible_bytes(192.0)).default_dirty_mib() == 2000
+
+
+memories = st.integers(64 * MIB // 4096, 512 * GIB // 4096).map(lambda pages: pages * 4096)
+
+
+@given(memories, st.integers(1, 4096), st.integers(1, 256), st.integers(0, 8192))
+@example(64 * GIB, 4096, 256, 2000)
+@example(64 * GIB, 4096, 256, 0)
+def test_coupling_of_the_product_is_that_of_the_served_client(
+    ram_bytes: int, pages: int, flight: int, dirty: int
+) -> None:
+    rules, space = Rules(True, ram_bytes), lustre(ram_bytes, pages_ceiling=4096)
+    now = Setting(pages=pages, flight=flight, dirty=dirty)
+    for knob_id in ("pages", "flight"):
+        left = space.store(now, knob_id, now[knob_id])
+        assert left == now.replace(dirty=rules.adjusted_dirty(pages, flight, dirty))
+    assert space.store(now, "dirty", dirty) == now
+    assert space.default["dirty"] == rules.default_dirty_mib()
+
+
+@given(memories, st.integers(0, 4096))
+def test_product_knows_which_limits_the_served_client_refuses(ram_bytes: int, dirty: int) -> None:
+    try:
+        Rules(False, ram_bytes).dirty(str(dirty))
+        accepted = True
+    except OSError:
+        accepted = False
+    assert accepted == (dirty <= lustre(ram_bytes)["dirty"].ceiling)
+
+
+@given(st.integers(1, 1024), st.sampled_from([1, 16, 64, 256]))
+def test_product_rounds_pages_as_the_served_client_does(pages: int, chunk_pages: int) -> None:
+    space = lustre(chunk_pages=chunk_pages)
+    stored = space.store(space.default, "pages", pages)["pages"]
+    assert stored == Rules(False, 64 * GIB).pages(str(pages), 1024, chunk_pages)
+
+
+def test_product_couples_dirty_as_recorded_step_by_step(recorded: Path) -> None:
+    ids = {"max_pages_per_rpc": "pages", "max_rpcs_in_flight": "flight", "max_dirty_mb": "dirty"}
+    space = lustre(visible_bytes(4.0))
+    now, sequence, compared = Setting(), None, 0
+    for row in rows(recorded, "bump"):
+        if row["seq"] != sequence:
+            sequence, now = row["seq"], Setting(pages=1024, flight=8, dirty=490)
+        name, value = row["set"]
+        if "write_errno" not in row["result"]:
+            now = space.store(now, ids[name], int(value))
+            compared += 1
+        assert now == Setting({ids[knob]: int(text) for knob, text in row["tri"].items()}), row
+    assert compared >= 20

@@ -5,13 +5,12 @@ from __future__ import annotations
 from penstock.evaluate.bayes import BayesPolicy
 from penstock.evaluate.drivers import Course
 from penstock.evaluate.simulated import run
+from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import builtin_cluster
-from penstock.simulate.protocol import single
 from penstock.simulate.simulation import Simulation
 from penstock.testing.policies import check_policy
-from penstock.workload import parse_workload
 
-PLAN = single(builtin_cluster("c220g5"), parse_workload("s_rd_rn_1m"), 3)
+PLAN = named_plan(builtin_cluster("c220g5"), "s_rd_rn_1m", seed=3)
 
 
 def test_bayes_obeys_the_law_of_policies() -> None:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
+import io
+import json
+import shlex
+from pathlib import Path
 
-from penstock.cli.demo import demo
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from penstock.cli.demo import NEXT, _side_by_side, demo
+from penstock.cli.main import cli
 from penstock.evaluate.demo import DemoConfig, PhaseSection, frames, summarise
 from penstock.evaluate.tuners import shipped_policy
 
@@ -14,8 +22,35 @@ def test_demo_tuned_side_ends_above_the_default(seed: int) -> None:
     summary = summarise(list(frames(DemoConfig(), "weir", seed)))
     assert summary.tuned_end_mbps > summary.default_end_mbps
     assert summary.gain > 1.05
-    assert summary.changes > 0
     assert len(summary.phases) == 3
+    assert summary.changes == sum(phase.changes for phase in summary.phases) > 0
+
+
+def test_demo_work_changes_under_one_target_and_the_tuner_goes_back() -> None:
+    seen = list(frames(DemoConfig(), "weir", 0))
+    first, second, third = summarise(seen).phases
+    assert first.workload == third.workload != second.workload
+    assert first.setting == third.first_choice != second.setting
+    # The phases share their target: the second starts where the first ended, not at the default.
+    start = next(frame.tuned for frame in seen if frame.tuned.phase == 1)
+    assert start.setting == first.setting
+    back = summarise(seen).returned
+    assert back is not None
+    assert back.start_s == third.start_s
+
+
+def test_demo_counts_changes_as_its_table_lists_them(tmp_path: Path) -> None:
+    result = CliRunner().invoke(demo, ["--json", "--out", str(tmp_path / "demo.html")])
+    document = json.loads(result.stdout)
+    page = (tmp_path / "demo.html").read_text()
+    listed = page.split("Every change, and why</h2>")[1].count("<tr><td")
+    wide = page.split('<div class="at-wide">')[1].split("</svg>")[0]
+    assert listed == document["changes"] == wide.count('class="mark"')
+    # Both clients and both knobs over one time axis, each with its line in the legend, and three phases.
+    assert wide.count("<polyline") == 2 * 4
+    assert wide.count('<rect class="band') == 3
+    assert page.index(f"{document['gain']:.2f} times as fast") < page.index("<svg")
+    assert "http" not in page
 
 
 def test_demo_worlds_are_equal_when_nobody_tunes() -> None:
@@ -33,3 +68,24 @@ def test_demo_runs_exactly_its_phases() -> None:
 def test_demo_tunes_with_the_policy_that_ships() -> None:
     default = next(option.default for option in demo.params if option.name == "policy")
     assert default == shipped_policy()
+
+
+def test_demo_screen_shows_bars_settings_and_why() -> None:
+    config = DemoConfig(phase=(PhaseSection(workload="s_rd_rn_1m", seconds=10.0),))
+    seen = list(frames(config, "weir", 0))
+    screen = Console(width=120, record=True, file=io.StringIO())
+    screen.print(_side_by_side(seen, config.seconds, "weir"))
+    shown = screen.export_text()
+    last = seen[-1].tuned
+    assert "█" in shown and "░" in shown
+    assert f"{last.bytes_per_s / 1e6:.0f} MB/s" in shown
+    assert str(last.setting) in shown
+    assert last.sentence[:20] in shown
+
+
+def test_demo_ends_with_three_commands_that_exist() -> None:
+    assert len(NEXT) == 3
+    for command in NEXT:
+        words = shlex.split(command)
+        assert words[0] == "penstock"
+        assert CliRunner().invoke(cli, [*words[1:3], "--help"]).exit_code == 0

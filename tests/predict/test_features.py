@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from penstock.errors import UsageError
-from penstock.knobs import Setting
+from penstock.knobs import Candidates, Setting
 from penstock.predict import features
 from penstock.predict.model import ForestPredictor
 from penstock.snapshot import Target
+from penstock.spaces import LUSTRE
 from penstock.testing.models import busy_window, random_model
 from penstock.window import Window
 
@@ -67,7 +68,9 @@ def test_history_is_read_backwards_and_short_ones_are_padded() -> None:
 
 
 def test_candidate_features_know_the_window() -> None:
-    found = features.candidate_matrix([Setting(pages=1024, flight=8), Setting(pages=1, flight=1)])
+    found = features.candidate_matrix(
+        Candidates(LUSTRE, [Setting(pages=1024, flight=8), Setting(pages=1, flight=1)])
+    )
     assert found.tolist() == [[10.0, 3.0, 13.0], [0.0, 0.0, 0.0]]
 
 
@@ -80,5 +83,5 @@ def test_names_refuse_nonsense(direction: str, history: int) -> None:
 def test_outlook_is_out_of_range_where_training_never_was() -> None:
     predictor = ForestPredictor(random_model())
     usual, strange = busy_window(0.0, SETTING), busy_window(0.0, SETTING, 1e9)
-    outlooks = predictor.outlooks("read", [[usual], [strange]], [SETTING])
+    outlooks = predictor.outlooks("read", [[usual], [strange]], Candidates(LUSTRE, [SETTING]))
     assert [outlook.in_range for outlook in outlooks] == [True, False]

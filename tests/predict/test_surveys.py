@@ -1,154 +1,143 @@
+"""Survey files and the predictor over them."""
+
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from penstock.errors import MissingError, ModelFileError
+from penstock.errors import ModelFileError
+from penstock.knobs import Candidates, Knob, KnobSpace, Setting
 from penstock.predict import modelfile, surveyfile
-from penstock.predict.features import row_features, stack_windows
+from penstock.predict.kinds import default_predictor
 from penstock.predict.shipped import default_survey
-from penstock.predict.surfaces import AT_ONCE, LIKENESS, RATE, Case, Survey, SurveyPredictor, columns
-from penstock.spaces import LUSTRE
-from penstock.testing.models import busy_window, check_predictor
-from penstock.window import Window
+from penstock.predict.surfaces import KINDS, Case, Survey, SurveyPredictor, drawn_cases
+from penstock.spaces import LUSTRE, fuse, lustre
 
-GRID = LUSTRE.grid("pages", "flight")
-
-
-def case(name: str, direction: str, best: int, request_log2: float) -> Case:
-    """A surface that falls slowly with the distance from its best place."""
-    places = np.arange(len(GRID))
-    names = list(LIKENESS[direction])
-    features = np.zeros((len(GRID), len(names)))
-    rates = 28.0 - np.abs(places - best) / 160
-    features[:, names.index("app_request_bytes")] = request_log2
-    features[:, names.index(RATE)] = rates
-    return Case("made-up", name, direction, features)
+GRID = LUSTRE.candidates()
 
 
 def survey() -> Survey:
-    cases = [case(f"{d}{best}", d, best, 13.0 + best / 10) for d in ("read", "write") for best in (10, 90)]
-    made = Survey(LUSTRE["pages"].values, LUSTRE["flight"].values, tuple(cases), {"source": "test"}, "")
-    return surveyfile.parse(surveyfile.dump(made), "made")
+    knobs = {"pages": LUSTRE["pages"].values, "flight": LUSTRE["flight"].values}
+    rising = np.arange(99) / 100
+    cases = tuple(
+        Case(f"made-up {kind}", kind, np.stack([rising + i for i in range(len(ways))]))
+        for kind, ways in KINDS.items()
+    )
+    return Survey("lustre", knobs, cases, {"source": "test"}, "")
 
 
-def test_survey_round_trip_keeps_every_number() -> None:
-    first = survey()
-    second = surveyfile.parse(surveyfile.dump(first), "again")
-    assert first.digest == second.digest
-    for one, other in zip(first.cases, second.cases, strict=True):
-        assert (one.cluster, one.workload, one.direction) == (other.cluster, other.workload, other.direction)
-        assert np.array_equal(one.features, other.features)
+def test_survey_survives_its_file() -> None:
+    raw = surveyfile.dump(survey())
+    again = surveyfile.parse(raw, "made")
+    assert surveyfile.dump(again) == raw
+    assert again.of("both")[0].gains.shape == (2, 99)
+    np.testing.assert_allclose(again.of("read")[0].gains, survey().of("read")[0].gains, atol=0.006)
 
 
-def test_survey_predictor_obeys_the_law() -> None:
-    check_predictor(SurveyPredictor(survey()))
-    check_predictor(SurveyPredictor(default_survey()))
+def test_predictor_hands_over_the_cases_at_the_candidates_places() -> None:
+    predictor = SurveyPredictor(surveyfile.parse(surveyfile.dump(survey()), "made"))
+    for space in (LUSTRE, lustre(pages_floor=16)):
+        candidates = space.candidates()
+        first, second = predictor.outlooks("read", [(), ()], candidates)
+        assert first.cases is not None
+        assert first.cases is second.cases
+        wanted = [GRID.places[setting] / 100 for setting in candidates]
+        np.testing.assert_allclose(first.cases.surfaces["read"][0, 0], wanted, atol=0.006)
+        assert first.cases.surfaces["both"].shape == (1, 2, len(candidates))
 
 
-def test_survey_says_of_many_targets_what_it_says_of_each_alone() -> None:
-    rng = np.random.default_rng(3)
-
-    def window(t_s: float) -> Window:
-        setting = LUSTRE.settle(LUSTRE.default, GRID[int(rng.integers(99))])
-        made = busy_window(t_s, setting)
-        return replace(made, metrics={k: v and v * rng.uniform(0.2, 2.0) for k, v in made.metrics.items()})
-
-    histories = [[window(0.5 * i) for i in range(int(rng.integers(1, 6)))] for _ in range(2 * AT_ONCE + 3)]
-    predictor = SurveyPredictor(default_survey())
-    for direction in ("read", "write"):
-        together = predictor.outlooks(direction, histories, GRID)
-        for history, outlook in zip(histories, together, strict=True):
-            alone = SurveyPredictor(default_survey()).outlooks(direction, [history], GRID)[0]
-            assert outlook.in_range == alone.in_range
-            assert list(outlook.gains) == pytest.approx(list(alone.gains), abs=1e-9)
-            assert list(outlook.spreads) == pytest.approx(list(alone.spreads), abs=1e-9)
+def test_predictor_has_nothing_to_say_of_other_knobs() -> None:
+    other = KnobSpace("other", (Knob("window", (1, 2, 4), 2, "requests", 1, 4),))
+    candidates = Candidates(other, [Setting(window=value) for value in (1, 2, 4)])
+    (outlook,) = SurveyPredictor(survey()).outlooks("read", [()], candidates)
+    assert outlook.cases is None
 
 
-def test_survey_answers_about_many_do_not_depend_on_questions_between() -> None:
-    windows = [busy_window(0.5 * i, LUSTRE.default) for i in range(8)]
-    asked_between, fresh = SurveyPredictor(survey()), SurveyPredictor(survey())
-    for last in range(1, 8):
-        histories = [windows[max(0, last - 5) : last], windows[max(0, last - 4) : last + 1]]
-        answers = asked_between.outlooks("read", histories, GRID)
-        asked_between.outlooks("read", [windows[:last]], GRID)
-        for one, other in zip(answers, fresh.outlooks("read", histories, GRID), strict=True):
-            assert list(one.gains) == list(other.gains)
+def test_a_survey_leaves_those_of_other_knobs_in_use() -> None:
+    space = fuse()
+    grid = space.candidates()
+    own = Case("made-up", "read", np.arange(len(grid), dtype=np.float64)[None] / 100)
+    mount = Survey("fuse", {k: space[k].values for k in space.searched}, (own,), {}, "")
+    predictor = SurveyPredictor(mount, [survey()])
+    assert sorted(predictor.spaces) == ["fuse", "lustre"]
+    for candidates, step in ((grid, 0.01), (GRID, 0.01)):
+        (outlook,) = predictor.outlooks("read", [()], candidates)
+        assert outlook.cases is not None
+        surface = outlook.cases.surfaces["read"][0, 0]
+        np.testing.assert_allclose(np.diff(surface), step, atol=1e-9)
 
 
-def test_survey_votes_with_the_case_that_looks_alike() -> None:
-    window = busy_window(0.0, LUSTRE.default)
-    predictor = SurveyPredictor(survey())
-    for best, calls_log2 in ((10, 14.0), (90, 22.0)):
-        metrics = {**window.metrics, "app.read_calls": 1.1e8 / 2**calls_log2}
-        outlook = predictor.outlooks("read", [[replace(window, metrics=metrics)]], GRID)[0]
-        assert int(np.argmax(outlook.gains)) == best
-        assert outlook.gains[best] > 0
-        here = GRID.index(LUSTRE.default.only("pages", "flight"))
-        assert outlook.gains[here] == pytest.approx(0.0, abs=1e-9)
+def test_what_ships_knows_more_than_one_file_system() -> None:
+    predictor = default_predictor("survey")
+    assert {"lustre", "fuse"} <= set(predictor.spaces)
+    (outlook,) = predictor.outlooks("read", [()], fuse().candidates())
+    assert outlook.cases is not None
+    assert len(outlook.cases.surfaces["read"]) >= 2
 
 
-def test_survey_disagreement_is_uncertainty() -> None:
-    window = busy_window(0.0, LUSTRE.default)
-    blank = Window(window.target, 0.0, 0.5, window.setting, {})
-    unsure = SurveyPredictor(survey()).outlooks("read", [[blank]], GRID)[0]
-    here = GRID.index(LUSTRE.default.only("pages", "flight"))
-    assert unsure.spreads[10] > 3 * unsure.spreads[here]
+def test_kinds_of_work_nobody_surveyed_may_be_anything() -> None:
+    whole = survey()
+    some = Survey(whole.space, whole.knobs, whole.of("read"), whole.provenance, "")
+    (outlook,) = SurveyPredictor(some).outlooks("write", [()], GRID)
+    assert outlook.cases is not None
+    assert len(outlook.cases.surfaces["read"]) == 1
+    assert len(outlook.cases.surfaces["write"]) > 100
 
 
-def test_survey_trusts_the_nearest_case_less_where_none_is_near() -> None:
-    window = busy_window(0.0, LUSTRE.default)
-    row = row_features(stack_windows([[window]], "read", 0), "read")[0, 0, columns("read")]
-    names, cases = list(LIKENESS["read"]), []
-    for best, off in ((10, 0.0), (90, 1.4)):
-        features = np.tile(row, (len(GRID), 1))
-        features[:, names.index("app_request_bytes")] += off
-        features[:, names.index(RATE)] = 28.0 - np.abs(np.arange(len(GRID)) - best) / 40
-        cases.append(Case("made-up", f"case{best}", "read", features))
-    predictor = SurveyPredictor(replace(survey(), cases=tuple(cases)))
-    strange = replace(window, metrics={**window.metrics, "read.channel_utilisation": 0.05})
-    alike, unlike = (predictor.outlooks("read", [[w] * 5], GRID)[0] for w in (window, strange))
-    assert alike.gains[10] > alike.gains[90]
-    assert unlike.spreads[10] > 3 * alike.spreads[10]
+def test_drawn_surfaces_repeat_and_neighbours_are_alike() -> None:
+    one, again = (drawn_cases(GRID).surfaces["read"] for _ in range(2))
+    np.testing.assert_array_equal(one, again)
+    here, beside, afar = (
+        GRID.places[Setting(pages=p, flight=f)] for p, f in ((64, 8), (128, 8), (1024, 256))
+    )
+    near = np.abs(one[:, 0, here] - one[:, 0, beside]).mean()
+    assert near < 0.6 * np.abs(one[:, 0, here] - one[:, 0, afar]).mean()
 
 
-def test_shipped_survey_never_saw_five_streams() -> None:
-    found = default_survey()
-    assert len(found.of("read")) >= 20 and len(found.of("write")) >= 20
-    assert not [each.workload for each in found.cases if each.workload.startswith(("5x", "f_"))]
+def test_shipped_survey_knows_every_kind_of_work() -> None:
+    shipped = default_survey()
+    assert tuple(shipped.knobs) == LUSTRE.searched
+    for kind in KINDS:
+        assert len(shipped.of(kind)) >= 50
+    home = GRID.places[LUSTRE.default.only(*LUSTRE.searched)]
+    assert all(np.allclose(case.gains[:, home], 0.0) for case in shipped.cases)
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "word"),
     [
-        (lambda d: d.__setitem__("format", "other"), "format"),
-        (lambda d: d.__setitem__("schema", 1), "schema"),
-        (lambda d: d["pages"].reverse(), "rising"),
-        (lambda d: d["cases"][0]["values"].pop(), "entries"),
-        (lambda d: d["cases"][0].__setitem__("direction", "sideways"), "sideways"),
-        (lambda d: d.__setitem__("cases", d["cases"][:2]), "no case of direction 'write'"),
-        (lambda d: d["features"]["read"].pop(), "features"),
+        (lambda d: d.update(schema=2), "schema"),
+        (lambda d: d.update(format="other"), "format"),
+        (lambda d: d.update(sha256="0" * 64), "sha256"),
+        (lambda d: d.pop("cases"), "sha256|cases"),
     ],
 )
-def test_survey_file_with_a_fault_is_refused(
-    change: Callable[[dict[str, Any]], object], message: str
+def test_damaged_survey_is_refused_by_name(change: Callable[[dict[str, Any]], None], word: str) -> None:
+    document = json.loads(surveyfile.dump(survey()))
+    change(document)
+    with pytest.raises(ModelFileError, match=word):
+        surveyfile.parse(json.dumps(document).encode(), "made.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        (lambda d: d["cases"][0].update(kind="copy"), "kind"),
+        (lambda d: d["cases"][0]["gains"].pop(), "entries"),
+        (lambda d: d["cases"][0]["gains"].__setitem__(0, 99.0), "leaves"),
+        (lambda d: d["knobs"].update(pages=[4, 2]), "rising"),
+        (lambda d: d.update(cases=[]), "allowed"),
+    ],
+)
+def test_survey_with_a_valid_sum_but_odd_content_is_refused(
+    change: Callable[[dict[str, Any]], None], word: str
 ) -> None:
     document = json.loads(surveyfile.dump(survey()))
     change(document)
     document["sha256"] = modelfile.digest(document)
-    with pytest.raises(ModelFileError, match=message):
-        surveyfile.parse(json.dumps(document).encode(), "bad.json")
-
-
-def test_survey_file_edited_or_absent_is_refused(tmp_path: Path) -> None:
-    edited = surveyfile.dump(survey()).replace(b"made-up", b"made-it", 1)
-    with pytest.raises(ModelFileError, match="sha256"):
-        surveyfile.parse(edited, "edited.json")
-    with pytest.raises(MissingError):
-        surveyfile.load(tmp_path / "nowhere.json")
+    with pytest.raises(ModelFileError, match=word):
+        surveyfile.parse(json.dumps(document).encode(), "made.json")

@@ -10,7 +10,7 @@ from penstock.predict.trees import Forest, compile_forest, score_rows, scores_nu
 from penstock.spaces import LUSTRE
 from penstock.testing.models import random_forest
 
-GRID = candidate_matrix(LUSTRE.grid("pages", "flight"))
+GRID = candidate_matrix(LUSTRE.candidates())
 
 
 def walked_one_by_one(forest: Forest, past: np.ndarray, candidates: np.ndarray) -> np.ndarray:

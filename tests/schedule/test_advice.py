@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,13 @@ import pytest
 from click.testing import CliRunner
 
 from penstock.cli.main import cli
-from penstock.errors import ConfigError, DataError, MissingError, PenstockError, UsageError
+from penstock.errors import ConfigError, DataError, PenstockError, UsageError
 from penstock.schedule.advice import Occupancy, advise
 from penstock.schedule.application import Curve
 from penstock.schedule.command import named_commands, ost_commands, pool_name
 from penstock.schedule.guide import KNOWLEDGE, guide
 from penstock.schedule.job import USUAL_IO_SHARE, Job
-from penstock.schedule.ledger import Ledger
+from penstock.schedule.layout import Component, Layout
 
 RISING = Curve((1, 2, 4, 8), (1e9, 1.9e9, 3.6e9, 6.8e9))
 HEAVY = Job("heavy", 100, 100.0, 4e11, RISING, resources=(0, 1, 2, 3))
@@ -115,39 +116,31 @@ def test_all_resources_unusable_is_refused() -> None:
 
 
 def test_commands_quote_and_undo() -> None:
-    commands = ost_commands("my job", (3, 17), "/scratch/my project", "scratch")
+    job = Job("my job", 1, directory="/scratch/my project", resources=(3, 17))
+    commands = ost_commands(job, "scratch", "ps_mine", None)
     assert commands.user == ("lfs setstripe -c 2 -o 3,17 '/scratch/my project'",)
-    assert "lctl pool_add scratch.ps_my_job scratch-OST0003 scratch-OST0011" in commands.admin
-    assert commands.undo[-1] == "lctl pool_destroy scratch.ps_my_job"
+    assert "lctl pool_add scratch.ps_mine scratch-OST0003 scratch-OST0011" in commands.admin
+    assert commands.save == ("lfs getstripe -d --raw --yaml '/scratch/my project' > ps_mine.lyl",)
+    assert commands.undo[0] == "lfs setstripe --yaml=ps_mine.lyl '/scratch/my project'"
+    assert commands.undo[-1] == "lctl pool_destroy scratch.ps_mine"
     assert named_commands(["ion1", "ion2"], "io-node").user == ("export PENSTOCK_IO_NODES=ion1,ion2",)
-    assert len(pool_name("x" * 50)) == 15
 
 
-def test_ledger_follows_jobs_that_come_and_go(tmp_path: Path) -> None:
-    path = tmp_path / "jobs.jsonl"
-    Ledger(path).start(HEAVY)
-    Ledger(path).start(replace(NEXT, resources=(5,)))
-    assert Ledger(path).running == (HEAVY, replace(NEXT, resources=(5,)))
-    assert Ledger(path).end("heavy") == HEAVY
-    assert [job.name for job in Ledger(path).running] == ["next"]
-    with pytest.raises(MissingError, match="'heavy' is not running"):
-        Ledger(path).end("heavy")
-    with pytest.raises(DataError, match="already running"):
-        Ledger(path).start(NEXT)
+def test_undo_gives_back_the_layout_that_was_there() -> None:
+    job = Job("a", 1, directory="/scratch/a", resources=(3,))
+    commands = ost_commands(job, "scratch", "ps_a", Layout((Component(-1, 4, 1 << 20, -1, pool="flash"),)))
+    assert commands.save == ()
+    assert commands.undo[0] == "lfs setstripe -c 4 -S 1048576 -i -1 -p flash /scratch/a"
+    assert ost_commands(job, "scratch", "ps_a", Layout()).undo[0] == "lfs setstripe -d /scratch/a"
 
 
-def test_ledger_survives_a_torn_line_and_refuses_a_damaged_one(tmp_path: Path) -> None:
-    path = tmp_path / "jobs.jsonl"
-    Ledger(path).start(HEAVY)
-    with path.open("a") as stream:
-        stream.write('{"event": "start", "job"')
-    ledger = Ledger(path)
-    assert ledger.running == (HEAVY,)
-    ledger.end("heavy")
-    assert Ledger(path).running == ()
-    path.write_text("nonsense\n")
-    with pytest.raises(DataError, match="line 1"):
-        Ledger(path)
+def test_pool_names_are_legal_and_differ() -> None:
+    names = ["climate_run_1", "climate_run_2", "my job", "my_job", "my-job", "x" * 50, "x" * 51, "a", "é", ""]
+    names += [f"array[{index}]" for index in range(200)]
+    pools = [pool_name(name) for name in names]
+    assert len(set(pools)) == len(names)
+    assert all(re.fullmatch(r"[A-Za-z0-9_]{1,15}", pool) for pool in pools)
+    assert pool_name("a", taken={"ps_a"}) != "ps_a"
 
 
 def test_advise_command_explains_itself(site: Path) -> None:
@@ -205,6 +198,8 @@ def test_bad_site_is_refused_in_one_line(site: Path, old: str, new: str, message
 def test_ledger_options_belong_together(site: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--ledger"):
         run("advise", str(site), "--start")
+    with pytest.raises(UsageError, match="--reconcile"):
+        run("advise", str(site), "--jobs", "x", "--ledger", str(tmp_path / "l"), "--list")
     with pytest.raises(UsageError, match="exclude"):
         run("advise", str(site), "--start", "--end", "x", "--ledger", str(tmp_path / "l"))
 
@@ -230,26 +225,3 @@ def test_guide_says_what_more_would_allow() -> None:
     assert guide(["nodes"]).missing[0] == ("balance", ("compute", "curve", "volume"))
     with pytest.raises(UsageError, match='did you mean "volume"'):
         guide(["volum"])
-
-
-def test_darshan_log_gives_volume_and_times(site: Path, shared_dir: Path) -> None:
-    pytest.importorskip("darshan")
-    from penstock.schedule.darshan import read_darshan
-
-    log = next(iter(sorted((shared_dir / "data" / "darshan").glob("dbin_ior_id66184525-37486*"))))
-    past = read_darshan(log)
-    assert past.processes == 256 and past.run_s == 465 and 0 < past.io_s <= past.run_s
-    assert past.io_bytes == pytest.approx(268437458)
-    site.write_text(SITE.replace('compute = "1h"\nio = "2TiB"', f'darshan = "{log}"'))
-    assert run("advise", str(site))["rule"] == "balance"
-
-
-def test_missing_darshan_log_is_told(tmp_path: Path) -> None:
-    pytest.importorskip("darshan")
-    from penstock.schedule.darshan import read_darshan
-
-    with pytest.raises(MissingError, match="no such Darshan log"):
-        read_darshan(tmp_path / "none.darshan")
-    (tmp_path / "bad.darshan").write_bytes(b"nonsense" * 100)
-    with pytest.raises(DataError, match="not a Darshan log"):
-        read_darshan(tmp_path / "bad.darshan")

@@ -11,9 +11,10 @@ from tests.schedule import reference
 from tests.schedule.strategies import documents
 from tests.schedule.test_demand import read
 
-from penstock.schedule.allocation import ALLOCATORS
-from penstock.schedule.demand import demands_of
-from penstock.schedule.plan import Allocated, allocate
+from penstock.schedule.allocation import ALLOCATORS, Sharing
+from penstock.schedule.application import Application, ApplicationSet, Curve, Phase
+from penstock.schedule.demand import demands_of, fits, io_load
+from penstock.schedule.plan import Allocated, allocate, sharing_of
 
 
 def counts_of(document: dict[str, Any], name: str, **options: bool) -> Allocated:
@@ -34,6 +35,44 @@ def test_allocators_match_the_reference(document: dict[str, Any]) -> None:
         assert list(allocated.counts) == counts, name
         assert allocated.io_load == pytest.approx(float(reference.io_load(document, counts)), rel=1e-12)
         assert allocated.saturated == (reference.io_load(document, counts) > 1)
+
+
+def rough_set(seed: int, applications: int, resources: int, io_share: float) -> ApplicationSet:
+    """Many jagged curves that together nearly saturate the system, so that steps stop fitting and fit again."""
+    rng = Random(seed)
+    made = []
+    for index in range(applications):
+        counts = sorted(rng.sample(range(1, resources + 1), 12))
+        curve = Curve(tuple(counts), tuple(rng.uniform(0.2, 1.0) * count**0.8 for count in counts))
+        io_s = 100 * rng.uniform(0, 2 * io_share)
+        made.append(Application(f"a{index}", 1 + index % 7, curve, (Phase(100 - io_s, io_s * curve.at(1)),)))
+    return ApplicationSet(resources, 7 * applications, tuple(made))
+
+
+def tcpu_by_trying_everything(sharing: Sharing) -> list[int]:
+    demands, resources = sharing.demands, sharing.resources
+    counts = [demand.n_sys for demand in demands]
+    while True:
+        load = io_load(demands, counts, resources)
+        steps = []
+        for index, (demand, now) in enumerate(zip(demands, counts, strict=True)):
+            for count in range(now + 1, demand.n_perf + 1):
+                gain = demand.cpu_load[count] - demand.cpu_load[now]
+                if gain >= 0 and fits(load + (demand.stress[count] - demand.stress[now]) / resources):
+                    steps.append((-gain, count, index))
+                    break
+        if not steps:
+            return counts
+        _, count, index = min(steps)
+        counts[index] = count
+
+
+@pytest.mark.parametrize("io_share", [0.05, 0.2, 0.45])
+@pytest.mark.parametrize("seed", range(4))
+def test_tcpu_steps_are_those_found_by_trying_everything(seed: int, io_share: float) -> None:
+    workload = rough_set(seed, 30, 64, io_share)
+    expected = tcpu_by_trying_everything(sharing_of(workload))
+    assert list(allocate(workload, "tcpu", Random(0)).counts) == expected
 
 
 @given(documents())

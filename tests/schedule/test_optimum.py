@@ -15,7 +15,7 @@ from penstock.errors import UsageError
 from penstock.schedule.allocation import ALLOCATORS
 from penstock.schedule.family import family_profiles
 from penstock.schedule.generator import Scenario, generate
-from penstock.schedule.optimum import optimise
+from penstock.schedule.optimum import count_schedules, magnitude, optimise
 from penstock.schedule.placement import PLACERS
 from penstock.schedule.plan import allocate, place
 from penstock.schedule.simulation import simulate
@@ -44,8 +44,23 @@ def test_optimum_equals_trying_every_labelled_placement() -> None:
 
 def test_large_sets_are_refused() -> None:
     workload = generate(Scenario(20, 0.4), family_profiles(), Random(3))
-    with pytest.raises(UsageError, match="schedules"):
+    with pytest.raises(UsageError, match=r"20 applications on 20 resources have up to 10\^102 schedules"):
         optimise(workload)
+
+
+def test_very_large_sets_are_refused_with_their_size() -> None:
+    profiles = family_profiles()
+    workload = generate(Scenario(1200, 0.4, resources=1008, compute_nodes=20000), profiles, Random(3))
+    with pytest.raises(
+        UsageError, match=r"1200 applications on 1008 resources have up to 10\^\d{6} schedules"
+    ):
+        optimise(workload)
+
+
+@pytest.mark.parametrize(("applications", "resources"), [(1, 1), (3, 4), (5, 4), (6, 9), (10, 12)])
+def test_magnitude_is_that_of_the_count(applications: int, resources: int) -> None:
+    exact = count_schedules(applications, resources)
+    assert 10 ** magnitude(applications, resources) == pytest.approx(exact, rel=1e-9)
 
 
 def test_gaps_are_measured_for_every_method(monkeypatch: pytest.MonkeyPatch) -> None:

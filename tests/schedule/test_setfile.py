@@ -69,6 +69,10 @@ BAD = [
     ("applications.0.resources", [4], "4 is not a resource id (0 to 3)"),
     ("applications.0.resources", [1, 1], "listed twice"),
     ("applications.0.resources", [], "not a list of resource ids"),
+    ("resuorces", 4, "unknown key 'resuorces'; did you mean \"resources\"?"),
+    ("applications.0.bandwith", {"1": 1.0}, "unknown key 'bandwith'; did you mean \"bandwidth\"?"),
+    ("applications.0.nmae", "a", "applications[0]: unknown key 'nmae'; did you mean \"name\"?"),
+    ("applications.0.phases.0.io_byte", 1, "phases[0]: unknown key 'io_byte'; did you mean \"io_bytes\"?"),
 ]
 
 
@@ -106,6 +110,6 @@ def test_missing_file_and_directory_are_told_apart(tmp_path: Path) -> None:
         load_set(tmp_path / "binary.json")
 
 
-def test_direct_access_and_unknown_keys_are_ignored() -> None:
-    workload = parse_set(json.dumps(GOOD | {"comment": "hello"}), "set.json")
+def test_direct_access_is_ignored() -> None:
+    workload = parse_set(json.dumps(GOOD), "set.json")
     assert workload.applications[0].curve.counts == (1, 4)

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.schedule import reference
 from tests.schedule.strategies import documents
@@ -15,8 +15,28 @@ from tests.schedule.test_demand import read
 from penstock.schedule.plan import allocate, place
 from penstock.schedule.simulation import simulate
 
+OPENS_AT_THE_END: dict[str, Any] = {
+    "resources": 1,
+    "compute_nodes": 2,
+    "applications": [
+        {
+            "name": "late",
+            "compute_nodes": 1,
+            "bandwidth": {"1": 3},
+            "phases": [{"compute_s": 1, "io_bytes": 0}, {"compute_s": 0, "io_bytes": 1}],
+        },
+        {
+            "name": "first",
+            "compute_nodes": 1,
+            "bandwidth": {"1": 1},
+            "phases": [{"compute_s": 0, "io_bytes": 1}],
+        },
+    ],
+}
+
 
 @settings(max_examples=300, deadline=None)
+@example(OPENS_AT_THE_END, "first", "random")
 @given(documents(), st.sampled_from(["all", "first"]), st.sampled_from(["random", "greedy-clairvoyant"]))
 def test_simulation_matches_the_reference(document: dict[str, Any], until: Any, placer: str) -> None:
     workload = read(document)

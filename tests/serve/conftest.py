@@ -75,24 +75,34 @@ def exporting(client: Served, tmp_path: Path) -> Exporting:
     return run
 
 
+def target_status(
+    ost: str, knobs: dict[str, float], counters: dict[str, float], void: str | None = None
+) -> TargetStatus:
+    name = f"scratch-{ost}-osc-1"
+    return TargetStatus(name, "scratch", ost, ost, f"scratch-{ost}", knobs, counters, void=void)
+
+
 @pytest.fixture
 def status() -> AgentStatus:
     """An agent with two targets, one of them without a trustworthy last interval."""
     counters = {"read.bytes": 1e9, "write.bytes": 2e9, "write.rpcs": 500.0, "write.usec": 3e6}
     return AgentStatus(
         version="1.2.3",
+        pid=4711,
         mode="tune",
         modes=("observe", "advise", "tune"),
         policy="climb",
-        paused=False,
-        problems=2,
+        interval_s=0.5,
+        rollback="always",
+        paused=(),
+        problems=("one", "two"),
         lost_log_lines=0,
-        jobs=1,
+        jobs=("77",),
         pace=Pace(1_700_000_000.0, 1_700_000_100.0, 200, 1.5, 3),
         node=NodeStatus(980 * 2.0**20, 1024 * 2.0**20, 0.61),
         targets=(
-            TargetStatus("scratch", "OST0000", {"pages": 1024.0, "dirty": 490 * 2.0**20}, counters, True),
-            TargetStatus("scratch", "OST0001", {"pages": 256.0}, {"read.bytes": float("nan")}, False),
+            target_status("OST0000", {"pages": 1024.0, "dirty": 490 * 2.0**20}, counters),
+            target_status("OST0001", {"pages": 256.0}, {"read.bytes": float("nan")}, void="the clock"),
         ),
         tallies=Tallies(
             knob_changes={("scratch", "OST0000", "pages"): 7, ("scratch", "OST00ff", "pages"): 1},

@@ -75,8 +75,8 @@ def test_metrics_are_in_base_units(status: AgentStatus) -> None:
 
 
 def test_metrics_leave_out_what_is_not_known(status: AgentStatus) -> None:
-    shown = exposition(replace(status, node=replace(status.node, dirty_budget_bytes=None)))
-    assert "penstock_node_dirty_budget_bytes" not in shown
+    shown = exposition(replace(status, node=replace(status.node, memory_available_ratio=None)))
+    assert "penstock_node_memory_available_ratio" not in shown
     assert "nan" not in shown.lower()
     assert value(shown, "penstock_target_up", fs="scratch", target="OST0001") == 0
     assert 'target="OST00ff"' not in shown

@@ -17,6 +17,7 @@ SSH = Size(80, 24)
 def target(index: int, **changed: Any) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "target": f"scratch-OST{index:04x}-osc-ff1100010dabc800",
+        "short": f"scratch-OST{index:04x}",
         "fs": "scratch",
         "resource": f"OST{index:04x}",
         "setting": {"pages": 1024, "flight": 8, "dirty": 2000},
@@ -108,7 +109,7 @@ def test_screen_shows_advice_as_advice() -> None:
 def test_screen_shows_busy_targets_first_and_counts_the_rest() -> None:
     idle = [target(i, read_bytes_per_s=0.0) for i in range(1000)]
     text = shown(status(*idle, target(0x7FF)))
-    assert "OST07ff" in text.splitlines()[3]
+    assert "OST07ff" in text.splitlines()[4]
     assert "more targets" in text
 
 
@@ -127,7 +128,7 @@ def test_screen_asks_for_the_mode_and_shows_an_explanation() -> None:
     assert shown(status(), View(asking=True)).endswith(ASK_MODE)
     pane = shown(status(), View(pane=("what:     flight 8 -> 16", "x" * 200)))
     assert "what:     flight 8 -> 16" in pane
-    assert pane.endswith("any key: back")
+    assert pane.endswith("any other key: back")
 
 
 @settings(max_examples=40, deadline=None)
@@ -148,3 +149,45 @@ def test_screen_never_outgrows_the_terminal(count: int, width: int, height: int,
     lines = compose(status(*entries, problems=["p" * 500] * 3), view, Size(width, height), NOW_S)
     assert len(lines) <= height
     assert all(len(line.text) <= width for line in lines)
+
+
+def test_screen_scrolls_a_long_text_to_its_end() -> None:
+    pane = tuple(f"line {i}" for i in range(100))
+    first, last = (shown(status(), View(pane=pane, scroll=scroll)) for scroll in (0, 10**6))
+    assert "line 0\n" in first
+    assert "78 lines below" in first
+    assert "line 99" in last
+    assert "lines below" not in last
+
+
+CHANGE: dict[str, Any] = {
+    "id": "d1",
+    "time_s": 1_699_999_990.0,
+    "changes": ["flight 8 -> 16"],
+    "reason": "try",
+    "sentence": "it promises more than anything measured so far",
+    "made": True,
+    "gain": None,
+}
+
+
+def test_screen_uses_a_large_terminal() -> None:
+    many = status(*(target(i, last_change=CHANGE) for i in range(60)))
+    small, large = (
+        "\n".join(line.text for line in compose(many, View(), size, 1_700_000_000.0))
+        for size in (Size(80, 24), Size(200, 80))
+    )
+    assert CHANGE["sentence"] not in small.split("-" * 20)[0]
+    assert large.count(str(CHANGE["sentence"])) >= 60
+    assert small.count("scratch-OST") < 60 <= large.count("scratch-OST")
+
+
+def test_screen_names_units_and_how_the_effect_was_measured() -> None:
+    text = shown(status(target(0)))
+    assert "pages/RPCs/MiB" in text
+    assert "MB/s" in text
+    assert "nothing was judged" in text
+    before = {**status(), "effect": {"kind": "before/after", "gain": 1.2, "changes": 4}}
+    assert "1.20 times as fast (before/after, 4 changes" in shown(before)
+    trial = {"kind": "switchback", "gain": 1.2, "low": 1.1, "high": 1.3, "pairs": 9}
+    assert "95 % between 1.10 and 1.30 (switchback, 9 pairs)" in shown({**status(), "effect": trial})

@@ -61,7 +61,7 @@ def test_top_shows_and_steers_an_agent(client: Served, tmp_path: Path, terminal:
     with agent(client, tmp_path / "state", "--mode", "tune", "--policy", "climb") as running:
         wait_for(lambda: len(running.events("decision")) > 4)
         terminal.start(f"{top(running.state_dir)} --every 200ms; echo left with $?; sleep 60")
-        terminal.shows("penstock  tune  climb", "lustre:OST0000", "lustre:OST0001", "because", "q quit")
+        terminal.shows("penstock  tune  climb", "lustre-OST0000", "lustre-OST0001", "because", "q quit")
         assert all(len(line) <= 80 for line in terminal.screen().splitlines())
         first = client.osc("OST0000")
         terminal.shows(first)
@@ -73,7 +73,7 @@ def test_top_shows_and_steers_an_agent(client: Served, tmp_path: Path, terminal:
         terminal.keys("p")
         wait_for(lambda: running.ask("status")["paused"] == [])
         terminal.keys("Up", "e")
-        terminal.shows("what:", "why:", "evidence:", "any key: back")
+        terminal.shows("what:", "why:", "evidence:", "any other key: back")
         terminal.keys("x", "m")
         terminal.shows("o observe   a advise   t tune")
         terminal.keys("a")
@@ -95,7 +95,7 @@ def test_top_without_a_terminal_prints_one_screen(client: Served, tmp_path: Path
         plain = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
         document = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
     assert (plain.returncode, plain.stderr) == (0, "")
-    assert "lustre:OST0001" in plain.stdout
+    assert "lustre-OST0001" in plain.stdout
     assert "\x1b" not in plain.stdout
     assert len(json.loads(document.stdout)["targets"]) == 2
 

@@ -10,7 +10,7 @@ import pytest
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Job, Plan
 from penstock.simulate.cluster import builtin_cluster
-from penstock.simulate.faults import parse_fault
+from penstock.simulate.faults import Fault, parse_fault
 from penstock.simulate.simulation import Simulation, Totals
 from penstock.workload import Workload, parse_workload
 
@@ -43,7 +43,7 @@ class Lab:
         """Several clients on one OST, unless `changes` say otherwise."""
         description = builtin_cluster("c220g5").override({"ost_count": "1", **(changes or {})})
         clients = 1 + max(job.client for job in jobs)
-        faults = tuple(map(parse_fault, events))
+        faults = self.faults(*events)
         made = Simulation(Plan(description, tuple(jobs), clients, 1, traced=True, faults=faults))
         if setting is not None:
             made.set_all(setting)
@@ -80,6 +80,9 @@ class Lab:
         warmup_s: float = 1.0,
     ) -> float:
         return self.measure(workload, setting, changes, seconds, warmup_s).app_bytes / seconds / 1e6
+
+    def faults(self, *events: str) -> tuple[Fault, ...]:
+        return tuple(map(parse_fault, events))
 
     def workload(self, name: str, **changes: float) -> Workload:
         return replace(parse_workload(name), **changes)  # type: ignore[arg-type]

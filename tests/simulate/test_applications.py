@@ -10,7 +10,7 @@ import pytest
 from penstock.errors import UsageError
 from penstock.knobs import Setting
 from penstock.simulate.applications import APPLICATIONS
-from penstock.simulate.catalogue import APPLICATION_NAMES, is_application, named_plan, workload_names
+from penstock.simulate.catalogue import APPLICATION_NAMES, named_plan, workload_names
 from penstock.simulate.cluster import builtin_cluster
 from penstock.simulate.faults import parse_fault
 from penstock.simulate.simulation import Simulation
@@ -160,8 +160,6 @@ def test_wrong_names_are_refused_with_the_nearest(name: str, part: str) -> None:
 
 def test_catalogue_lists_synthetic_workloads_and_applications() -> None:
     assert len(workload_names()) == 24 + len(APPLICATIONS)
-    assert is_application("dlio-bert:threads=2")
-    assert not is_application("s_rd_sq_1m")
 
 
 def test_eviction_does_not_open_a_barrier() -> None:

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.evaluate.simulated import hold
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Job
+from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import builtin_cluster
 from penstock.simulate.layout import PAGE
-from penstock.simulate.protocol import hold, single
 from penstock.simulate.states import FREE
 from penstock.workload import parse_workload
 
@@ -39,10 +40,8 @@ def test_five_random_readers_on_one_ost_gain_until_each_has_a_slot(lab: Lab) -> 
 
 def test_range_lock_of_2_15_takes_most_of_what_more_scattered_writes_in_flight_bring() -> None:
     def gain(version: str) -> float:
-        plan = single(
-            builtin_cluster("c6525-25g").override({"version": version}), parse_workload("s_wr_rn_8k"), 1
-        )
-        few, many = (hold(plan, at(64, flight, 64), seconds=2, warmup_s=2) for flight in (1, 16))
+        plan = named_plan(builtin_cluster("c6525-25g").override({"version": version}), "s_wr_rn_8k", seed=1)
+        few, many = (hold(plan, 2, 2, at(64, flight, 64)) for flight in (1, 16))
         return many.rpc_mbps / few.rpc_mbps
 
     assert gain("2.15") < 1.2

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from penstock.report.heatmap import read_measured
+from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import builtin_cluster
-from penstock.simulate.protocol import random_walk, recorded_rhythm, single
+from penstock.simulate.protocol import random_walk, recorded_rhythm
 from penstock.spaces import LUSTRE
 from penstock.workload import parse_workload
 
@@ -18,8 +19,8 @@ def rank_correlation(shared_dir: Path, name: str, changes: dict[str, str]) -> fl
     real = read_measured(shared_dir / "data" / "lustre-traces" / "response_surface.csv", name)
     assert real is not None
     work = parse_workload(name)
-    plan = single(builtin_cluster("c220g5").override(changes), work, 3)
-    cells = random_walk(plan, LUSTRE.grid("pages", "flight"), 4.0, recorded_rhythm(work))
+    plan = named_plan(builtin_cluster("c220g5").override(changes), name, seed=3)
+    cells = random_walk(plan, LUSTRE.candidates(), 4.0, recorded_rhythm(work))
     pairs = np.array([(real[c.setting["pages"], c.setting["flight"]], c.app_mbps) for c in cells])
     ranks = pairs.argsort(axis=0).argsort(axis=0)
     return float(np.corrcoef(ranks[:, 0], ranks[:, 1])[0, 1])

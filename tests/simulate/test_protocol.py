@@ -5,15 +5,16 @@ from __future__ import annotations
 import pytest
 
 from penstock.knobs import Setting
+from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import builtin_cluster
-from penstock.simulate.protocol import Cell, Rhythm, random_walk, recorded_rhythm, single
+from penstock.simulate.protocol import Cell, Rhythm, random_walk, recorded_rhythm
 from penstock.workload import parse_workload
 
 SLOW, FAST = Setting(pages=1, flight=1), Setting(pages=256, flight=8)
 
 
 def walk(rhythm: Rhythm) -> list[Cell]:
-    plan = single(builtin_cluster("c220g5"), parse_workload("s_rd_sq_1m"), 1)
+    plan = named_plan(builtin_cluster("c220g5"), "s_rd_sq_1m", seed=1)
     return random_walk(plan, [SLOW, FAST], 4 * rhythm.interval_s, rhythm)
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from penstock.errors import ConfigError, UsageError
 from penstock.simulate.cluster import builtin_cluster
 from penstock.simulate.placement import Wish, place
-from penstock.simulate.scenario import parse_scenario, scenario_plan
+from penstock.simulate.scenario import parse_scenario, scenario_cluster, scenario_plan
+from penstock.train.worlds import DescribedWorld
+from penstock.workload import parse_workload
 
 TEXT = """
 clients = 3
@@ -48,6 +52,60 @@ def test_bad_scenario_is_refused_by_file_and_key(old: str, new: str, part: str) 
     with pytest.raises(ConfigError, match=r"mine\.toml") as error:
         text = TEXT.replace(old, new)
         scenario_plan(parse_scenario(text, "mine.toml"), builtin_cluster("c220g5"), 1, "mine.toml")
+    assert part in str(error.value)
+
+
+TABLES = """
+[set]
+round_trip_us = 5000
+threads = 12
+client.cores = 2
+[[job]]
+workload = { read_ratio = 0.5, access = "random", request = "1m", streams = 3, file = "3g", cache = "20g" }
+[[job]]
+workload = { think_s = 0.5, active_s = 2, idle_s = "1m" }
+[[job]]
+workload = "s_wr_sq_1m"
+"""
+
+
+def test_workload_tables_and_parameters_are_as_described() -> None:
+    scenario = parse_scenario(TABLES, "mine.toml")
+    cluster = scenario_cluster(scenario, builtin_cluster(scenario.cluster), "mine.toml")
+    assert (cluster.network.round_trip_us, cluster.server.threads, cluster.client.cores) == (5000.0, 12, 2)
+    mixed, usual, named = (job.workload for job in scenario_plan(scenario, cluster, 1, "mine.toml").jobs)
+    assert (mixed.read_ratio, mixed.sequential, mixed.streams, mixed.file_bytes) == (0.5, False, 3, 3 << 30)
+    assert replace(usual, name="s_rd_sq_1m") == replace(
+        parse_workload("s_rd_sq_1m"), think_s=0.5, active_s=2.0, idle_s=60.0, cache_bytes=20 << 30
+    )
+    # The page cache is the client's: who names none has the one that is named.
+    assert named.cache_bytes == 20 << 30
+
+
+def test_client_whose_jobs_name_no_cache_has_the_largest_they_imply() -> None:
+    text = '[[job]]\nworkload = "s_rd_sq_1m"\n[[job]]\nworkload = "s_wr_sq_1m"\n'
+    plan = scenario_plan(parse_scenario(text, "mine.toml"), builtin_cluster("c220g5"), 1, "mine.toml")
+    assert {job.workload.cache_bytes for job in plan.jobs} == {90 << 30}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "part"),
+    [
+        ("read_ratio", "read_rati", "read_ratio"),
+        ("0.5, access", "1.5, access", "read_ratio"),
+        ('"random"', '"rnd"', "access"),
+        ('"3g"', '"3q"', "3q"),
+        ('"3g"', '"512k"', "does not fit"),
+        ("active_s = 2, ", "", "idle_s"),
+        ("active_s = 2, ", 'active_s = 2, cache = "1g", ', "one page cache"),
+        ("round_trip_us", "round_trp_us", "round_trip_us"),
+        ("threads = 12", "threads = -1", "threads"),
+        ("[set]", 'cluster = "c220g6"\n[set]', "c220g5"),
+    ],
+)
+def test_bad_table_is_refused_by_file_and_key(old: str, new: str, part: str) -> None:
+    with pytest.raises(ConfigError, match=r"mine\.toml") as error:
+        DescribedWorld("mine", TABLES.replace(old, new)).plan(1)
     assert part in str(error.value)
 
 

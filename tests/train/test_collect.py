@@ -9,11 +9,12 @@ import pytest
 from penstock.decision import Receipt
 from penstock.errors import UsageError
 from penstock.knobs import KnobSpace, Setting
+from penstock.ports import Ports
 from penstock.snapshot import NodeSnapshot, Target, TargetSnapshot
 from penstock.spaces import LUSTRE
 from penstock.train import parquet
 from penstock.train.campaign import Collection
-from penstock.train.collect import Run, Walk, World, keep, missing, tabulate, walk
+from penstock.train.collect import CollectedRun, Walk, keep, missing, tabulate, walk
 from penstock.train.samples import samples
 
 
@@ -57,14 +58,14 @@ class Toy:
 
 
 def how(intervals: int = 40) -> Walk:
-    return Walk(LUSTRE.grid("pages", "flight"), intervals, 0.5, "seed")
+    return Walk(LUSTRE.candidates(), intervals, 0.5, "seed")
 
 
 def test_walk_draws_a_new_setting_each_interval_and_windows_carry_it() -> None:
     toy = Toy()
-    seen = list(walk(World(toy, toy, toy), how()))
+    seen = list(walk(Ports(toy, toy, toy), how()))
     rng = Random("seed")
-    expected = [rng.choice(LUSTRE.grid("pages", "flight")) for _ in range(40)]
+    expected = [rng.choice(LUSTRE.candidates()) for _ in range(40)]
     assert [number for number, _ in seen] == list(range(40))
     assert [window.setting.only("pages", "flight") for _, window in seen] == expected
     for _, window in seen:
@@ -74,7 +75,7 @@ def test_walk_draws_a_new_setting_each_interval_and_windows_carry_it() -> None:
 
 def test_rows_become_samples() -> None:
     toy = Toy()
-    table = tabulate("s_rd_sq_1m", 3, list(walk(World(toy, toy, toy), how())))
+    table = tabulate("s_rd_sq_1m", 3, list(walk(Ports(toy, toy, toy), how())))
     found = samples(table, "read", 1)
     assert len(found) == 38
     rate = table.column("read_bytes") / table.column("seconds")
@@ -88,15 +89,15 @@ def test_an_interval_that_cannot_be_trusted_leaves_a_gap() -> None:
             self.epoch += t_s == 5.0
 
     toy = Reconnecting()
-    table = tabulate("s_rd_sq_1m", 1, list(walk(World(toy, toy, toy), how())))
+    table = tabulate("s_rd_sq_1m", 1, list(walk(Ports(toy, toy, toy), how())))
     assert 9 not in table.observation_no
     assert not {8, 9, 10} & set(table.observation_no[samples(table, "read", 0).middle].tolist())
 
 
 def test_a_kept_run_is_not_repeated_and_says_where_it_comes_from(tmp_path: Path) -> None:
     toy = Toy()
-    runs = [Run("c220g5", "s_rd_sq_1m", number, 7, 40, 0.5) for number in (1, 2)]
-    keep(runs[0], tabulate("s_rd_sq_1m", 1, list(walk(World(toy, toy, toy), how()))), tmp_path, "a toy")
+    runs = [CollectedRun("c220g5", "s_rd_sq_1m", number, 7, 40, 0.5) for number in (1, 2)]
+    keep(runs[0], tabulate("s_rd_sq_1m", 1, list(walk(Ports(toy, toy, toy), how()))), tmp_path, "a toy")
     assert missing(runs, tmp_path) == [runs[1]]
     origin = parquet.provenance(runs[0].path(tmp_path))
     assert (origin["cluster"], origin["seed"], origin["run"]) == ("c220g5", 7, runs[0].id)

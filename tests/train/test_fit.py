@@ -36,7 +36,7 @@ def test_trees_equal_lightgbm_with_and_without_missing_values(table: Table) -> N
     rows = found.vectors[:200].copy()
     rows[::3, ::5] = np.nan
     assert np.abs(booster.predict(rows, raw_score=True) - score_rows(forest, rows)).max() < 1e-9
-    grid = candidate_matrix(LUSTRE.grid("pages", "flight"))
+    grid = candidate_matrix(LUSTRE.candidates())
     past = np.ascontiguousarray(rows[:9, :-3])
     full = np.hstack([np.repeat(past, 99, axis=0), np.tile(grid, (9, 1))])
     theirs = booster.predict(full, raw_score=True).reshape(9, 99)

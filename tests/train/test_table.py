@@ -56,7 +56,7 @@ def test_damaged_and_missing_data_is_refused(traces: Path, tmp_path: Path) -> No
     with pytest.raises(DataError, match="not a directory"):
         read_table(tmp_path / "none")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match="neither"):
+    with pytest.raises(DataError, match="holds no"):
         read_table(tmp_path / "empty")
 
 

@@ -16,6 +16,10 @@ class TargetGoneError(MissingError):
     """The target was unmounted."""
 
 
+class TargetUnusableError(PenstockError):
+    """The files of a target cannot be used now."""
+
+
 class RefusedError(PenstockError):
     """The system did not take one value of one knob."""
 

@@ -15,10 +15,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
 
-from penstock.actuate.errors import GONE, RefusedError, TargetGoneError
+from penstock.actuate.errors import GONE, TargetGoneError
+from penstock.actuate.knobfiles import DIRECTORY, READ, KnobFiles, walk
 from penstock.actuate.system import System
 from penstock.errors import DataError, UsageError
-from penstock.knobs import Setting
 from penstock.observe.lustre.imports import find_connection, find_value
 from penstock.observe.lustre.layout import PLACES
 from penstock.units import PAGE_BYTES
@@ -29,10 +29,6 @@ KNOB_FILES: Mapping[str, str] = MappingProxyType(
 # Came with the version that refuses fewer than 16 pages.
 _SIGN_OF_FLOOR, _FLOOR_PAGES = "max_mb_per_rpc_read", 16
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,32}-OST[0-9a-fA-F]{4}-osc-[0-9a-f]{4,32}")
-_DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-_WRITE = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-_TEXT_BYTES = 1 << 14
 
 
 def check_name(name: str) -> str:
@@ -97,7 +93,7 @@ class OscPlaces:
         for place in PLACES:
             try:
                 found.append(
-                    (f"{place}/osc/{name}", self.system.open(name, _DIRECTORY, 0, self._place(place)))
+                    (f"{place}/osc/{name}", self.system.open(name, DIRECTORY, 0, self._place(place)))
                 )
             except OSError as error:
                 if error.errno in (errno.ELOOP, errno.ENOTCONN, errno.EIO):
@@ -108,7 +104,7 @@ class OscPlaces:
 
     def _place(self, place: str) -> int:
         if place not in self._fds:
-            self._fds[place] = _walk(self.system, self._root, f"{place}/osc")
+            self._fds[place] = walk(self.system, self._root, f"{place}/osc")
         return self._fds[place]
 
 
@@ -121,12 +117,14 @@ class Connection:
     chunk_pages: int = 1
 
 
-class OscFiles:
+class OscFiles(KnobFiles):
     """One data path, its directories held open for the length of a `with` block."""
+
+    knob_ids = tuple(KNOB_FILES)
 
     def __init__(self, places: OscPlaces, name: str) -> None:
         self.name = check_name(name)
-        self._system = places.system
+        self.system = places.system
         self._all = places
         self._places: list[tuple[str, int]] = []
 
@@ -140,53 +138,29 @@ class OscFiles:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         while self._places:
-            self._system.close(self._places.pop()[1])
+            self.system.close(self._places.pop()[1])
 
-    def setting(self) -> Setting:
-        """All three knobs now. Raises `TargetGoneError` after an unmount, OSError or DataError otherwise."""
-        return Setting({knob_id: self.read(knob_id)[0] for knob_id in KNOB_FILES})
+    def open_knob(self, knob_id: str, flags: int) -> tuple[str, int]:
+        """Where a knob's file is, and a descriptor of it."""
+        return self._open(KNOB_FILES[knob_id], flags)
 
-    def read(self, knob_id: str) -> tuple[int, bool]:
-        """A knob's value, and whether its file holds nothing else.
+    def parsed(self, knob_id: str, text: bytes) -> int:
+        """Some versions print a fraction."""
+        return round(float(text)) if b"." in text else int(text)
 
-        An ordinary file standing in for the kernel's keeps the tail of a longer value it held before; what
-        counts is its first line.
+    def command(self, knob_id: str, value: int) -> str:
+        """One `lctl` line: lctl hides the failure of all but its last parameter, so each knob gets its own.
+
+        >>> OscFiles(OscPlaces(System(), "/"), "lustre-OST0000-osc-ff1100010179b000").command("pages", 256)
+        'lctl set_param osc.lustre-OST0000-osc-ff1100010179b000.max_pages_per_rpc=256'
         """
-        path, text = self._text(KNOB_FILES[knob_id])
-        first, newline, rest = text.partition(b"\n")
-        try:
-            value = round(float(first)) if b"." in first else int(first)
-        except ValueError:
-            raise DataError(f"/{path}: {text[:40]!r} is not a number") from None
-        return value, bool(newline) and not rest
-
-    def write(self, knob_id: str, value: int) -> None:
-        """Store one value. Raises `RefusedError` with the system's own answer."""
-        data = b"%d\n" % value
-        path = KNOB_FILES[knob_id]
-        try:
-            path, fd = self._open(path, _WRITE)
-            try:
-                if self._system.write(fd, data) != len(data):
-                    raise OSError(errno.EIO, "short write")
-                if not self.read(knob_id)[1]:
-                    self._system.truncate(fd, len(data))
-            finally:
-                self._system.close(fd)
-        except OSError as error:
-            raise RefusedError(knob_id, value, str(error.filename or f"/{path}"), error) from None
-
-    def is_at(self, knob_id: str, value: int) -> bool:
-        """Whether a knob holds exactly this value. Raises `RefusedError` when it cannot be read."""
-        try:
-            return self.read(knob_id) == (value, True)
-        except OSError as error:
-            raise RefusedError(knob_id, value, str(error.filename or KNOB_FILES[knob_id]), error) from None
+        return f"lctl set_param osc.{self.name}.{KNOB_FILES[knob_id]}={value}"
 
     def connection(self) -> Connection:
         """Bounds and identity of the connection, as far as this user may read them."""
         try:
-            _, text = self._text("import")
+            _, fd = self._open("import", READ)
+            text = self.read_open(fd)
             _, generation, brw_bytes = find_connection(text)
         except (OSError, DataError, TargetGoneError):
             return Connection()
@@ -198,46 +172,23 @@ class OscFiles:
         """The smallest max_pages_per_rpc this client takes, told by its files, not by its version."""
         for _, directory in self._places:
             try:
-                self._system.close(self._system.open(_SIGN_OF_FLOOR, os.O_PATH | os.O_NOFOLLOW, 0, directory))
+                self.system.close(self.system.open(_SIGN_OF_FLOOR, os.O_PATH | os.O_NOFOLLOW, 0, directory))
             except OSError:
                 continue
             return _FLOOR_PAGES
         return 1
 
-    def _text(self, file: str) -> tuple[str, bytes]:
-        path, fd = self._open(file, _READ)
-        try:
-            return path, self._system.read(fd, _TEXT_BYTES)
-        except OSError as error:
-            if error.errno == errno.ENODEV:
-                raise TargetGoneError(f"{self.name} is gone (unmounted)") from None
-            raise
-        finally:
-            self._system.close(fd)
-
     def _open(self, file: str, flags: int) -> tuple[str, int]:
         for place, directory in self._places:
             path = f"{place}/{file}"
             try:
-                fd = self._system.open(file, flags, 0, directory)
+                fd = self.system.open(file, flags, 0, directory)
             except OSError as error:
                 if error.errno in GONE:
                     continue
                 raise OSError(error.errno, error.strerror, f"/{path}") from None
-            if stat.S_ISREG(self._system.fstat(fd).st_mode):
+            if stat.S_ISREG(self.system.fstat(fd).st_mode):
                 return path, fd
-            self._system.close(fd)
+            self.system.close(fd)
             raise DataError(f"/{path}: not a regular file")
         raise TargetGoneError(f"{self.name}: {file} is gone (unmounted)")
-
-
-def _walk(system: System, root: str, relative: str) -> int:
-    """A directory below the root, reached without following any link below it."""
-    fd = system.open(root, os.O_PATH | os.O_DIRECTORY)
-    for part in relative.split("/"):
-        try:
-            below = system.open(part, _DIRECTORY, 0, fd)
-        finally:
-            system.close(fd)
-        fd = below
-    return fd

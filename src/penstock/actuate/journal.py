@@ -131,6 +131,7 @@ class Journal:
         try:
             raw = self._read_raw(path)
             document = json.loads(raw)
+            _refuse_newer(path, document["format"])
             body = document["body"]
             if document["format"] != FORMAT or document["checksum"] != _checksum(body):
                 return f"{path}: checksum or format is wrong"
@@ -234,6 +235,15 @@ class Journal:
 
     def _path(self, file: str) -> str:
         return f"{self.directory}/{file}"
+
+
+def _refuse_newer(path: str, written: object) -> None:
+    """What a later version wrote may mean something else: neither it nor the copy before it is guessed at."""
+    if isinstance(written, int) and written > FORMAT:
+        raise InvalidError(
+            f"{path}: format {written} of a newer Penstock, this one reads up to {FORMAT}; "
+            "run that version's `penstock agent restore` first"
+        )
 
 
 def _checksum(body: object) -> str:

@@ -11,34 +11,21 @@ from penstock.actuate.journal import Entry
 from penstock.knobs import KnobSpace, Setting
 
 
-def store(space: KnobSpace, now: Setting, knob_id: str, value: int, chunk_pages: int = 1) -> Setting:
-    """What one write leaves in force, rounding and side effects included, whatever the bounds say."""
-    if knob_id == "pages":
-        value = -(-value // chunk_pages) * chunk_pages
-    now = now.replace({knob_id: value})
-    for coupling in space.couplings:
-        if knob_id in coupling.when:
-            now = now.replace({coupling.affects: coupling.rule(now)})
-    return now
-
-
-def reachable(
-    space: KnobSpace, before: Setting, goal: Setting, chunk_pages: int = 1
-) -> dict[str, frozenset[int]]:
+def reachable(space: KnobSpace, before: Setting, goal: Setting) -> dict[str, frozenset[int]]:
     """Every value a knob can hold between `before` and `goal`, and on the way back from any point between."""
     found: dict[str, set[int]] = {knob_id: {before[knob_id]} for knob_id in space.ids}
-    for there in _path(space, before, goal, chunk_pages):
-        for state in (there, *_path(space, there, before, chunk_pages)):
+    for there in _path(space, before, goal):
+        for state in (there, *_path(space, there, before)):
             for knob_id in space.ids:
                 found[knob_id].add(state[knob_id])
     return {knob_id: frozenset(values) for knob_id, values in found.items()}
 
 
-def _path(space: KnobSpace, start: Setting, goal: Setting, chunk_pages: int) -> Iterator[Setting]:
+def _path(space: KnobSpace, start: Setting, goal: Setting) -> Iterator[Setting]:
     now = start
     for knob_id in space.ids:
         if knob_id in goal:
-            now = store(space, now, knob_id, goal[knob_id], chunk_pages)
+            now = space.store(now, knob_id, goal[knob_id])
             yield now
 
 
@@ -109,7 +96,7 @@ def _reconnected(entry: Entry, now: Setting, connection: Connection, space: Knob
     dirty = possible.get("dirty", frozenset())
     made = _recomputed(space, entry, now, "dirty", ["pages"])
     if now["dirty"] not in dirty | {original["dirty"]} and now["dirty"] in made:
-        original = store(space, original, "pages", original["pages"])
+        original = space.store(original, "pages", original["pages"])
         possible["dirty"] = dirty | {now["dirty"]}
     return replace(
         entry,

@@ -7,16 +7,14 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.actuate.advice import commands
 from penstock.actuate.errors import JournalCorruptError, TargetGoneError
 from penstock.actuate.journal import Journal, owner_of
+from penstock.actuate.journalled import Difference
 from penstock.actuate.lock import StateLock, holder
-from penstock.actuate.lustre import Difference, LustreActuator
+from penstock.actuate.node import NodeActuator
 from penstock.actuate.system import SYSTEM, System
 from penstock.decision import Change
 from penstock.errors import AccessError, DataError, MissingError
-from penstock.observe.lustre.layout import osc_target
-from penstock.snapshot import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ def restore_all(root: str | Path, state_dir: str | Path, system: System = SYSTEM
         return Restored(notes=(f"{state_dir}: no journal, so nothing was ever changed from here",))
     with contextlib.closing(_Locked(state_dir, system)) as lock:
         journal = Journal(state_dir, owner_of(root), system)
-        actuator = LustreActuator(root, journal, system=system)
+        actuator = NodeActuator(root, journal, system=system)
         outcome = _Outcome(notes=[note for note in (journal.note, lock.note) if note])
         for name in journal.entries:
             _restore_one(actuator, journal, name, outcome)
@@ -87,18 +85,18 @@ def verify_all(root: str | Path, state_dir: str | Path, system: System = SYSTEM)
         return Verified(notes=(f"{state_dir}: no journal, so nothing was ever changed from here",))
     pid = holder(state_dir, system)
     journal = Journal(state_dir, owner_of(root), system)
-    actuator = LustreActuator(root, journal, system=system)
+    actuator = NodeActuator(root, journal, system=system)
     differences: list[Difference] = []
     rollback: list[str] = []
     gone: list[str] = []
     for name, entry in journal.entries.items():
-        target = _target(name)
+        target = actuator.target_named(name)
         try:
             differences += actuator.verify(target, tuned=pid is not None)
             now = actuator.get(target)
             if now != entry.original:
                 undone = {key: value for key, value in entry.original.items() if key not in entry.manual}
-                rollback += commands(name, undone)
+                rollback += actuator.commands(target, undone)
         except TargetGoneError:
             gone.append(name)
     notes = (journal.note,) if journal.note else ()
@@ -135,8 +133,8 @@ class _Outcome:
         )
 
 
-def _restore_one(actuator: LustreActuator, journal: Journal, name: str, outcome: _Outcome) -> None:
-    target = _target(name)
+def _restore_one(actuator: NodeActuator, journal: Journal, name: str, outcome: _Outcome) -> None:
+    target = actuator.target_named(name)
     entry = journal.entries[name]
     try:
         before = actuator.get(target)
@@ -165,13 +163,6 @@ def _restore_one(actuator: LustreActuator, journal: Journal, name: str, outcome:
             outcome.notes.append(f"{name}: {knob_id} stays at {value}, what its server now allows")
     if receipt.error and all(receipt.actual[key] == value for key, value in receipt.wanted.items()):
         outcome.notes.append(receipt.error)
-
-
-def _target(name: str) -> Target:
-    target = osc_target(name)
-    if target is None:
-        raise DataError(f"the journal names {name!r}, which is no client data path")
-    return target
 
 
 def _require(root: str | Path) -> None:

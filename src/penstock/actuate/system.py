@@ -54,7 +54,6 @@ class System:
         os.link(old, new)
 
     def unlink(self, path: str) -> None:
-        """Remove a name."""
         os.unlink(path)
 
     def mkdir(self, path: str) -> None:

@@ -2,48 +2,77 @@
 
 from __future__ import annotations
 
-import dataclasses
-import os
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from penstock.actuate.recovery import verify_all
 from penstock.agent.control import READ_VERBS
-from penstock.agent.exports import node_status
 from penstock.agent.log import read_log
-from penstock.agent.loop import Step
+from penstock.agent.names import resolve
 from penstock.agent.settings import Mode
+from penstock.agent.startup import Places
 from penstock.errors import MissingError, UsageError, did_you_mean
+from penstock.serve.status import AgentStatus, document
 from penstock.snapshot import Target
-from penstock.window import Void
-
-if TYPE_CHECKING:
-    from penstock.agent.service import Agent
-
-# So long after a change, at most, it counts as being on trial.
-TRIAL_INTERVALS = 20
 
 Arguments = Mapping[str, Any]
 Answer = Mapping[str, Any]
 
 
+class Commanded(Protocol):
+    """What the verbs need of an agent."""
+
+    places: Places
+    paused: set[str]
+    mutex: threading.Lock
+
+    def status(self) -> AgentStatus: ...
+
+    def targets(self) -> tuple[Target, ...]:
+        """The targets at hand."""
+        ...
+
+    def touched(self) -> list[Target]:
+        """Those of them that hold something of ours."""
+        ...
+
+    def set_mode(self, wanted: Mode) -> None: ...
+
+    def restore(self, target: Target) -> dict[str, Any]:
+        """Bring one target's originals back."""
+        ...
+
+    def take_back(self, name: str) -> list[dict[str, Any]]:
+        """Manage yielded knobs again."""
+        ...
+
+    def note_trial(self, verdict: Mapping[str, Any]) -> None:
+        """Keep what a switchback trial found."""
+        ...
+
+    def event(self, kind: str, **fields: Any) -> None:
+        """Put something into the log."""
+        ...
+
+
 class Commands:
     """The verbs. Those that change anything wait for the tick in progress; those that read do not."""
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: Commanded) -> None:
         self._agent = agent
-        self._started_s = time.time()
         self._verbs: dict[str, Callable[[Arguments], Answer]] = {
-            "status": self._status,
+            "status": lambda _: document(agent.status(), time.time()),
             "explain": lambda arguments: explain(agent.places.log, str(arguments.get("id", ""))),
             "verify": self._verify,
             "mode": self._mode,
             "pause": lambda arguments: self._pause(arguments, agent.paused.add),
             "resume": self._resume,
             "restore": self._restore,
+            "trial": self._trial,
         }
 
     def handle(self, verb: str, arguments: Arguments) -> Answer:
@@ -56,41 +85,6 @@ class Commands:
             answer = self._verbs[verb](arguments)
         self._agent.event("control", verb=verb, arguments={key: str(v) for key, v in arguments.items()})
         return answer
-
-    def _status(self, arguments: Arguments) -> Answer:
-        agent = self._agent
-        return {
-            "pid": os.getpid(),
-            "mode": agent.mode.value,
-            "policy": agent.policy_name,
-            "interval_s": agent.config.interval_s,
-            "rollback": agent.config.rollback.value,
-            "uptime_s": time.time() - self._started_s,
-            "ticks": agent.ticks,
-            "paused": sorted(agent.paused),
-            "lost_log_lines": agent.log.lost,
-            "problems": agent.voice.standing(),
-            "jobs": list(agent.jobs.running),
-            "node": dataclasses.asdict(node_status(agent)),
-            "targets": [
-                {**_row(target, step), **self._standing(target)}
-                for target, step in sorted(agent.latest.items(), key=_by_name)
-            ],
-        }
-
-    def _standing(self, target: Target) -> dict[str, Any]:
-        """Where a target stands: what holds it back, and its last change."""
-        agent = self._agent
-        held = agent.paused & {"*", target.name, target.fs}
-        last = agent.ledger.last.get(target.name)
-        return {
-            "resource": target.resource,
-            "paused": bool(held),
-            "in_scope": agent.config.scope.covers(target),
-            "manual": sorted(agent.manual_knobs(target)),
-            "guard": agent.ledger.state(target, time.time(), TRIAL_INTERVALS * agent.config.interval_s),
-            "last_change": dataclasses.asdict(last) if last is not None else None,
-        }
 
     def _verify(self, arguments: Arguments) -> Answer:
         """Which knobs do not hold what this agent last set, and the commands that undo everything."""
@@ -105,7 +99,8 @@ class Commands:
         return {"mode": wanted}
 
     def _pause(self, arguments: Arguments, change: Callable[[str], None]) -> Answer:
-        change(str(arguments.get("target") or "*"))
+        name = str(arguments.get("target") or "*")
+        change(self._known(name))
         return {"paused": sorted(self._agent.paused)}
 
     def _resume(self, arguments: Arguments) -> Answer:
@@ -115,8 +110,14 @@ class Commands:
         name = str(arguments.get("target") or "")
         if not name:
             raise UsageError("taking knobs back from their administrator needs a target or a file system")
-        taken = self._agent.take_back(name)
+        taken = self._agent.take_back(self._known(name))
         return {**self._pause(arguments, self._agent.paused.discard), "taken_back": taken}
+
+    def _known(self, name: str) -> str:
+        """The full name of what was named: everything, something paused earlier, or something that is there."""
+        if name == "*" or name in self._agent.paused:
+            return name
+        return resolve(name, self._agent.targets())
 
     def _restore(self, arguments: Arguments) -> Answer:
         """Give everything back and stay out of the way until resumed."""
@@ -125,14 +126,24 @@ class Commands:
         restored = [agent.restore(target) for target in agent.touched()]
         return {"restored": restored, "paused": sorted(agent.paused)}
 
+    def _trial(self, arguments: Arguments) -> Answer:
+        """Keep the verdict of a switchback trial: it is the headline of status and report."""
+        try:
+            verdict = {key: float(arguments[key]) for key in ("gain", "low", "high")}
+            found = {**verdict, "pairs": int(arguments["pairs"]), "time_s": time.time()}
+        except (KeyError, TypeError, ValueError):
+            raise UsageError("a trial is gain, low, high and pairs") from None
+        self._agent.note_trial(found)
+        return {"trial": found}
+
 
 def explain(path: Path, decision_id: str) -> dict[str, Any]:
-    """One decision from the log, with everything it looked at and what became of it."""
+    """One decision from the log, with everything it looked at and what became of it; `last` is the newest."""
     found: dict[str, Any] | None = None
     effect: dict[str, Any] | None = None
     for event in read_log(path):
-        if event.get("event") == "decision" and str(event.get("id", "")).startswith(decision_id or "?"):
-            found = event
+        if event.get("event") == "decision" and _is_called(event, decision_id):
+            found, effect = event, None
         elif event.get("event") == "effect" and found is not None and event.get("decision") == found["id"]:
             effect = event
     if found is None:
@@ -140,21 +151,5 @@ def explain(path: Path, decision_id: str) -> dict[str, Any]:
     return {"decision": found, "effect": effect}
 
 
-def _by_name(item: tuple[Target, Step]) -> str:
-    return item[0].name
-
-
-def _row(target: Target, step: Step) -> dict[str, Any]:
-    window, decision = step.window, step.decision
-    if isinstance(window, Void):
-        return {"target": target.name, "fs": target.fs, "void": str(window.reason)}
-    return {
-        "target": target.name,
-        "fs": target.fs,
-        "setting": dict(window.setting),
-        "read_bytes_per_s": window.rate("read.bytes"),
-        "write_bytes_per_s": window.rate("write.bytes"),
-        "decision": decision.id if decision is not None else None,
-        "reason": decision.reason if decision is not None else None,
-        "sentence": decision.sentence if decision is not None else None,
-    }
+def _is_called(decision: Mapping[str, Any], name: str) -> bool:
+    return name == "last" or str(decision.get("id", "")).startswith(name or "?")

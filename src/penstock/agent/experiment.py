@@ -7,25 +7,27 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from penstock.agent.control import request
+from penstock.agent.control import TIMEOUT_S, request
+from penstock.agent.filesystems import open_observer
 from penstock.agent.startup import SOCKET_FILE
-from penstock.observe.collector import LustreObserver
+from penstock.agent.switchback import Verdict
 from penstock.window import Window, windows
 
 SETTLE_RATIO = 0.1
 PROBE_S = 1.0
 
 
-class Experiment:
+class SwitchbackTrial:
     """Turns tuning on and off and gives the agent its former mode back, however the trial ends."""
 
-    def __init__(self, root: Path, state_dir: Path) -> None:
+    def __init__(self, state_dir: Path) -> None:
         self._socket = state_dir / SOCKET_FILE
-        self._observer = LustreObserver(root)
-        self._mode = ""
+        status = request(self._socket, "status")
+        self._mode = str(status["mode"])
+        # The agent's own root: another client's counters would tell nothing.
+        self._observer = open_observer(Path(status["root"]))
 
     def __enter__(self) -> Self:
-        self._mode = str(request(self._socket, "status")["mode"])
         return self
 
     def __exit__(
@@ -34,6 +36,12 @@ class Experiment:
         self._observer.close()
         request(self._socket, "mode", mode=self._mode)
         request(self._socket, "resume")
+
+    def report(self, verdict: Verdict) -> None:
+        """Let the agent keep a verdict; one without an interval is none."""
+        if verdict.gain is not None:
+            figures = {"gain": verdict.gain, "low": verdict.low, "high": verdict.high}
+            request(self._socket, "trial", TIMEOUT_S, pairs=verdict.pairs, **figures)
 
     def switch(self, tuned: bool) -> None:
         """On: tune. Off: every original back and hands off."""

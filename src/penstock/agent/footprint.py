@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from penstock.decide.policies._base import RPC_KNOBS
+from penstock.knobs import Candidates
 from penstock.ports import Predictor
-from penstock.spaces import LUSTRE
 from penstock.window import DIRECTIONS
 
 _MAPS = Path("/proc/self/maps")
@@ -19,20 +19,21 @@ _COMPILER = "libllvmlite"
 _MADV_PAGEOUT = 21
 
 
-def settle(predictor: Predictor | None) -> None:
-    """Ask the model once, so that no later interval waits for a compiler, and then let the compiler go.
+def settling(predictor: Predictor | None, candidates: Sequence[Candidates]) -> Iterator[None]:
+    """Ask the model once about each set of candidates, so that the first decisions find everything made ready.
 
-    The objects made so far live as long as the process and are taken out of the garbage collector's rounds.
+    Each step is short, because a slow core must look in between. In the end the objects made so far, which live as
+    long as the process, are taken out of the garbage collector's rounds.
     """
     if predictor is not None:
-        for direction in DIRECTIONS:
-            predictor.outlooks(direction, [()], LUSTRE.grid(*RPC_KNOBS))
+        for direction, each in itertools.product(DIRECTIONS, candidates):
+            predictor.outlooks(direction, [()], each)
+            yield
     gc.collect()
     gc.freeze()
-    _page_out_compiler()
 
 
-def _page_out_compiler() -> None:
+def page_out_compiler() -> None:
     """Return the compiler's code to the kernel's page cache; a kernel that cannot do so keeps it mapped."""
     try:
         maps = _MAPS.read_text(encoding="utf-8", errors="replace")

@@ -1,5 +1,6 @@
 """Jobs on this node, as the batch system's prolog and epilog mark them.
 
+A mark's first line names the user, the second is `off` when the job asked to be left alone.
 The hooks leave one small file a mark, `ID.begin` or `ID.end`, in a directory that only root may write; they
 never talk to the agent, so nothing the agent does can hold up a job. The agent takes marks at its own pace
 and keeps `ID.running` until the job ends, so that a restarted agent knows what runs.
@@ -34,10 +35,13 @@ class Mark:
     what: str
     user: str
     time_s: float
+    #: The job asked to be left alone.
+    hands_off: bool = False
 
     def event(self) -> dict[str, Any]:
         """As the decision log holds it."""
-        return {"event": "job", "time_s": self.time_s, "job": self.job, "what": self.what, "user": self.user}
+        found = {"event": "job", "time_s": self.time_s, "job": self.job, "what": self.what, "user": self.user}
+        return {**found, "hands_off": True} if self.hands_off else found
 
 
 @dataclass(slots=True)
@@ -48,6 +52,7 @@ class JobBook:
     trusted_uids: frozenset[int] = field(default_factory=lambda: frozenset({0, os.geteuid()}))
     marks: int = 0
     _running: dict[str, float] = field(default_factory=dict)
+    _hands_off: set[str] = field(default_factory=set)
     _stuck: set[str] = field(default_factory=set)
     _next_look_s: float = float("-inf")
 
@@ -62,7 +67,12 @@ class JobBook:
             if mark.time_s < boot_s:
                 self._remove(name)
             else:
-                self._running[mark.job] = mark.time_s
+                self._begin(mark)
+
+    @property
+    def hands_off(self) -> tuple[str, ...]:
+        """The running jobs that asked to be left alone."""
+        return tuple(sorted(set(self._hands_off)))
 
     @property
     def running(self) -> tuple[str, ...]:
@@ -94,14 +104,20 @@ class JobBook:
             if len(self._running) >= MOST_RUNNING:
                 self._remove(name)
                 return False
-            self._running[mark.job] = mark.time_s
+            self._begin(mark)
             self._move(name, f"{mark.job}.running")
         else:
             self._running.pop(mark.job, None)
+            self._hands_off.discard(mark.job)
             self._remove(name)
             with contextlib.suppress(OSError):
                 (self.directory / f"{mark.job}.running").unlink(missing_ok=True)
         return True
+
+    def _begin(self, mark: Mark) -> None:
+        self._running[mark.job] = mark.time_s
+        if mark.hands_off:
+            self._hands_off.add(mark.job)
 
     def _names(self) -> list[str]:
         try:
@@ -126,7 +142,8 @@ class JobBook:
         except OSError:
             self._stuck.add(name)
             return None
-        return Mark(match[1], match[2], text if _USER.fullmatch(text) else "", status.st_mtime)
+        user, _, wish = text.partition("\n")
+        return Mark(match[1], match[2], user if _USER.fullmatch(user) else "", status.st_mtime, wish == "off")
 
     def _move(self, name: str, to: str) -> None:
         self._or_leave(name, lambda path: path.replace(self.directory / to))

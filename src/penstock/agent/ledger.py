@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from penstock.agent.loop import Step
 from penstock.decide.guard import Effect
-from penstock.decision import Decision, Receipt
+from penstock.decision import Decision, Receipt, made
+from penstock.serve.status import LastChange
 from penstock.snapshot import Target
 from penstock.window import Void
 
 GUARD = "guard."
-
-
-@dataclass(frozen=True, slots=True)
-class LastChange:
-    """A target's most recent change, made or advised, and what it turned out to do."""
-
-    id: str
-    time_s: float
-    changes: tuple[str, ...]
-    reason: str
-    sentence: str
-    made: bool
-    gain: float | None = None
+MOST_GAINS = 1000
 
 
 @dataclass(slots=True)
@@ -38,8 +29,13 @@ class Ledger:
     refusals: dict[str, int] = field(default_factory=dict)
     voids: dict[str, int] = field(default_factory=dict)
     guarded: dict[str, str] = field(default_factory=dict)
+    #: What the last judged changes did, after over before.
+    gains: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_GAINS))
+    #: The last switchback trial, as the log holds it.
+    trial: Mapping[str, Any] | None = None
     failures: int = 0
     restores: int = 0
+    policy_errors: int = 0
 
     def take(self, steps: Sequence[Step]) -> None:
         """Count what one tick brought beside changes, and forget targets that are gone."""
@@ -61,28 +57,34 @@ class Ledger:
         self.knob_changes = {key: n for key, n in self.knob_changes.items() if key[1] in present}
 
     def changed(self, decision: Decision, receipt: Receipt | None, wall_s: float) -> None:
-        """Note one change, or one piece of advice when there is no receipt."""
-        self.last[decision.target.name] = LastChange(
-            decision.id,
-            wall_s,
-            tuple(str(change) for change in decision.changes),
-            decision.reason,
-            decision.sentence,
-            receipt is not None,
-        )
+        """Note one change, or one piece of advice when there is no receipt; what was refused is only counted."""
+        moved = decision.changes if receipt is None else made(decision, receipt)
+        if moved:
+            self.last[decision.target.name] = LastChange(
+                decision.id,
+                wall_s,
+                tuple(str(change) for change in moved),
+                decision.reason,
+                decision.sentence,
+                receipt is not None,
+            )
         if receipt is None:
             _count(self.advices, decision.reason)
             return
         self.failures += receipt.error is not None
-        _count(self.changes, decision.reason)
-        for change in decision.changes:
+        if moved:
+            _count(self.changes, decision.reason)
+        for change in moved:
             key = (decision.target.fs, decision.target.name, change.knob_id)
             self.knob_changes[key] = self.knob_changes.get(key, 0) + 1
 
     def judged(self, effect: Effect) -> None:
         """Note what a change turned out to do."""
+        if effect.before_bytes_per_s <= 0:
+            return
+        self.gains.append(effect.gain)
         last = self.last.get(effect.target.name)
-        if last is not None and last.id == effect.decision_id and effect.before_bytes_per_s > 0:
+        if last is not None and last.id == effect.decision_id:
             self.last[effect.target.name] = replace(last, gain=effect.gain)
 
     def state(self, target: Target, now_s: float, trial_s: float) -> str:

@@ -1,19 +1,24 @@
-"""The decision log: JSON lines, rotated, readable to its last whole line whatever happened to the writer."""
+"""The decision log: JSON lines, rotated, readable to its last whole line whatever happened to the writer.
+
+A decision that shall move a knob is in the log before the knob moves; its outcome follows as a line of its own.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.decision import Decision, Outlook, Receipt
+from penstock.decision import Decision, Outlook, Receipt, made
 from penstock.errors import AccessError, PenstockError
 
 MODE = 0o640
 MOST_CANDIDATES = 10
+# Larger knob spaces are not mapped: a log line stays a few kilobytes.
+MOST_MAPPED = 256
 
 
 @dataclass(slots=True)
@@ -25,18 +30,36 @@ class DecisionLog:
     keep: int = 5
     lost: int = 0
 
-    def append(self, event: Mapping[str, Any]) -> None:
-        """Write one line in a single call, so that readers never see two halves of different events."""
-        line = (json.dumps(event, allow_nan=False, separators=(",", ":")) + "\n").encode()
+    def append(self, event: Mapping[str, Any]) -> bool:
+        """Write one line; false when it could not be written."""
+        return self.append_all([event])[0]
+
+    def append_all(self, events: Sequence[Mapping[str, Any]]) -> list[bool]:
+        """Write one line each in a single call and say which of them are in the log now."""
+        lines = [_line(event) for event in events]
+        whole = b"".join(line for line in lines if line is not None)
+        written = not whole or self._write(whole)
+        self.lost += sum(line is None or not written for line in lines)
+        return [line is not None and written for line in lines]
+
+    def _write(self, lines: bytes) -> bool:
+        """All of it or nothing: half a line would spoil the next one too."""
         try:
-            self._rotate(len(line))
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, MODE)
+            self._rotate(len(lines))
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+            descriptor = os.open(self.path, flags, MODE)
             try:
-                os.write(descriptor, line)
+                size = os.fstat(descriptor).st_size
+                if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                    lines = b"\n" + lines
+                if os.write(descriptor, lines) == len(lines):
+                    return True
+                os.ftruncate(descriptor, size)
             finally:
                 os.close(descriptor)
         except OSError:
-            self.lost += 1
+            return False
+        return False
 
     def _rotate(self, coming_bytes: int) -> None:
         try:
@@ -52,19 +75,81 @@ class DecisionLog:
         self.path.replace(self.path.with_name(f"{self.path.name}.1"))
 
 
+class Settler:
+    """Puts each decision together with its outcome, however far apart their lines are.
+
+    A decision whose outcome is not in the log, because the agent died before it could write it or is at it right
+    now, keeps its mark `pending` and an error that says so.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, dict[str, Any]] = {}
+
+    def take(self, lines: bytes) -> Iterator[dict[str, Any]]:
+        """The events that these whole lines complete, in order."""
+        for event in _events(lines):
+            kind = event.get("event")
+            if kind == "decision" and event.get("pending"):
+                self._waiting[str(event.get("id"))] = event
+            elif kind == "outcome":
+                decision = self._waiting.pop(str(event.get("decision")), None)
+                if decision is not None:
+                    yield _settled(decision, event)
+            else:
+                if kind == "start":
+                    yield from self.rest()
+                    self._waiting.clear()
+                yield event
+
+    def rest(self) -> Iterator[dict[str, Any]]:
+        """The decisions that still wait for their outcome."""
+        yield from map(_unsettled, self._waiting.values())
+
+
 def read_log(path: Path, keep: int = 5) -> Iterator[dict[str, Any]]:
-    """Every whole event, oldest first, rotated files included; a torn last line is left out."""
-    rotated = [path.with_name(f"{path.name}.{number}") for number in range(keep, 0, -1)]
-    for part in [*rotated, path]:
-        try:
-            raw = part.read_bytes()
-        except FileNotFoundError:
-            continue
-        except PermissionError:
-            raise AccessError(f"{part}: permission denied") from None
-        except OSError as error:
-            raise PenstockError(f"{part}: {error.strerror}") from None
-        yield from _events(raw)
+    """Every whole event, oldest first, rotated files included; a torn last line is left out.
+
+    A decision comes with its outcome; see `Settler`.
+    """
+    settler = Settler()
+    for raw in older_parts(path, keep):
+        yield from settler.take(raw)
+    yield from settler.take(_read(path))
+    yield from settler.rest()
+
+
+def older_parts(path: Path, keep: int = 5) -> Iterator[bytes]:
+    """What the rotated files of a log hold, the oldest first."""
+    for number in range(keep, 0, -1):
+        yield _read(path.with_name(f"{path.name}.{number}"))
+
+
+def _read(part: Path) -> bytes:
+    try:
+        return part.read_bytes()
+    except FileNotFoundError:
+        return b""
+    except PermissionError:
+        raise AccessError(f"{part}: permission denied") from None
+    except OSError as error:
+        raise PenstockError(f"{part}: {error.strerror}") from None
+
+
+def _settled(decision: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+    known = {key: value for key, value in decision.items() if key != "pending"}
+    return {**known, **{key: outcome.get(key) for key in ("made", "actual", "error")}}
+
+
+def _unsettled(decision: Mapping[str, Any]) -> dict[str, Any]:
+    return {**decision, "error": "its outcome is not in the log"}
+
+
+def _line(event: Mapping[str, Any]) -> bytes | None:
+    """One event as a line, or nothing where it cannot be written as JSON."""
+    try:
+        return (json.dumps(event, allow_nan=False, separators=(",", ":")) + "\n").encode()
+    except (ValueError, TypeError, RecursionError):
+        return None
 
 
 def _events(raw: bytes) -> Iterator[dict[str, Any]]:
@@ -77,8 +162,8 @@ def _events(raw: bytes) -> Iterator[dict[str, Any]]:
             yield event
 
 
-def decision_event(decision: Decision, receipt: Receipt | None, wall_s: float) -> dict[str, Any]:
-    """A decision as the log and `penstock agent explain` show it."""
+def decision_event(decision: Decision, wall_s: float) -> dict[str, Any]:
+    """A decision as the log holds it before anything is done about it."""
     return {
         "event": "decision",
         "id": decision.id,
@@ -89,27 +174,58 @@ def decision_event(decision: Decision, receipt: Receipt | None, wall_s: float) -
         "before": dict(decision.before),
         "wanted": dict(decision.wanted),
         "changes": [str(change) for change in decision.changes],
+        "made": [],
         "reason": decision.reason,
         "sentence": decision.sentence,
         "evidence": dict(decision.evidence),
         "confidence": decision.confidence,
         "model": decision.model,
-        "actual": dict(receipt.actual) if receipt is not None else None,
-        "error": receipt.error if receipt is not None else None,
+        "actual": None,
+        "error": None,
         "history": [
             {"t0": w.t0_s, "t1": w.t1_s, "setting": dict(w.setting), "metrics": dict(w.metrics)}
             for w in decision.history
         ],
-        "outlook": _outlook_event(decision.outlook) if decision.outlook is not None else None,
+        "outlook": _outlook_event(decision.outlook),
     }
 
 
-def _outlook_event(outlook: Outlook) -> dict[str, Any]:
-    """The best candidates are enough to read; with the history the model gives all of them again."""
-    ranked = sorted(range(len(outlook.candidates)), key=lambda at: -outlook.probabilities[at])
+def outcome_event(decision: Decision, receipt: Receipt, wall_s: float) -> dict[str, Any]:
+    """What became of a decision; `read_log` puts both together."""
+    return {
+        "event": "outcome",
+        "time_s": wall_s,
+        "decision": decision.id,
+        "made": [str(change) for change in made(decision, receipt)],
+        "actual": dict(receipt.actual),
+        "error": receipt.error,
+    }
+
+
+def _outlook_event(outlook: Outlook | None) -> dict[str, Any] | None:
+    """The best candidates to read, and of all of them what is needed to draw the knob space.
+
+    A survey's outlook holds cases only: what they say of each candidate is the policy's to work out.
+    """
+    worth = (outlook.gains or outlook.probabilities) if outlook is not None else ()
+    if outlook is None or not worth:
+        return None
+    ranked = sorted(range(len(outlook.candidates)), key=lambda at: -worth[at])
     return {
         "direction": outlook.direction,
         "candidates": [_candidate_event(outlook, at) for at in ranked[:MOST_CANDIDATES]],
+        "map": _map_event(outlook) if len(outlook.candidates) <= MOST_MAPPED else None,
+    }
+
+
+def _map_event(outlook: Outlook) -> dict[str, Any]:
+    """One list a knob and a figure, all in the order of the candidates; few digits, because a log holds many."""
+    candidates = outlook.candidates
+    return {
+        "knobs": {knob_id: [setting[knob_id] for setting in candidates] for knob_id in candidates.ids},
+        "p": [round(float(p), 3) for p in outlook.probabilities],
+        "gain_log2": [round(float(gain), 3) for gain in outlook.gains],
+        "spread_log2": [round(float(spread), 3) for spread in outlook.spreads],
     }
 
 

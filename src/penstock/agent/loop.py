@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.agent.spaces import SpaceBook
 from penstock.decide.guard import Guard, NodeView
 from penstock.decide.tuner import Tuner
 from penstock.decision import Decision, Receipt
-from penstock.ports import Actuator, BatchActuator, Clock, Observer
+from penstock.errors import PenstockError
+from penstock.knobs import KnobSpace
+from penstock.ports import BatchActuator, Ports
 from penstock.snapshot import NodeSnapshot, Target
+from penstock.units import MIB
 from penstock.window import Void, Window, windows
 
 LONGEST_INTERVALS = 6
 FORGET_TICKS = 120
-
-
-@dataclass(frozen=True, slots=True)
-class Ports:
-    """The outside world of one loop."""
-
-    clock: Clock
-    observer: Observer
-    actuator: Actuator
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +36,18 @@ def everything(target: Target) -> bool:
     return True
 
 
+def unrecorded(decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
+    """No record is kept: everything is carried out."""
+    return decisions
+
+
 @dataclass(slots=True)
 class Loop:
     """One node's control loop. `tick` does one interval's work; whoever calls it owns the time between.
 
     While `acting` is false decisions are made and shown but not carried out. Only targets in `scope` whose
-    knobs can all be read are decided about. The guard is optional: the papers' algorithms ran without one.
+    knobs can all be read are decided about. `record` writes decisions down before they are carried out; one it
+    cannot write comes back as a decision to keep. The guard is optional: the papers' algorithms ran without one.
     """
 
     ports: Ports
@@ -56,6 +57,7 @@ class Loop:
     node: Callable[[], NodeView] = NodeView
     scope: Callable[[Target], bool] = everything
     acting: bool = True
+    record: Callable[[tuple[Decision, ...]], tuple[Decision, ...]] = unrecorded
     before: NodeSnapshot | None = None
     spaces: SpaceBook | None = None
     absent: dict[Target, int] = field(default_factory=dict)
@@ -68,30 +70,52 @@ class Loop:
             return ()
         self._forget_the_gone(before, after)
         seen = windows(before, after, LONGEST_INTERVALS * self.interval_s)
-        decisions = self._decide([window for window in seen if self._tunable(window)])
-        receipts = self._carry_out(decisions)
+        tunable, space_of = [window for window in seen if self._tunable(window)], self._book().space_of
+        decisions = self.tuner.step(tunable, space_of, self.ports.clock.now())
+        if self.guard is not None:
+            decisions = self.guard.review(tunable, decisions, space_of, self._view(tunable, decisions))
+        receipts = {}
+        if self.acting:
+            decisions = self.record(decisions)
+            receipts = self._carry_out(decisions)
         made = {decision.target: decision for decision in decisions}
         return tuple(Step(w, made.get(w.target), receipts.get(w.target)) for w in seen)
+
+    def spaces_in_scope(self) -> tuple[KnobSpace, ...]:
+        """The different knob spaces of the targets in scope that were seen last."""
+        seen = self.before.targets if self.before is not None else ()
+        found: dict[KnobSpace, None] = {}
+        for one in seen:
+            # One that was unmounted since has none.
+            with contextlib.suppress(OSError, PenstockError):
+                found |= {self._book().space_of(one.target): None} if self.scope(one.target) else {}
+        return tuple(found)
 
     def look_again(self, target: Target) -> None:
         """Ask anew what a target's knobs may do: somebody gave one away or took it back."""
         self._book().refresh(target)
 
-    def _decide(self, seen: Sequence[Window | Void]) -> tuple[Decision, ...]:
-        space_of = self._book().space_of
-        decisions = self.tuner.step(seen, space_of, self.ports.clock.now())
-        if self.guard is None:
-            return decisions
-        return self.guard.review(seen, decisions, space_of, self.node())
+    def _view(self, seen: Sequence[Window | Void], decisions: Sequence[Decision]) -> NodeView:
+        """The node, with the dirty limits of all targets that nobody decides about in this interval."""
+        if self.before is None or not any(decision.changes for decision in decisions):
+            return NodeView()
+        judged = {window.target for window in seen if isinstance(window, Window)}
+        held = 0
+        for one in self.before.targets:
+            if one.target not in judged:
+                # One that was unmounted since holds nothing.
+                with contextlib.suppress(OSError, PenstockError, KeyError):
+                    held += self._book().space_of(one.target).cache_bytes(one.setting)
+        return replace(self.node(), elsewhere_mib=held / MIB)
 
     def _carry_out(self, decisions: Sequence[Decision]) -> dict[Target, Receipt]:
-        if not self.acting:
-            return {}
-        wishes = [
-            (decision.target, decision.wanted.only(*(change.knob_id for change in moved)))
-            for decision in decisions
-            if (moved := decision.changes)
-        ]
+        """Write the knobs that may be set now; what else a decision wants is advice for the administrator."""
+        wishes = []
+        for decision in decisions:
+            if decision.changes:
+                space = self._book().space_of(decision.target)
+                moved = [change.knob_id for change in decision.changes if space.may_set(change.knob_id)]
+                wishes += [(decision.target, decision.wanted.only(*moved))] if moved else []
         actuator = self.ports.actuator
         receipts = (
             actuator.set_all(wishes)

@@ -10,9 +10,6 @@ from penstock.agent.startup import Places
 from penstock.config import require_own
 from penstock.errors import ModelFileError, PenstockError
 from penstock.ports import Predictor
-from penstock.snapshot import Target
-from penstock.spaces import LUSTRE
-from penstock.window import DIRECTIONS, Window
 
 if TYPE_CHECKING:
     from penstock.predict.model import ForestPredictor
@@ -41,7 +38,7 @@ def load_predictor(kind: str, wanted: str | None, places: Places) -> Predictor:
         predictor = kinds.load_predictor(kind, kept)
     else:
         _keep(kept, kinds.dump_predictor(predictor))
-    return _warm(predictor)
+    return predictor
 
 
 def _load_own(kind: str, path: Path) -> ForestPredictor | SurveyPredictor:
@@ -50,14 +47,6 @@ def _load_own(kind: str, path: Path) -> ForestPredictor | SurveyPredictor:
 
     require_own(path)
     return load(kind, path)
-
-
-def _warm(predictor: Predictor) -> Predictor:
-    """Ask once for nothing: compiling may take seconds, which the control loop must not spend."""
-    idle = Window(Target("warm-up", ""), 0.0, 1.0, LUSTRE.default, {})
-    for direction in DIRECTIONS:
-        predictor.outlooks(direction, [[idle]], LUSTRE.grid("pages", "flight"))
-    return predictor
 
 
 def _keep(path: Path, raw: bytes) -> None:

@@ -9,37 +9,49 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import threading
 import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from penstock.actuate.lock import StateLock
-from penstock.actuate.lustre import LustreActuator
 from penstock.agent.clock import MonotonicClock
 from penstock.agent.commands import Commands
+from penstock.agent.compiling import Compiling
+from penstock.agent.containment import contained
 from penstock.agent.control import ControlServer
-from penstock.agent.exports import Exports, Stopwatch
-from penstock.agent.footprint import settle
+from penstock.agent.discovery import discover
+from penstock.agent.exports import Exports
+from penstock.agent.filesystems import CLIENT, open_actuator, open_observer
+from penstock.agent.footprint import settling
 from penstock.agent.jobs import DIRECTORY as JOBS_DIRECTORY
 from penstock.agent.jobs import JobBook, boot_time_s
+from penstock.agent.knowledge import KnowledgeFile
 from penstock.agent.ledger import Ledger
-from penstock.agent.log import DecisionLog, decision_event
-from penstock.agent.loop import Loop, Ports, Step, next_due_s
+from penstock.agent.log import DecisionLog, decision_event, outcome_event
+from penstock.agent.loop import Loop, Step, next_due_s
 from penstock.agent.models import load_predictor
 from penstock.agent.node import node_view
+from penstock.agent.presence import Presence
 from penstock.agent.settings import AgentConfig, Mode, Rollback
+from penstock.agent.standing import Stopwatch, gather, is_paused
 from penstock.agent.startup import Places, open_journal, prepare, recover
+from penstock.agent.surveyed import surveyed, where_surveyed
 from penstock.agent.voice import Voice
 from penstock.agent.watchdog import Watchdog, notify
-from penstock.decide.cache import CacheBudget
+from penstock.decide.budget import CacheBudget
 from penstock.decide.guard import Guard
 from penstock.decide.policies._base import Policy
-from penstock.decide.tuner import Tuner
-from penstock.errors import InvalidError, MissingError, ModelFileError
-from penstock.observe.collector import LustreObserver
-from penstock.ports import Predictor
-from penstock.snapshot import Target
+from penstock.decide.policies.climb import ClimbPolicy
+from penstock.decide.tuner import PolicyFactory, Tuner
+from penstock.decision import Decision, Receipt, made
+from penstock.errors import InvalidError, ModelFileError
+from penstock.observe.meminfo import dirty_budget_mib
+from penstock.ports import Ports, Predictor
+from penstock.serve.status import AgentStatus
+from penstock.snapshot import NodeSnapshot, Target
+from penstock.stopping import STOP
 from penstock.window import Window
 
 log = logging.getLogger(__name__)
@@ -62,33 +74,35 @@ class Agent:
         self.stopwatch = Stopwatch(config.interval_s)
         self.jobs = JobBook(places.state_dir / JOBS_DIRECTORY)
         self.latest: dict[Target, Step] = {}
-        self.ticks = 0
+        self._presence = Presence()
         self.mutex = threading.Lock()
         self.clock = MonotonicClock()
         # Nodes must not act in step, so each agent draws a seed of its own.
         self.seed = int.from_bytes(os.urandom(4), "big")
         self._advised: dict[Target, tuple[str, ...]] = {}
         prepare(places)
-        recover(places)
+        with STOP.finishing():
+            recover(places)
         self._lock = StateLock(places.state_dir)
         self._journal = open_journal(places)
-        predictor = self._find_predictor(policy)
-        settle(predictor)
+        predictor = self._predictor = self._find_predictor(policy)
+        self._compiling = Compiling(predictor, config.compile, places.state_dir)
         self._why_not_tune = self._find_obstacle(policy, predictor)
         if self.mode is Mode.TUNE and self._why_not_tune:
             self.mode = Mode.OBSERVE
             self.voice.condition(f"observing only: {self._why_not_tune}", lasting=True)
         self.log = DecisionLog(places.log, config.log_max_bytes, config.log_keep)
-        self._observer = LustreObserver(places.root, peek=True)
-        budget_mib = self._budget_mib()
-        self._actuator = LustreActuator(places.root, self._journal, node_limit_mib=budget_mib)
-        self.loop = self._make_loop(policy, predictor, budget_mib)
+        self._observer = open_observer(places.root, config.scope.reach(), peek=True)
+        self._actuator = open_actuator(places.root, self._journal, config.scope.reach())
+        self._knowledge = KnowledgeFile(places.state_dir)
+        self.loop = self._make_loop(policy, predictor)
+        self.loop.tuner.recall(self._knowledge.load())
 
     def run(self) -> None:
         """Work until SIGTERM or SIGINT, then give back what the rollback policy says."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: self.clock.stopping.set())
-        exports = Exports(self)
+        STOP.hand_over(self.clock.stopping.set)
+        STOP.install()
+        exports = Exports(self.config.metrics, self.status)
         self.jobs.open(boot_time_s())
         control = ControlServer(self.places.socket, Commands(self).handle)
         watchdog = Watchdog(max(self.config.watchdog_s, 2 * self.config.interval_s))
@@ -99,6 +113,13 @@ class Agent:
             interval_s=self.config.interval_s,
             seed=self.seed,
         )
+        for unit in self._knowledge.loaded():
+            self.event("remembered", unit=unit)
+        for finding in discover(self.places.root, self._actuator, self._in_scope):
+            log.info("%s", finding.sentence)
+            self.event(
+                "found", target=finding.name, fs=finding.fs, tuned=list(finding.tuned), why=finding.why
+            )
         notify("READY=1")
         try:
             self._work(watchdog)
@@ -106,12 +127,21 @@ class Agent:
             notify("STOPPING=1")
             control.close()
             exports.close()
+            self._knowledge.keep(self.loop.tuner.remembered(), time.time())
             if self.config.rollback is not Rollback.NOT_ON_EXIT:
                 self.give_back()
             self.event("stop")
             watchdog.close()
             self._observer.close()
             self._lock.release()
+
+    def status(self) -> AgentStatus:
+        """Where it stands now; may be asked from any thread."""
+        return gather(self)
+
+    def targets(self) -> tuple[Target, ...]:
+        """Every client data path there is now."""
+        return self._actuator.targets()
 
     def set_mode(self, wanted: Mode) -> None:
         """Switch; leaving tune gives back what the rollback policy allows."""
@@ -143,9 +173,7 @@ class Agent:
 
         What the administrator set is the original from now on: it is what a restore brings back.
         """
-        named = [target for target in self._actuator.targets() if name in (target.name, target.fs)]
-        if not named:
-            raise MissingError(f"{name}: no such target or file system on this client")
+        named = [target for target in self.targets() if name in (target.name, target.fs)]
         taken = []
         for target in named:
             if knobs := self._actuator.take_back(target):
@@ -158,12 +186,17 @@ class Agent:
     def touched(self) -> list[Target]:
         """The targets at hand that hold something of ours."""
         names = set(self._journal.entries)
-        return [target for target in self._actuator.targets() if target.name in names] if names else []
+        return [target for target in self.targets() if target.name in names] if names else []
 
     def manual_knobs(self, target: Target) -> frozenset[str]:
         """The knobs of a target that belong to its administrator."""
         entry = self._journal.get(target.name)
         return entry.manual if entry is not None else frozenset()
+
+    def note_trial(self, verdict: Mapping[str, Any]) -> None:
+        """Keep what a switchback trial found; `status` and `report` lead with it."""
+        self.ledger.trial = verdict
+        self.log.append({"event": "trial", **verdict})
 
     def event(self, kind: str, **fields: Any) -> None:
         """Put something other than a decision into the log."""
@@ -171,20 +204,24 @@ class Agent:
 
     def _work(self, watchdog: Watchdog) -> None:
         due_s = self.clock.now()
+        settled: Iterator[None] | None = None
         while not self.clock.stopping.is_set():
             began_s = self.clock.now()
             with self.mutex:
                 self._tick()
             self.stopwatch.tick(self.clock.now() - began_s)
             watchdog.beat()
+            if settled is None:
+                # After the first look, not before it, and one step between two looks: it is long for a slow core.
+                settled = settling(self._predictor, surveyed(self._predictor, self.loop.spaces_in_scope()))
+            next(settled, None)
+            watchdog.beat()
             due_s = next_due_s(due_s, self.config.interval_s, self.clock.now())
             self.clock.sleep_until(due_s)
 
     def _tick(self) -> None:
         self.loop.acting = self.mode is Mode.TUNE
-        self.ticks += 1
-        for mark in self.jobs.take_when_due(self.clock.now()):
-            self.log.append(mark.event())
+        self._take_marks()
         steps = self.loop.tick()
         self.ledger.take(steps)
         self.latest = {step.window.target: step for step in steps}
@@ -192,17 +229,59 @@ class Agent:
             if step.decision is not None and step.decision.changes and self.mode is not Mode.OBSERVE:
                 self._log_change(step)
         self._log_effects()
-        for problem in self.loop.before.problems if self.loop.before else ():
-            self.voice.condition(f"{problem.source}: {problem.message}")
+        if self.loop.before is not None:
+            self._say_what_was_seen(self.loop.before)
+            self._compiling.consider(len(self.loop.before.targets))
         self.voice.settle()
+        self._knowledge.keep_when_due(self.loop.tuner.remembered, time.time())
         if self.config.rollback is Rollback.ON_IDLE:
             self._give_back_idle()
+
+    def _take_marks(self) -> None:
+        """Note jobs that began or ended; one that asked to be left alone gets the originals back at once."""
+        left_alone = self.jobs.hands_off
+        for mark in self.jobs.take_when_due(self.clock.now()):
+            self.log.append(mark.event())
+            if mark.hands_off and mark.what == "begin":
+                self.voice.event(f"job {mark.job} asked to be left alone: originals back until it ends")
+        if self.jobs.hands_off and not left_alone:
+            for target in self.touched():
+                self.restore(target)
+
+    def _say_what_was_seen(self, snapshot: NodeSnapshot) -> None:
+        waiting = f"no {CLIENT} below {self.places.root}: waiting for a mount"
+        if snapshot.targets:
+            self.voice.over(waiting)
+        else:
+            self.voice.condition(waiting)
+        for sighting in self._presence.note(snapshot):
+            self.log.append(sighting.event(time.time()))
+            self.voice.event(sighting.sentence)
+        for problem in snapshot.problems:
+            self.voice.condition(f"{problem.source}: {problem.message}")
 
     def _give_back_idle(self) -> None:
         """Under `on_idle`, a target that was tuned and now rests gets its originals back at once."""
         for target in self.touched():
             if not self.loop.tuner.is_active(target):
                 self.restore(target)
+
+    def _record(self, decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
+        """Put the changes to be made into the log; those that cannot be written are not made."""
+        moving = [decision for decision in decisions if decision.changes]
+        events = [{**self._decision_event(decision), "pending": True} for decision in moving]
+        written = self.log.append_all(events)
+        lost = {decision.id for decision, ok in zip(moving, written, strict=True) if not ok}
+        if not lost:
+            return decisions
+        self.voice.condition(
+            f"{self.log.path}: {len(lost)} decisions cannot be written: no knob moves for them"
+        )
+        return tuple(_unlogged(decision) if decision.id in lost else decision for decision in decisions)
+
+    def _decision_event(self, decision: Decision) -> dict[str, Any]:
+        event = decision_event(decision, time.time())
+        return {**event, "mode": self.mode.value, "jobs": list(self.jobs.running)}
 
     def _log_change(self, step: Step) -> None:
         decision, receipt = step.decision, step.receipt
@@ -213,14 +292,20 @@ class Agent:
             if self._advised.get(decision.target) == wish:
                 return
             self._advised[decision.target] = wish
-        event = decision_event(decision, receipt, time.time())
-        self.log.append({**event, "mode": self.mode.value, "jobs": list(self.jobs.running)})
+            self.log.append(self._decision_event(decision))
+        else:
+            self.log.append(outcome_event(decision, receipt, time.time()))
         self.ledger.changed(decision, receipt, time.time())
-        verb = "advise" if receipt is None else "set"
-        what = f"{verb} {decision.target.name} {', '.join(wish)}"
-        self.voice.change(f"{what}: {decision.sentence} [{decision.id}]")
+        self._say_change(decision, receipt)
+
+    def _say_change(self, decision: Decision, receipt: Receipt | None) -> None:
+        """One line for what was done, one condition for what was refused; both name the target."""
+        moved = decision.changes if receipt is None else made(decision, receipt)
+        if moved:
+            what = f"{'advise' if receipt is None else 'set'} {decision.target.name}"
+            self.voice.change(f"{what} {', '.join(map(str, moved))}: {decision.sentence} [{decision.id}]")
         if receipt is not None and receipt.error:
-            self.voice.condition(receipt.error)
+            self.voice.condition(naming(decision.target, receipt.error))
 
     def _log_effects(self) -> None:
         for effect in self.loop.guard.effects() if self.loop.guard else ():
@@ -231,7 +316,9 @@ class Agent:
                 target=effect.target.name,
                 before_bytes_per_s=effect.before_bytes_per_s,
                 after_bytes_per_s=effect.after_bytes_per_s,
-                control_ratio=effect.control_ratio,
+                gain=effect.gain,
+                error=effect.error,
+                switchback=effect.switchback,
             )
 
     def _find_predictor(self, policy: type[Policy]) -> Predictor | None:
@@ -242,6 +329,10 @@ class Agent:
         except ModelFileError as error:
             self.voice.condition(str(error), lasting=True)
             return None
+
+    def _policy_failed(self, what: str) -> None:
+        self.ledger.policy_errors += 1
+        self.voice.condition(f"policy {self.policy_name} failed, so its target is left alone: {what}")
 
     def _find_obstacle(self, policy: type[Policy], predictor: Predictor | None) -> str | None:
         if not self._journal.trusted:
@@ -255,21 +346,40 @@ class Agent:
         return step is not None and isinstance(step.window, Window) and step.window.bytes_per_s > 0
 
     def _in_scope(self, target: Target) -> bool:
-        return self.config.scope.covers(target) and not self.paused & {"*", target.name, target.fs}
+        if self.jobs.hands_off or is_paused(target, self.paused):
+            return False
+        return self.config.scope.covers(target)
 
-    def _budget_mib(self) -> int | None:
-        """What all dirty limits may add up to; None where the node's memory cannot be read."""
-        budget = node_view(self.places.root, self.config.cache_ratio).dirty_budget_mib
-        return int(budget) if budget != float("inf") else None
+    def _policies(self, policy: type[Policy], predictor: Predictor | None) -> PolicyFactory:
+        """The chosen policy where its model knows the knobs, a learning one elsewhere; mistakes of both contained."""
+        chosen = contained(policy, self._policy_failed)
+        return (
+            where_surveyed(chosen, contained(ClimbPolicy, self._policy_failed), predictor)
+            if policy.uses_model
+            else chosen
+        )
 
-    def _make_loop(self, policy: type[Policy], predictor: Predictor | None, budget_mib: int | None) -> Loop:
-        cache = CacheBudget(budget_mib) if budget_mib is not None else None
+    def _make_loop(self, policy: type[Policy], predictor: Predictor | None) -> Loop:
+        cache = CacheBudget(dirty_budget_mib(self.places.root, self.config.cache_ratio))
         return Loop(
             Ports(self.clock, self._observer, self._actuator),
-            Tuner(policy, self.seed, predictor, cache),
+            Tuner(self._policies(policy, predictor), self.seed, predictor, cache),
             self.config.interval_s,
             Guard(self.config.guard.limits(), self.seed),
             lambda: node_view(self.places.root, self.config.cache_ratio),
             self._in_scope,
             acting=False,
+            record=self._record,
         )
+
+
+def naming(target: Target, error: str) -> str:
+    """An error that names its target."""
+    return error if target.name in error else f"{target.name}: {error}"
+
+
+def _unlogged(decision: Decision) -> Decision:
+    sentence = (
+        f"not done, because the log cannot be written (wished: {', '.join(map(str, decision.changes))})"
+    )
+    return replace(decision, wanted=decision.before, reason="not-logged", sentence=sentence)

@@ -10,9 +10,15 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from penstock.actuate.node import Reach
+from penstock.agent.filesystems import MOUNT_KINDS, NODE_KNOBS, is_mount_kind
+from penstock.agent.plugins import require_known
 from penstock.config import Duration, Section, load_layered, validate
 from penstock.decide.guard import GuardLimits
+from penstock.decide.objective import Objective
+from penstock.errors import PenstockError, did_you_mean
 from penstock.snapshot import Target
+from penstock.spaces import SPACES
 
 
 class Mode(StrEnum):
@@ -31,6 +37,14 @@ class Rollback(StrEnum):
     ON_IDLE = "on_idle"
 
 
+class Compile(StrEnum):
+    """Whether inference is compiled, where the extra `[fast]` is installed."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
 def _word(kind: type[StrEnum]) -> BeforeValidator:
     def choose(value: object) -> object:
         if not isinstance(value, str) or value not in list(kind):
@@ -40,45 +54,101 @@ def _word(kind: type[StrEnum]) -> BeforeValidator:
     return BeforeValidator(choose)
 
 
+def _known_policy(name: str) -> str:
+    try:
+        return require_known(name)
+    except PenstockError as error:
+        raise ValueError(str(error)) from None
+
+
 Names = Annotated[tuple[str, ...], Field(strict=False)]
 
 
+def _mount_kinds(kinds: tuple[str, ...]) -> tuple[str, ...]:
+    for kind in kinds:
+        if not is_mount_kind(kind):
+            raise ValueError(
+                f"{kind!r} cannot be tuned; known are {', '.join(MOUNT_KINDS)} and others like them"
+            )
+    return kinds
+
+
+def _node_knobs(names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if name not in NODE_KNOBS:
+            raise ValueError(f"{name!r} is no node-wide knob; known is {', '.join(NODE_KNOBS)}")
+    return names
+
+
+def _knob_rules(rules: tuple[str, ...]) -> tuple[str, ...]:
+    known = tuple(dict.fromkeys(knob_id for space in SPACES for knob_id in space.ids))
+    for rule in rules:
+        knob_id = rule.rpartition(":")[2]
+        if knob_id not in known:
+            raise ValueError(f"{rule!r} ends in no knob: {', '.join(known)}{did_you_mean(knob_id, known)}")
+    return rules
+
+
 class ScopeSection(Section):
-    """`[scope]`: which targets may be touched; shell patterns. Deny wins."""
+    """`[scope]`: which targets and knobs may be touched; shell patterns. Deny wins.
+
+    Targets are named in full or in short (`scratch-OST0003`). `deny_knobs` holds `KNOB` or `TARGETS:KNOB`.
+    """
 
     allow_fs: Names = ("*",)
     deny_fs: Names = ()
     allow_targets: Names = ("*",)
     deny_targets: Names = ()
+    mount_kinds: Annotated[Names, AfterValidator(_mount_kinds)] = MOUNT_KINDS
+    node_knobs: Annotated[Names, AfterValidator(_node_knobs)] = ()
+    deny_knobs: Annotated[Names, AfterValidator(_knob_rules)] = ()
+
+    def reach(self) -> Reach:
+        """Which mounts and which node-wide knobs this lets the agent at."""
+        return Reach(frozenset(self.mount_kinds), frozenset(self.node_knobs), self.denied_knobs)
 
     def covers(self, target: Target) -> bool:
         """Whether this target may be tuned."""
         return (
             _matches(target.fs, self.allow_fs)
-            and _matches(target.name, self.allow_targets)
+            and _names(target, self.allow_targets)
             and not _matches(target.fs, self.deny_fs)
-            and not _matches(target.name, self.deny_targets)
+            and not _names(target, self.deny_targets)
         )
+
+    def denied_knobs(self, target: Target) -> frozenset[str]:
+        """The knobs of a target that must stay as they are."""
+        rules = (rule.rpartition(":") for rule in self.deny_knobs)
+        return frozenset(knob_id for where, _, knob_id in rules if not where or _names(target, (where,)))
+
+
+_LIMITS = GuardLimits()
 
 
 class GuardSection(Section):
     """`[guard]`: how cautious the guard is."""
 
-    dwell_s: Duration = Field(1.4, ge=0)
-    jitter_s: Duration = Field(1.0, ge=0)
-    pause_s: Duration = Field(2.0, ge=0)
-    hysteresis_s: Duration = Field(30.0, ge=0)
-    hysteresis_confidence: float = Field(0.9, ge=0, le=1)
-    changes_per_hour: int = Field(240, ge=0)
-    worse_ratio: float = Field(0.85, gt=0, le=1)
-    judge_windows: int = Field(10, ge=1)
-    crash_ratio: float = Field(0.4, ge=0, le=1)
-    crash_windows: int = Field(2, ge=1)
-    blacklist_s: Duration = Field(60.0, gt=0)
-    breaker_reverts: int = Field(4, ge=1)
-    breaker_window_s: Duration = Field(300.0, gt=0)
-    breaker_s: Duration = Field(300.0, gt=0)
-    memory_floor_ratio: float = Field(0.05, ge=0, lt=1)
+    objective: Objective = _LIMITS.objective
+    reference_windows: int = Field(_LIMITS.reference_windows, ge=1)
+    visit_loss_s: Duration = Field(_LIMITS.visit_loss_s, gt=0)
+    visit_credit_s: Duration = Field(_LIMITS.visit_credit_s, ge=0)
+    loss_share: float = Field(_LIMITS.loss_share, ge=0, le=1)
+    loss_window_s: Duration = Field(_LIMITS.loss_window_s, gt=0)
+    hold_s: Duration = Field(_LIMITS.hold_s, ge=0)
+    hold_most_s: Duration = Field(_LIMITS.hold_most_s, ge=0)
+    forgive_s: Duration = Field(_LIMITS.forgive_s, gt=0)
+    trial_s: Duration = Field(_LIMITS.trial_s, ge=0)
+    blacklist_s: Duration = Field(_LIMITS.blacklist_s, gt=0)
+    switchback_first_s: Duration = Field(_LIMITS.switchback_first_s, gt=0)
+    switchback_most_s: Duration = Field(_LIMITS.switchback_most_s, gt=0)
+    switchback_share: float = Field(_LIMITS.switchback_share, gt=0, le=1)
+    switchback_windows: int = Field(_LIMITS.switchback_windows, ge=1)
+    dwell_s: Duration = Field(_LIMITS.dwell_s, ge=0)
+    jitter_s: Duration = Field(_LIMITS.jitter_s, ge=0)
+    pause_s: Duration = Field(_LIMITS.pause_s, ge=0)
+    changes_per_hour: int = Field(_LIMITS.changes_per_hour, ge=0)
+    breaker_s: Duration = Field(_LIMITS.breaker_s, gt=0)
+    memory_floor_ratio: float = Field(_LIMITS.memory_floor_ratio, ge=0, lt=1)
 
     def limits(self) -> GuardLimits:
         """The same numbers, as the guard takes them."""
@@ -126,9 +196,10 @@ class AgentConfig(Section):
     """The whole of `agent.toml`; every option has a safe default."""
 
     mode: Annotated[Mode, _word(Mode)] = Mode.OBSERVE
-    policy: str = "weir"
+    policy: Annotated[str, AfterValidator(_known_policy)] = "weir"
     model: str = ""
     interval_s: Duration = Field(0.5, gt=0, le=60)
+    compile: Annotated[Compile, _word(Compile)] = Compile.AUTO
     rollback: Annotated[Rollback, _word(Rollback)] = Rollback.ALWAYS
     cache_ratio: float = Field(
         0.25, gt=0, le=0.5, description="part of memory all dirty limits may add up to"
@@ -156,6 +227,10 @@ class AgentConfig(Section):
 def read_settings(path: Path | None) -> AgentConfig:
     """The given file with its drop-ins, or the defaults."""
     return AgentConfig() if path is None else load_layered(path, AgentConfig)
+
+
+def _names(target: Target, patterns: tuple[str, ...]) -> bool:
+    return _matches(target.name, patterns) or _matches(f"{target.fs}-{target.resource}", patterns)
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from penstock.knobs import KnobSpace
 from penstock.snapshot import Target
 
-Signature = tuple[tuple[str, int, int], ...]
+Signature = tuple[str, tuple[tuple[str, int, int], ...]]
 
 
 class SpaceBook:
@@ -27,8 +27,8 @@ class SpaceBook:
         found = self._spaces.get(target)
         if found is None:
             space = self._ask(target)
-            signature = tuple((knob.id, knob.floor, knob.ceiling) for knob in space.knobs)
-            found = self._spaces[target] = self._alike.setdefault(signature, space)
+            bounds = tuple((knob.id, knob.floor, knob.ceiling) for knob in space.knobs)
+            found = self._spaces[target] = self._alike.setdefault((space.name, bounds), space)
         return found
 
     def refresh(self, target: Target) -> None:

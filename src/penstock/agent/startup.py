@@ -10,7 +10,7 @@ from pathlib import Path
 from penstock.actuate.errors import JournalCorruptError
 from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.recovery import restore_all
-from penstock.agent.node import lies_on_lustre
+from penstock.agent.filesystems import tuned_type
 from penstock.config import require_own
 from penstock.errors import AccessError, ConfigError
 
@@ -28,12 +28,10 @@ class Places:
 
     @property
     def log(self) -> Path:
-        """The decision log."""
         return self.state_dir / LOG_FILE
 
     @property
     def socket(self) -> Path:
-        """The control socket."""
         return self.state_dir / SOCKET_FILE
 
 
@@ -56,11 +54,16 @@ def prepare(places: Places) -> None:
         raise AccessError(f"{directory}: permission denied") from None
     except OSError as error:
         raise ConfigError(f"{directory}: {error.strerror}") from None
+    require_private(directory)
+    if kind := tuned_type(directory.resolve(), mounts):
+        raise ConfigError(f"{directory}: on a {kind} file system; the agent keeps nothing on what it tunes")
+
+
+def require_private(directory: Path) -> None:
+    """Refuse a directory that others may write: nothing in it could be trusted."""
     require_own(directory)
     if directory.stat().st_mode & stat.S_IWOTH:
         raise AccessError(f"{directory}: anybody may write it, so nothing in it can be trusted (chmod o-w)")
-    if lies_on_lustre(directory.resolve(), mounts):
-        raise ConfigError(f"{directory}: on a Lustre file system; the agent keeps nothing on what it tunes")
 
 
 def recover(places: Places) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from penstock.agent.effect import geometric_mean, headline
 
 
 @dataclass(slots=True)
@@ -22,11 +22,12 @@ class TargetSummary:
     reasons: Counter[str] = field(default_factory=Counter)
     gains: list[float] = field(default_factory=list)
     last: str = ""
+    last_id: str = ""
 
     @property
     def mean_gain(self) -> float | None:
         """The geometric mean of what judged changes did to throughput; None when none was judged."""
-        return _geometric_mean(self.gains)
+        return geometric_mean(self.gains)
 
 
 @dataclass(slots=True)
@@ -48,7 +49,7 @@ class JobSummary:
     @property
     def mean_gain(self) -> float | None:
         """The geometric mean of what changes during the job did; None when none was judged."""
-        return _geometric_mean(self.gains)
+        return geometric_mean(self.gains)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,27 +61,34 @@ class Summary:
     starts: int
     targets: tuple[TargetSummary, ...]
     jobs: tuple[JobSummary, ...] = ()
+    #: The last switchback trial of the period.
+    trial: Mapping[str, Any] | None = None
+
+    @property
+    def effect(self) -> dict[str, Any] | None:
+        """The headline: what tuning was worth."""
+        return headline(self.trial, [gain for target in self.targets for gain in target.gains])
 
 
 def summarise(events: Iterable[Mapping[str, Any]], since_s: float, until_s: float) -> Summary:
     """Add up a log's events within a period of wall time; events of unknown kinds are ignored."""
     targets: dict[str, TargetSummary] = {}
     jobs = _Jobs()
-    starts = 0
+    starts, trial = 0, None
     for event in events:
         if not since_s <= float(event.get("time_s", 0.0)) <= until_s:
             continue
         kind = event.get("event")
         starts += kind == "start"
         jobs.take(event)
+        trial = event if kind == "trial" else trial
         name = str(event.get("target", ""))
         if kind == "decision":
             _decision(targets.setdefault(name, TargetSummary(name)), event)
         elif kind == "effect":
             _effect(targets.setdefault(name, TargetSummary(name)), event)
-    return Summary(
-        since_s, until_s, starts, tuple(targets[name] for name in sorted(targets)), jobs.summaries()
-    )
+    rows = tuple(targets[name] for name in sorted(targets))
+    return Summary(since_s, until_s, starts, rows, jobs.summaries(), trial)
 
 
 class _Jobs:
@@ -117,25 +125,40 @@ class _Jobs:
         if running:
             self._during[str(event.get("id"))] = running
         for job in running:
-            made = event.get("actual") is not None and not event.get("error")
-            job.made += made
-            job.advised += event.get("actual") is None and not event.get("error")
-            job.reverted += made and event.get("reason") == "guard.revert"
+            outcome = outcome_of(event)
+            job.made += outcome == "made"
+            job.advised += outcome == "advised"
+            job.reverted += outcome == "made" and event.get("reason") == "guard.revert"
 
     def _job(self, job: str) -> JobSummary:
         return self._jobs.setdefault(job, JobSummary(job))
 
 
 def _decision(summary: TargetSummary, event: Mapping[str, Any]) -> None:
-    if event.get("error"):
-        summary.failed += 1
-    elif event.get("actual") is None:
-        summary.advised += 1
-    else:
-        summary.made += 1
-        summary.reverted += event.get("reason") == "guard.revert"
+    outcome = outcome_of(event)
     summary.reasons[str(event.get("reason"))] += 1
-    summary.last = ", ".join(event.get("changes", ()))
+    if outcome == "failed":
+        summary.failed += 1
+        return
+    summary.advised += outcome == "advised"
+    summary.made += outcome == "made"
+    summary.reverted += outcome == "made" and event.get("reason") == "guard.revert"
+    summary.last = ", ".join(event.get("made") or event.get("changes", ()))
+    summary.last_id = str(event.get("id", ""))
+
+
+def outcome_of(event: Mapping[str, Any]) -> str:
+    """What became of a decision: `made` in part or whole, `advised`, or `failed` when no knob moved.
+
+    Logs of earlier versions do not say which knobs moved; there an error means none.
+    """
+    if event.get("made"):
+        return "made"
+    if event.get("error"):
+        return "failed"
+    if event.get("actual") is None:
+        return "advised"
+    return "failed" if "made" in event else "made"
 
 
 def _effect(summary: TargetSummary, event: Mapping[str, Any]) -> None:
@@ -144,9 +167,4 @@ def _effect(summary: TargetSummary, event: Mapping[str, Any]) -> None:
 
 def _gains(event: Mapping[str, Any]) -> list[float]:
     before, after = float(event["before_bytes_per_s"]), float(event["after_bytes_per_s"])
-    return [after / before / float(event["control_ratio"])] if before > 0 else []
-
-
-def _geometric_mean(gains: Iterable[float]) -> float | None:
-    logs = [math.log(gain) for gain in gains if gain > 0]
-    return math.exp(statistics.fmean(logs)) if logs else None
+    return [float(event.get("gain", after / before))] if before > 0 else []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -56,7 +56,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TrialPlan:
     """How long blocks last and how many pairs fit."""
 
     on_s: float
@@ -69,7 +69,7 @@ class Plan:
         return int(self.total_s // (self.on_s + self.off_s))
 
 
-def check(plan: Plan) -> None:
+def check(plan: TrialPlan) -> None:
     """Refuse a plan that cannot reach a verdict, before it has cost hours."""
     if min(plan.on_s, plan.off_s) <= 0:
         raise UsageError("blocks must last longer than 0 s")
@@ -80,17 +80,19 @@ def check(plan: Plan) -> None:
 
 
 def run(
-    plan: Plan, switch: Callable[[bool], None], measure: Callable[[float], float], seed: int
-) -> list[Block]:
-    """Carry out the plan: `switch` turns tuning on or off, `measure` waits and returns bytes per second."""
+    plan: TrialPlan, switch: Callable[[bool], None], measure: Callable[[float], float], seed: int
+) -> Iterator[Block]:
+    """Carry out the plan, block by block.
+
+    `switch` turns tuning on or off, `measure` waits and returns bytes per second.
+    """
     check(plan)
-    rng, blocks = Random(seed), []
+    rng = Random(seed)
     for _ in range(plan.pairs):
         order = (True, False) if rng.random() < 0.5 else (False, True)
         for tuned in order:
             switch(tuned)
-            blocks.append(Block(tuned, measure(plan.on_s if tuned else plan.off_s)))
-    return blocks
+            yield Block(tuned, measure(plan.on_s if tuned else plan.off_s))
 
 
 def judge(blocks: Sequence[Block]) -> Verdict:
@@ -100,6 +102,11 @@ def judge(blocks: Sequence[Block]) -> Verdict:
         on, off = (first, second) if first.tuned else (second, first)
         if on.bytes_per_s > 0 and off.bytes_per_s > 0:
             ratios.append(math.log(on.bytes_per_s / off.bytes_per_s))
+    return over_ratios(ratios)
+
+
+def over_ratios(ratios: Sequence[float]) -> Verdict:
+    """The mean of independent log ratios, with its interval by Student's t."""
     pairs = len(ratios)
     if pairs < FEWEST_PAIRS:
         return Verdict(pairs, None, None, None)

@@ -1,4 +1,4 @@
-"""What the agent says to the journal: one line a change, one line a condition, and never a flood.
+"""What the agent says to the journal: one line a change or event, one line a condition, and never a flood.
 
 A condition that stays is said once and then counted; once an hour what still stands is repeated with its
 count. Lines about changes have an hourly budget; beyond it they are counted too, and the decision log, which
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 HOUR_S = 3600.0
 CHANGES_PER_HOUR = 120
+EVENTS_PER_HOUR = 60
 MOST_CONDITIONS = 500
 MOST_REMINDERS = 5
 # A condition not met for so long is over.
@@ -41,6 +42,7 @@ class Voice:
     ) -> None:
         self._log, self._clock = log, clock
         self._budget = self._left = changes_per_hour
+        self._events_left = EVENTS_PER_HOUR
         self._hour_ends_s = clock() + HOUR_S
         self._conditions: dict[str, _Condition] = {}
 
@@ -53,6 +55,20 @@ class Voice:
             self._log.debug("%s", sentence)
             if self._left == -1:
                 self._log.info("%d changes in this hour; the others are only in the log", self._budget)
+
+    def event(self, sentence: str) -> None:
+        """One line for something that happened to the node, while this hour's budget lasts."""
+        self._events_left -= 1
+        if self._events_left >= 0:
+            self._log.warning("%s", sentence)
+        else:
+            self._log.debug("%s", sentence)
+            if self._events_left == -1:
+                self._log.warning("%d events in this hour; the others are only in the log", EVENTS_PER_HOUR)
+
+    def over(self, sentence: str) -> None:
+        """A condition has ended: it does not stand any more, and is said again when it returns."""
+        self._conditions.pop(_NUMBER.sub("#", sentence), None)
 
     def condition(self, sentence: str, *, lasting: bool = False) -> None:
         """Something that may be met again at every tick; numbers in it do not make it a new one."""
@@ -83,7 +99,7 @@ class Voice:
         self._hour_ends_s = now_s + HOUR_S
         if self._left < 0:
             self._log.info("%d changes in the last hour were not printed", -self._left)
-        self._left = self._budget
+        self._left, self._events_left = self._budget, EVENTS_PER_HOUR
         over = [
             key
             for key, known in self._conditions.items()

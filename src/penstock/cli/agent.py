@@ -14,6 +14,7 @@ class AgentGroup(LazyGroup):
 
     verbs: ClassVar[dict[str, tuple[str, str]]] = {
         "run": ("penstock.cli.agent_run:run", "Observe, advise or tune until stopped."),
+        "check": ("penstock.cli.agent_check:check", "What an agent would do here, without starting one."),
         "status": ("penstock.cli.agent_control:status", "What the running agent sees and does."),
         "explain": ("penstock.cli.agent_control:explain", "Why one decision was made, in numbers."),
         "mode": ("penstock.cli.agent_control:mode", "Switch between observe, advise and tune."),
@@ -27,6 +28,6 @@ class AgentGroup(LazyGroup):
     }
 
 
-@click.group(cls=AgentGroup, epilog="Example: penstock agent restore --state-dir /var/lib/penstock")
+@click.group(cls=AgentGroup, epilog="Example: penstock agent restore")
 def agent() -> None:
     """Keep the knobs of this node's Lustre client tuned, and undo it after anything."""

@@ -26,6 +26,8 @@ def _ask(state_dir: Path, verb: str, **arguments: Any) -> dict[str, Any]:
 @json_option
 def status(state_dir: Path, as_json: bool) -> None:
     """Show what the agent sees and does, target by target. Exit 7 when no agent answers."""
+    from penstock.serve.status import effect_sentence
+
     answer = _ask(state_dir, "status")
     if as_json:
         emit_json(answer)
@@ -36,7 +38,13 @@ def status(state_dir: Path, as_json: bool) -> None:
         f"mode {answer['mode']}, policy {answer['policy']}, every {answer['interval_s']:g} s, "
         f"up {answer['uptime_s']:.0f} s{paused}"
     )
-    screen.print(_targets_table(answer["targets"]))
+    screen.print(effect_sentence(answer["effect"]), soft_wrap=True)
+    if answer["targets"]:
+        screen.print(_targets_table(answer["targets"]))
+    if answer["hands_off"]:
+        screen.print(f"left alone because a job asked for it: {', '.join(answer['hands_off'])}")
+    if answer["policy_errors"]:
+        screen.print(f"the policy failed {answer['policy_errors']} times; its targets were left alone")
     for problem in answer["problems"]:
         screen.print(f"note: {problem}", soft_wrap=True, markup=False)
 
@@ -49,22 +57,23 @@ def _targets_table(rows: list[dict[str, Any]]) -> Table:
         table.add_column(heading, justify="right" if heading.endswith("MB/s") else "left", overflow="fold")
     for row in rows:
         if "void" in row:
-            table.add_row(row["target"], "", "", "", row["void"])
+            table.add_row(row["short"], "", "", "", row["void"])
             continue
         setting = " ".join(f"{knob_id}={value}" for knob_id, value in row["setting"].items())
         rates = (f"{row[f'{direction}_bytes_per_s'] / 1e6:.1f}" for direction in ("read", "write"))
-        table.add_row(row["target"], setting, *rates, row["sentence"] or "idle")
+        table.add_row(row["short"], setting, *rates, row["sentence"] or "idle")
     return table
 
 
-@click.command(epilog="Example: penstock agent explain 3fa9c2")
+@click.command(epilog="Example: penstock agent explain last")
 @click.argument("decision_id", metavar="ID")
 @state_dir_option
 @json_option
 def explain(decision_id: str, state_dir: Path, as_json: bool) -> None:
     """Show one decision: what changed, why, and every number it was based on.
 
-    Reads the decision log, so it works without a running agent. The beginning of an id is enough.
+    Reads the decision log, so it works without a running agent. The beginning of an id is enough;
+    `last` is the newest.
     """
     from penstock.agent.commands import explain as find
     from penstock.agent.startup import LOG_FILE
@@ -81,26 +90,81 @@ def explanation(decision: dict[str, Any], effect: dict[str, Any] | None) -> list
     """One decision in lines for people."""
     lines = [
         f"{decision['id']}  {decision['target']}  ({decision['mode']})",
-        f"what:     {', '.join(decision['changes'])}",
+        f"what:     {_what(decision)}",
         f"why:      {decision['sentence']} [{decision['reason']}]",
     ]
     if decision["confidence"] is not None:
         lines.append(f"sure:     {decision['confidence']:.2f}, model {decision['model']}")
     if decision["error"]:
         lines.append(f"problem:  {decision['error']}")
-    lines += [f"evidence: {name} = {value:g}" for name, value in decision["evidence"].items()]
+    lines += [f"evidence: {in_units(name, value)}" for name, value in decision["evidence"].items()]
     for window in decision["history"]:
         setting = " ".join(f"{knob_id}={value}" for knob_id, value in window["setting"].items())
         lines.append(f"window:   {window['t1'] - window['t0']:.2f} s at {setting}")
         known = {name: value for name, value in window["metrics"].items() if value}
         lines += [f"          {name} = {value:g}" for name, value in known.items()]
-    if decision["outlook"]:
-        best = sorted(decision["outlook"]["candidates"], key=lambda candidate: -candidate["p"])[:5]
-        lines += [f"model:    pages={c['pages']} flight={c['flight']} p={c['p']:.3f}" for c in best]
+    lines += _candidates(decision)
     if effect:
         before, after = effect["before_bytes_per_s"] / 1e6, effect["after_bytes_per_s"] / 1e6
-        lines.append(f"effect:   {before:.1f} -> {after:.1f} MB/s, untouched {effect['control_ratio']:.0%}")
+        lines.append(f"effect:   {before:.1f} -> {after:.1f} MB/s, {_against(effect)}")
     return lines
+
+
+def in_units(name: str, value: float) -> str:
+    """A figure in MB/s or as a ratio; logarithms are for machines.
+
+    >>> in_units("gain_log2", 1.0), in_units("best_log2", 27.0), in_units("before_bytes_per_s", 5e6)
+    ('gain = 2.00 times', 'best = 134.2 MB/s', 'before = 5.0 MB/s')
+    """
+    if name.endswith("bytes_per_s"):
+        return f"{name.removesuffix('bytes_per_s').rstrip('_') or 'rate'} = {value / 1e6:.1f} MB/s"
+    if not name.endswith("_log2"):
+        return f"{name} = {value:g}"
+    short = name.removesuffix("_log2")
+    # Nothing is a thousand times as fast: a logarithm above that is a rate.
+    return f"{short} = {2**value / 1e6:.1f} MB/s" if value > 10 else f"{short} = {2**value:.2f} times"
+
+
+def _candidates(decision: dict[str, Any]) -> list[str]:
+    """What the model expected of the best candidates, as ratios and, from the last window's rate, in MB/s."""
+    if not decision["outlook"]:
+        return []
+    metrics = decision["history"][-1]["metrics"] if decision["history"] else {}
+    seconds = decision["history"][-1]["t1"] - decision["history"][-1]["t0"] if decision["history"] else 1.0
+    now = sum(metrics.get(f"{way}.bytes") or 0.0 for way in ("read", "write")) / seconds / 1e6
+    found = decision["outlook"]["candidates"]
+    by_gain = sorted(found, key=lambda one: -one.get("gain_log2", one["p"]))[:5]
+    return [f"model:    {_candidate(one, now)}" for one in by_gain]
+
+
+def _candidate(one: dict[str, float], now_mbps: float) -> str:
+    figures = ("p", "gain_log2", "spread_log2")
+    setting = " ".join(f"{knob_id}={value:g}" for knob_id, value in one.items() if knob_id not in figures)
+    if "gain_log2" not in one:
+        return f"{setting}: pays with probability {one['p']:.2f}"
+    low, mid, high = (2 ** (one["gain_log2"] + by * one["spread_log2"]) for by in (-1, 0, 1))
+    return (
+        f"{setting}: {mid:.2f} times ({low:.2f} to {high:.2f}), "
+        f"{mid * now_mbps:.1f} MB/s ({low * now_mbps:.1f} to {high * now_mbps:.1f})"
+    )
+
+
+def _against(effect: dict[str, Any]) -> str:
+    """What an effect was measured against."""
+    gain, error = effect.get("gain"), effect.get("error") or 0.0
+    how = "switchback" if effect.get("switchback") else "before/after"
+    return how if gain is None else f"{gain:.2f} +- {2 * error:.2f} times the original ({how})"
+
+
+def _what(decision: dict[str, Any]) -> str:
+    """What was done; what was only wished is said as such."""
+    wished = ", ".join(decision["changes"])
+    done = ", ".join(decision.get("made") or ())
+    if done == wished:
+        return done
+    if decision["mode"] == "tune" and (decision["error"] or "made" in decision):
+        return f"{done or 'nothing'} (wished: {wished})"
+    return wished if decision["mode"] == "tune" else f"{wished} (advised)"
 
 
 @click.command(epilog="Example: penstock agent mode advise")
@@ -112,7 +176,7 @@ def mode(wanted: str, state_dir: Path, as_json: bool) -> None:
     _tell(_ask(state_dir, "mode", mode=wanted), as_json, f"mode {wanted}")
 
 
-@click.command(epilog="Example: penstock agent pause scratch")
+@click.command(epilog="Example: penstock agent pause lustre")
 @click.argument("target", required=False)
 @state_dir_option
 @json_option
@@ -121,7 +185,7 @@ def pause(target: str | None, state_dir: Path, as_json: bool) -> None:
     _tell(_ask(state_dir, "pause", target=target), as_json, f"paused {target or 'everything'}")
 
 
-@click.command(epilog="Example: penstock agent resume scratch-OST0003-osc-ff1100010179b000 --take-back")
+@click.command(epilog="Example: penstock agent resume lustre")
 @click.argument("target", required=False)
 @click.option(
     "--take-back",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +14,10 @@ from penstock.cli.options import (
     console,
     emit_json,
     json_option,
-    places,
+    require_writable,
     seed_option,
     state_dir_option,
+    write_text,
 )
 
 if TYPE_CHECKING:
@@ -25,9 +27,10 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Example: penstock agent report --last 8h")
 @click.option("--last", type=DURATION, default="24h", show_default=True, help="How far to look back.")
+@click.option("--html", type=click.Path(path_type=Path), help="Also write a page with charts to this file.")
 @state_dir_option
 @json_option
-def report(last: float, state_dir: Path, as_json: bool) -> None:
+def report(last: float, html: Path | None, state_dir: Path, as_json: bool) -> None:
     """Sum up what was changed, or in advise mode would have been, and what it did, from the decision log."""
     from penstock.agent.log import read_log
     from penstock.agent.startup import LOG_FILE
@@ -38,7 +41,13 @@ def report(last: float, state_dir: Path, as_json: bool) -> None:
     if not path.exists():
         raise MissingError(f"{path}: no decision log")
     now_s = time.time()
-    summary = summarise(read_log(path), now_s - last, now_s)
+    events = list(read_log(path))
+    summary = summarise(events, now_s - last, now_s)
+    if html is not None:
+        from penstock.dash.paper import node_page
+
+        write_text(html, node_page(events, now_s - last, now_s, f"Penstock on {socket.gethostname()}"))
+        click.echo(f"penstock: page in {html}", err=True)
     if as_json:
         emit_json(_document(summary))
     else:
@@ -56,6 +65,7 @@ def _document(summary: Summary) -> dict[str, object]:
             "judged": len(row.gains),
             "mean_gain": row.mean_gain,
             "reasons": dict(row.reasons),
+            "last": {"id": row.last_id, "changes": row.last} if row.last else None,
         }
         for row in summary.targets
     ]
@@ -74,20 +84,25 @@ def _document(summary: Summary) -> dict[str, object]:
         for job in summary.jobs
     ]
     period = {"since_s": summary.since_s, "until_s": summary.until_s, "starts": summary.starts}
-    return {**period, "targets": rows, "jobs": jobs}
+    return {**period, "effect": summary.effect, "targets": rows, "jobs": jobs}
 
 
 def _show(summary: Summary) -> None:
+    from rich.markup import escape
     from rich.table import Table
+
+    from penstock.serve.status import effect_sentence
 
     table = Table(title=f"the last {(summary.until_s - summary.since_s) / 3600:.1f} h")
     table.add_column("target", overflow="fold")
-    for heading in ("changes", "advised", "taken back", "refused", "mean effect"):
+    for heading in ("changes", "advised", "taken back", "refused", "before/after"):
         table.add_column(heading, justify="right")
-    table.add_column("last")
+    table.add_column("last [id]", overflow="fold")
     for row in summary.targets:
         counts = (str(count) for count in (row.made, row.advised, row.reverted, row.failed))
-        table.add_row(row.target, *counts, _effect(row), row.last)
+        last = escape(f"{row.last} [{row.last_id}]") if row.last else ""
+        table.add_row(row.target, *counts, _effect(row), last)
+    click.echo(effect_sentence(summary.effect))
     console().print(table)
     if summary.jobs:
         _show_jobs(summary)
@@ -105,7 +120,7 @@ def _show_jobs(summary: Summary) -> None:
     table = Table(title="jobs on this node")
     for heading in ("job", "user", "began", "ended"):
         table.add_column(heading)
-    for heading in ("changes", "advised", "taken back", "mean effect"):
+    for heading in ("changes", "advised", "taken back", "before/after"):
         table.add_column(heading, justify="right")
     for job in summary.jobs:
         began = _clock(job.began_s) if job.began_s is not None else "earlier"
@@ -119,35 +134,92 @@ def _clock(time_s: float) -> str:
     return time.strftime("%m-%d %H:%M:%S", time.localtime(time_s))
 
 
-@click.command(epilog="Example: penstock agent trial --on 10m --off 10m --for 8h")
+@click.command(epilog="Example: penstock agent trial --on 2s --off 2s --for 12s")
 @click.option(
     "--on", "on_s", type=DURATION, default="10m", show_default=True, help="Length of a tuned block."
 )
 @click.option("--off", "off_s", type=DURATION, default="10m", show_default=True, help="Of an untuned one.")
 @click.option("--for", "total_s", type=DURATION, default="8h", show_default=True, help="Of the whole trial.")
-@places
+@click.option(
+    "--html", type=click.Path(path_type=Path), help="Also write a page with every pair to this file."
+)
+@state_dir_option
 @seed_option
 @json_option
 def trial(
-    on_s: float, off_s: float, total_s: float, root: Path, state_dir: Path, seed: int, as_json: bool
+    on_s: float, off_s: float, total_s: float, html: Path | None, state_dir: Path, seed: int, as_json: bool
 ) -> None:
     """Switch the running agent on and off in turns and say what tuning is worth on this node.
 
-    The verdict comes with its interval, and is "no difference" when there is none. However it ends, the agent
-    gets back the mode it was in. Exit 7 when no agent runs.
+    The verdict so far is shown after every pair of blocks. It comes with its interval, and is "no difference" when
+    there is none. Ctrl-C ends the trial early and gives the verdict on the pairs that are done. However it ends, the
+    agent gets back the mode it was in, and keeps the verdict for `status`, `top` and `report`. Exit 7 when no agent
+    runs.
     """
-    from penstock.agent.experiment import Experiment
-    from penstock.agent.switchback import Plan, check, judge, run
+    from penstock.agent.experiment import SwitchbackTrial
+    from penstock.agent.switchback import TrialPlan, check, judge, run
 
-    plan = Plan(on_s, off_s, total_s)
+    plan = TrialPlan(on_s, off_s, total_s)
+    blocks: list[Block] = []
     check(plan)
-    with Experiment(root, state_dir) as experiment:
-        blocks = run(plan, experiment.switch, experiment.measure, seed)
-    verdict = judge(blocks)
+    if html is not None:
+        require_writable(html)
+    with SwitchbackTrial(state_dir) as experiment:
+        try:
+            for block in run(plan, experiment.switch, experiment.measure, seed):
+                blocks.append(block)
+                click.echo(_progress(blocks, plan.pairs), err=True)
+        finally:
+            verdict = judge(blocks)
+            _tell_verdict(verdict, blocks, as_json)
+            if html is not None:
+                write_text(html, _verdict_page(verdict, blocks))
+            experiment.report(verdict)
+
+
+def _progress(blocks: list[Block], pairs: int) -> str:
+    """One line after each block; after each pair, the verdict so far."""
+    from penstock.agent.switchback import judge
+
+    last = blocks[-1]
+    kind = "tuned" if last.tuned else "untuned"
+    said = f"pair {(len(blocks) + 1) // 2} of {pairs}: {kind} {last.bytes_per_s / 1e6:.1f} MB/s"
+    return said if len(blocks) % 2 else f"{said}; so far: {judge(blocks).sentence}"
+
+
+def _tell_verdict(verdict: Verdict, blocks: list[Block], as_json: bool) -> None:
     if as_json:
         emit_json(_verdict_document(verdict, blocks))
     else:
         click.echo(verdict.sentence)
+
+
+def _verdict_page(verdict: Verdict, blocks: list[Block]) -> str:
+    from penstock.report import bars, interval
+    from penstock.report.page import Figure, Section, Table, render
+
+    pairs = [sorted(pair, key=lambda b: b.tuned) for pair in zip(blocks[::2], blocks[1::2], strict=False)]
+    ratios = [
+        bars.Bar(f"pair {number}", on.bytes_per_s / off.bytes_per_s, None)
+        for number, (off, on) in enumerate(pairs, 1)
+        if min(on.bytes_per_s, off.bytes_per_s) > 0
+    ]
+    rows = [
+        [str(number // 2 + 1), "tuned" if block.tuned else "untuned", f"{block.bytes_per_s / 1e6:.1f}"]
+        for number, block in enumerate(blocks)
+    ]
+    picture = None
+    if verdict.gain is not None:
+        drawn = interval.draw(verdict.gain, verdict.low, verdict.high)
+        picture = Figure("Tuned over untuned throughput, with its 95 % interval", drawn)
+    drawing = (
+        [Figure("Tuned over untuned, pair by pair", bars.draw("pairs", ratios, "tuned"))] if ratios else []
+    )
+    sections = [Section("Every pair", (), drawing, [Table(["pair", "block", "MB/s"], rows)])]
+    lead = [
+        "Tuning was switched on and off in turns on this node, in an order drawn for each pair of blocks."
+    ]
+    return render("A switchback trial", lead, sections, f"{verdict.sentence.capitalize()}.", picture)
 
 
 def _verdict_document(verdict: Verdict, blocks: list[Block]) -> dict[str, object]:

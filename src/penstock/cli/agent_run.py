@@ -7,15 +7,16 @@ from pathlib import Path
 
 import click
 
-from penstock.cli.options import DURATION, NearestChoice, places
+from penstock.cli.options import DURATION, NearestChoice, PolicyName, places
+from penstock.decide.policies import POLICY_NAMES
 
 MODES = ("observe", "advise", "tune")
 
 
-@click.command(epilog="Example: penstock agent run --mode advise --state-dir /var/lib/penstock")
+@click.command(epilog="Example: penstock agent run --mode advise")
 @places
 @click.option("--mode", type=NearestChoice(MODES), help="How far it may go. [default: observe]")
-@click.option("--policy", help="A policy's name, or FILE.py with your own. [default: weir]")
+@click.option("--policy", type=PolicyName(POLICY_NAMES), help="Whose decisions. [default: weir]")
 @click.option("--model", help="A model file for policies that use one. [default: the shipped one]")
 @click.option("--interval", type=DURATION, help="Time between two looks. [default: 500ms]")
 @click.option("--config", type=click.Path(path_type=Path), help="agent.toml; options here win over it.")
@@ -38,7 +39,7 @@ def run(
     # One thread: a second one would spin beside every small matrix product and double what the agent costs.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from penstock.agent.journald import log_to_stderr
-    from penstock.agent.policies import load_policy
+    from penstock.agent.plugins import find_policy
     from penstock.agent.service import Agent
     from penstock.agent.settings import read_settings
     from penstock.agent.startup import Places
@@ -46,4 +47,5 @@ def run(
     log_to_stderr(debug=debug)
     chosen = {"mode": mode, "policy": policy, "model": model, "interval_s": interval}
     settings = read_settings(config).with_options(**{key: v for key, v in chosen.items() if v is not None})
-    Agent(settings, Places(root, state_dir), load_policy(settings.policy)).run()
+    chosen_policy = find_policy(settings.policy)
+    Agent(settings, Places(root, state_dir), chosen_policy).run()

@@ -17,18 +17,40 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from penstock.cli.options import DURATION, console, emit_json, json_option, state_dir_option
-from penstock.errors import PenstockError, UnreachableError
+from penstock.errors import PenstockError
 from penstock.serve.screen import Size, View, compose, rows
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 MODES = {"o": "observe", "a": "advise", "t": "tune"}
-_ARROWS = {b"\x1b[A": "up", b"\x1b[B": "down", b"\x1bOA": "up", b"\x1bOB": "down", b"\x1b": "escape"}
+_SEQUENCES = {
+    b"\x1b": "escape",
+    **{
+        b"\x1b" + bracket + letter: name
+        for bracket in (b"[", b"O")
+        for letter, name in ((b"A", "up"), (b"B", "down"), (b"H", "home"), (b"F", "end"))
+    },
+    **{
+        b"\x1b[" + digit + b"~": name
+        for digit, name in (
+            (b"1", "home"),
+            (b"4", "end"),
+            (b"5", "page up"),
+            (b"6", "page down"),
+            (b"7", "home"),
+            (b"8", "end"),
+        )
+    },
+}
+_ENDED = frozenset(_SEQUENCES) - {b"\x1b"}
+# How far each key goes, in lines.
+_FAR = 10**6
+_STEPS = {"up": -1, "k": -1, "down": 1, "j": 1, "page up": -10, "page down": 10, "home": -_FAR, "end": _FAR}
 _ANSWER_S = 2.0
 
 
-@click.command(epilog="Example: ssh -t node17 penstock agent top")
+@click.command(epilog="Example: penstock agent top")
 @click.option("--every", type=DURATION, default="1s", show_default=True, help="Time between two looks.")
 @click.option("--once", is_flag=True, help="Print one screen and leave; so it does without a terminal.")
 @state_dir_option
@@ -36,18 +58,19 @@ _ANSWER_S = 2.0
 def top(every: float, once: bool, state_dir: Path, as_json: bool) -> None:
     """Watch a running agent: throughput, setting, last change and why, guard and node budget.
 
-    Keys: up and down choose a target, p pauses or resumes it, P everything, m changes the mode, e explains
-    the last change, q leaves. Whoever may read the socket may watch; only root and the agent's user may
-    change anything. Exit 7 when no agent answers at the start; one that goes away later is waited for.
+    Keys: up, down, PgUp, PgDn, Home and End choose a target or scroll a text, p pauses or resumes a target, P
+    everything, m changes the mode, e explains the last change, q leaves. Whoever may read the socket may watch; only
+    root and the agent's user may change anything. Exit 7 when no agent answers at the start; one that goes away later
+    is waited for.
     """
     screen = Top(state_dir)
     screen.look()
-    if screen.status is None:
-        raise UnreachableError(screen.view.message)
+    if screen.trouble is not None:
+        raise screen.trouble
     if as_json:
-        emit_json(screen.status)
+        emit_json(screen.status or {})
     elif once or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        console().print(screen.frame(Size(console().width, 24)))
+        console().print(screen.frame(Size(console().width, max(24, console().height))))
     else:
         _watch(screen, every)
 
@@ -60,14 +83,17 @@ class Top:
 
         self._socket = state_dir / SOCKET_FILE
         self.status: dict[str, Any] | None = None
+        #: Why there is no status.
+        self.trouble: PenstockError | None = None
         self.view = View()
 
     def look(self) -> None:
         """Ask the agent anew; when it does not answer, say so and keep trying."""
         try:
-            self.status = self._ask("status")
+            self.status, self.trouble = self._ask("status"), None
         except PenstockError as error:
-            self.status, self.view = None, replace(self.view, message=str(error))
+            self.status, self.trouble = None, error
+            self.view = replace(self.view, message=str(error))
             return
         names = [row.name for row in rows(self.status)]
         if self.view.chosen not in names:
@@ -83,7 +109,7 @@ class Top:
     def press(self, key: str) -> bool:
         """Obey a key; false when it was the one to leave by."""
         if self.view.pane:
-            self.view = replace(self.view, pane=())
+            self._scroll(key)
             return True
         if self.view.asking:
             self.view = replace(self.view, asking=False)
@@ -93,8 +119,8 @@ class Top:
         if key in ("q", "escape", "\x03"):
             return False
         self.view = replace(self.view, message="", asking=key == "m")
-        if key in ("up", "down", "k", "j"):
-            self._choose(-1 if key in ("up", "k") else 1)
+        if key in _STEPS:
+            self._choose(_STEPS[key])
         elif key == "p" and self.view.chosen:
             self._toggle(self.view.chosen)
         elif key == "P":
@@ -102,6 +128,14 @@ class Top:
         elif key == "e":
             self._explain()
         return True
+
+    def _scroll(self, key: str) -> None:
+        """Move within a pane; any other key closes it."""
+        if key in _STEPS:
+            most = sum(1 + len(line) // 40 for line in self.view.pane)
+            self.view = replace(self.view, scroll=max(0, min(self.view.scroll + _STEPS[key], most)))
+        else:
+            self.view = replace(self.view, pane=(), scroll=0)
 
     def _choose(self, step: int) -> None:
         names = [row.name for row in rows(self.status or {})]
@@ -136,7 +170,7 @@ class Top:
             self.view = replace(self.view, message=str(error))
         else:
             lines = explanation(found["decision"], found["effect"])
-            self.view = replace(self.view, pane=tuple(lines))
+            self.view = replace(self.view, pane=tuple(lines), scroll=0)
 
     def _ask(self, verb: str, **arguments: Any) -> dict[str, Any]:
         from penstock.agent.control import request
@@ -180,7 +214,7 @@ def _key(wait_s: float) -> str | None:
     if not raw:
         return "q"
     if raw == b"\x1b":
-        while select.select([sys.stdin], [], [], 0.05)[0] and len(raw) < 3:
+        while select.select([sys.stdin], [], [], 0.05)[0] and len(raw) < 4 and raw not in _ENDED:
             raw += os.read(sys.stdin.fileno(), 1)
-        return _ARROWS.get(raw, "")
+        return _SEQUENCES.get(raw, "")
     return raw.decode("utf-8", "replace")

@@ -6,36 +6,46 @@ from pathlib import Path
 
 import click
 
-from penstock.cli.options import DURATION, console, emit_json, json_option, progress, seed_option
+from penstock.cli.options import (
+    DURATION,
+    console,
+    emit_json,
+    json_option,
+    places,
+    prepare_simulator,
+    progress,
+    require_libraries,
+    seed_option,
+)
 from penstock.errors import UsageError
+from penstock.workload import SINGLE_STREAM
 
 PATH = click.Path(path_type=Path)
 CONSENT = "--change-knobs-at-random"
-PATTERNS = tuple(
-    f"s_{way}_{order}_{size}"
-    for way in ("rd", "wr")
-    for order in ("sq", "rn")
-    for size in ("8k", "1m", "16m")
-)
 
 
-@click.command(epilog="Example: penstock train collect --cluster c220g5 --out data/ --runs 4 --seconds 300")
+@click.command(epilog="Example: penstock train collect --out data --runs 2 --seconds 20")
 @click.option(
     "--out", type=PATH, required=True, help="Directory for one Parquet file a run; made when absent."
 )
 @click.option("--cluster", default="c220g5", show_default=True, help="Built-in cluster or a TOML file.")
-@click.option("--workloads", default=",".join(PATTERNS), help="By default the 12 single-stream patterns.")
+@click.option(
+    "--workloads", default=",".join(SINGLE_STREAM), help="By default the 12 single-stream patterns."
+)
 @click.option(
     "--runs", type=click.IntRange(1, 10_000), default=30, show_default=True, help="Runs of each workload."
 )
 @click.option("--seconds", type=DURATION, default=300.0, show_default=True, help="Length of a run.")
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes.")
-@click.option("--live", is_flag=True, help="Measure this machine's own client instead; needs consent.")
-@click.option(CONSENT, "consent", is_flag=True, help="Consent to what --live does.")
-@click.option("--root", type=PATH, default=Path("/"), help="Where the live client's files are.")
 @click.option(
-    "--state-dir", type=PATH, default=Path("/var/lib/penstock"), help="Where originals are journalled."
+    "--live",
+    is_flag=False,
+    flag_value="",
+    metavar="[DIR]",
+    help="Measure this machine instead; needs consent. With DIR: the NFS or FUSE mount it is on, under fio.",
 )
+@click.option(CONSENT, "consent", is_flag=True, help="Consent to what --live does.")
+@places
 @seed_option
 @json_option
 def collect(
@@ -45,7 +55,7 @@ def collect(
     runs: int,
     seconds: float,
     workers: int,
-    live: bool,
+    live: str | None,
     consent: bool,
     root: Path,
     state_dir: Path,
@@ -56,22 +66,35 @@ def collect(
 
     Interrupted, it continues where it stopped: finished runs are not repeated. With --live the knobs of this
     machine's client move at random while it measures; originals are journalled first and restored at the end.
+    With --live DIR fio works in that directory for --seconds a workload, and settings of its mount are held in turn.
     """
     from penstock.train.campaign import Collection, collect_live, collect_simulated
 
+    if live is not None and not consent:
+        raise UsageError(
+            f"--live changes this client's knobs at random while jobs run; add {CONSENT} to consent"
+        )
+    if live:
+        from penstock.train.mounts import MountCampaign, run_campaign
+
+        made = run_campaign(MountCampaign(Path(live), out, seconds, seed), root, state_dir, progress())
+        _tell(out, [made], as_json)
+        return
     names = tuple(workloads.split(","))
     wanted = Collection(out, cluster, names, runs, seconds, seed)
     say = progress()
-    if live:
-        if not consent:
-            raise UsageError(
-                f"--live changes this client's knobs at random while jobs run; add {CONSENT} to consent"
-            )
+    require_libraries("train", "pyarrow")
+    if live is not None:
         if len(names) != 1:
             raise UsageError("--live needs one --workload name for what runs now, such as s_wr_sq_1m")
         files = collect_live(wanted, root, state_dir, say)
     else:
+        prepare_simulator()
         files = collect_simulated(wanted, workers, say)
+    _tell(out, files, as_json)
+
+
+def _tell(out: Path, files: list[Path], as_json: bool) -> None:
     if as_json:
         emit_json({"out": str(out), "files": [str(path.name) for path in files]})
     else:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import click
 
 from penstock.cli.options import (
-    NearestChoice,
+    PolicyName,
     console,
     emit_json,
     json_option,
+    prepare_simulator,
     require_writable,
-    say_compiling,
     seed_option,
     write_text,
 )
@@ -26,15 +26,22 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from penstock.evaluate.demo import Frame, Point, Summary
+    from penstock.report.page import Figure
 
 SPARKS = "▁▂▃▄▅▆▇█"
 LIVE_FRAMES_PER_S = 20
+# What a new user may try next: the simulator, the evidence, this node (changing nothing).
+NEXT = (
+    "penstock simulate run --workload s_rd_rn_1m --policy weir",
+    "penstock evaluate static --only s_rd_rn_1m --seconds 20",
+    "penstock agent run --mode advise --state-dir ./state",
+)
 
 
 @click.command(epilog="Example: penstock demo --policy greedy --seed 7 --out demo.html")
 @click.option(
     "--policy",
-    type=NearestChoice(POLICY_NAMES),
+    type=PolicyName(POLICY_NAMES),
     default="weir",
     show_default=True,
     help="Who tunes the right-hand client.",
@@ -52,17 +59,17 @@ LIVE_FRAMES_PER_S = 20
 def demo(policy: str, config: Path | None, out: Path, seed: int, as_json: bool) -> None:
     """Tune a simulated client live, side by side with one left at its defaults.
 
-    Both clients see the same servers and the same changing workload. The tuner sees only its own client's
-    counters. Two minutes of virtual time take a few seconds; the very first run compiles the simulator, which
-    takes about half a minute more.
+    Both clients see the same server and the same workload, which changes under way and then comes back. The
+    tuner sees only its own client's counters. Two minutes of virtual time take a few seconds; the very first
+    run compiles the simulator, which takes about half a minute more.
     """
     from penstock.evaluate.demo import frames, read_config, summarise
 
     settings = read_config(config)
     require_writable(out)
+    prepare_simulator()
     seen: list[Frame] = []
     screen = console(stderr=as_json)
-    say_compiling()
     if screen.is_terminal:
         from rich.live import Live
 
@@ -80,6 +87,7 @@ def demo(policy: str, config: Path | None, out: Path, seed: int, as_json: bool) 
     else:
         screen.print(_table(summary, policy))
         screen.print(f"Report: {out}", soft_wrap=True)
+        screen.print("Next:\n" + "\n".join(f"  {command}" for command in NEXT), soft_wrap=True)
 
 
 def _side_by_side(seen: Sequence[Frame], seconds: float, policy: str) -> RenderableType:
@@ -104,51 +112,106 @@ def _panel(title: str, points: Sequence[Point], top: float, colour: str) -> Rend
     line = "".join(SPARKS[min(7, int(8 * value / top))] for value in recent) if top else ""
     text = Text()
     text.append(f"{now.workload}  {now.bytes_per_s / 1e6:.0f} MB/s  t = {now.t_s:.0f} s\n", style="bold")
+    filled = round(width * now.bytes_per_s / top) if top else 0
+    text.append("█" * filled + "░" * (width - filled) + "\n", style=colour)
     text.append(f"{line:<{width}}\n", style=colour)
     text.append(f"{now.setting}\n")
     text.append(now.sentence, style="dim")
-    return Panel(text, title=title, border_style=colour, height=8)
+    return Panel(text, title=title, border_style=colour, height=9)
 
 
 def _table(summary: Summary, policy: str) -> RenderableType:
     from rich.table import Table
 
-    table = Table(title=f"{summary.seconds:.0f} s of virtual time, {summary.changes} changes; MB/s")
+    title = f"{summary.seconds:.0f} s of virtual time, {summary.changes} changes; MB/s the application got"
+    table = Table(title=title)
     table.add_column("workload")
-    for heading in ("default", policy, "gain"):
+    for heading in ("default", policy, "gain", "changes"):
         table.add_column(heading, justify="right")
-    table.add_column("setting at the end")
+    table.add_column("setting")
     for phase in summary.phases:
         gain = phase.tuned_mbps / phase.default_mbps
         rates = (f"{phase.default_mbps:.0f}", f"{phase.tuned_mbps:.0f}", f"{gain:.2f}x")
-        table.add_row(phase.workload, *rates, str(phase.setting))
+        table.add_row(phase.workload, *rates, str(phase.changes), str(phase.setting))
     rates = (f"{summary.default_mbps:.0f}", f"{summary.tuned_mbps:.0f}", f"{summary.gain:.2f}x")
-    table.add_row("all", *rates, "", style="bold")
+    table.add_row("all", *rates, str(summary.changes), "", style="bold")
     return table
 
 
 def _document(summary: Summary, policy: str, seed: int, out: Path) -> dict[str, object]:
-    phases = [{**dataclasses.asdict(phase), "setting": dict(phase.setting)} for phase in summary.phases]
+    phases = [
+        {
+            **dataclasses.asdict(phase),
+            "setting": dict(phase.setting),
+            "first_choice": dict(phase.first_choice) if phase.first_choice is not None else None,
+        }
+        for phase in summary.phases
+    ]
     figures = {**dataclasses.asdict(summary), "phases": phases, "gain": summary.gain}
     return {"policy": policy, "seed": seed, **figures, "report": str(out)}
 
 
 def _report(seen: Sequence[Frame], summary: Summary, policy: str) -> str:
-    from penstock.report.timeline import Page, Series, render
+    from penstock.report.page import Section, Table, render
 
-    phases = ", then ".join(phase.workload for phase in summary.phases)
-    lead = (
-        f"The same simulated client twice, through {phases}: left at its defaults "
-        f"({summary.default_mbps:.0f} MB/s) and tuned by {policy} ({summary.tuned_mbps:.0f} MB/s, "
-        f"{summary.gain:.2f} times as fast, with {summary.changes} changes). What the application saw."
-    )
-    series = [
-        Series("default", "#d29922", [(f.default.t_s, f.default.bytes_per_s / 1e6) for f in seen]),
-        Series(policy, "#2da44e", [(f.tuned.t_s, f.tuned.bytes_per_s / 1e6) for f in seen]),
-    ]
     rows = [
         (f"{f.tuned.t_s:.1f}", f.tuned.workload, ", ".join(f.tuned.changes), f.tuned.sentence)
         for f in seen
         if f.tuned.changes
     ]
-    return render(Page("Penstock demo", lead, "MB/s", series, ("t (s)", "workload", "change", "why"), rows))
+    phases = [
+        (
+            f"{phase.workload} ({phase.start_s:.0f} to {phase.end_s:.0f} s)",
+            f"{phase.default_mbps:.0f}",
+            f"{phase.tuned_mbps:.0f}",
+            f"{phase.tuned_mbps / phase.default_mbps:.2f}",
+            str(phase.changes),
+            str(phase.setting),
+        )
+        for phase in summary.phases
+    ]
+    heading = ("phase", "default (MB/s)", f"{policy} (MB/s)", "gain", "changes", "setting")
+    sections = [
+        Section("Phase by phase", tables=[Table(heading, phases)]),
+        Section("Every change, and why", tables=[Table(("t (s)", "workload", "change", "why"), rows)]),
+        Section("What next", [f"`{command}`" for command in NEXT]),
+    ]
+    rates = f"{summary.tuned_mbps:.0f} instead of {summary.default_mbps:.0f} MB/s"
+    answer = f"**{summary.gain:.2f} times as fast**: {rates}."
+    return render("Penstock demo", _lead(summary, policy), sections, answer, _picture(seen, summary, policy))
+
+
+def _lead(summary: Summary, policy: str) -> list[str]:
+    """What was compared, and what happened when a workload came back."""
+    phases = ", then ".join(phase.workload for phase in summary.phases)
+    text = (
+        f"The same simulated client twice, through {phases} on one target: left at its defaults, and tuned by "
+        f"{policy} with {summary.changes} changes. Rates are what the application saw, in 10^6 bytes per second of "
+        "virtual time; the search counts."
+    )
+    back = summary.returned
+    if back is None:
+        return [text]
+    return [
+        text,
+        f"When {back.workload} came back at {back.start_s:.0f} s, so did its setting, {back.first_choice}.",
+    ]
+
+
+def _picture(seen: Sequence[Frame], summary: Summary, policy: str) -> Figure:
+    from penstock.report.page import Figure
+    from penstock.report.timeline import KNOB_COLOURS, Band, Drawing, Mark, Series, draw
+
+    bands = [Band(phase.start_s, phase.end_s, phase.workload) for phase in summary.phases]
+    rates = [
+        Series(policy, "var(--policy)", [(f.tuned.t_s, f.tuned.bytes_per_s / 1e6) for f in seen]),
+        Series("default", "var(--default)", [(f.default.t_s, f.default.bytes_per_s / 1e6) for f in seen]),
+    ]
+    marks = [Mark(f.tuned.t_s, ", ".join(f.tuned.changes)) for f in seen if f.tuned.changes]
+    names = {"pages": "pages per RPC", "flight": "RPCs in flight"}
+    steps = [
+        Series(name, colour, [(f.tuned.t_s, float(f.tuned.setting[knob])) for f in seen if f.tuned.setting])
+        for (knob, name), colour in zip(names.items(), KNOB_COLOURS, strict=False)
+    ]
+    drawing = Drawing("throughput and settings", "MB/s", rates, bands, marks, steps)
+    return Figure("What both applications got, and the tuned client's setting", draw(drawing))

@@ -3,50 +3,45 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from penstock.cli.options import (
-    DURATION,
-    NearestChoice,
-    PolicyName,
-    console,
-    emit_json,
-    json_option,
-    refusal,
-    say_compiling,
-    seed_option,
+from penstock.cli.evaluate_replay import replay
+from penstock.cli.evaluate_worlds import (
+    GUARD,
+    PATH,
+    checked_policies,
+    lab_options,
+    open_lab,
+    robust,
+    scenarios,
 )
-from penstock.cli.simulate import find_cluster
-from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES
-from penstock.errors import UsageError
-from penstock.evaluate.lengths import SECONDS
+from penstock.cli.options import DURATION, console, emit_json, prepare_simulator
+from penstock.errors import UsageError, refusal
+from penstock.evaluate.experiments import EXPERIMENTS, Experiment
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-    from penstock.evaluate.lab import Lab
     from penstock.evaluate.request import Request
     from penstock.report.page import Table
 
-PATH = click.Path(path_type=Path)
 PICTURES = ("surfaces", "trails", "trail", "path")
-GUARD = {"auto": None, "on": True, "off": False}
-# experiment -> one line for --help
-EXPERIMENTS = {
-    "static": "24 workloads (CARAT Fig. 6): default, policy, best of 99 static settings.",
-    "dynamic": "Sequences of four workloads (Fig. 7), and fast switching; --seconds is one phase.",
-    "independent": "Two processes on one client that need different settings (Table V).",
-    "interference": "Clients that share OSTs (Table VI): aggregate, fairness, 5 to 100 clients.",
-    "applications": "DLIO and H5bench kernels (Fig. 8, Table VII, DIAL's Table II).",
-    "cache": "What tuning the dirty cache adds, Algorithm 2's overshoot, in-place updates.",
+# experiment -> the rows and the time its example takes: seconds, not hours
+ROWS = {
+    "static": "--only s_rd_rn_1m --seconds 5",
+    "dynamic": "--only read --seconds 2",
+    "independent": "--only table-v --seconds 2",
+    "interference": "--only read --seconds 2",
+    "applications": "--only vpic-1d --seconds 2",
+    "cache": "--only in-place-updates --seconds 2",
 }
 
 
-@click.group()
+@click.group(epilog="Example: penstock evaluate static --only s_rd_rn_1m --seconds 10")
 def evaluate() -> None:
     """The evidence: every experiment of the papers' evaluation, with honest baselines.
 
@@ -59,58 +54,47 @@ def _options(function: click.decorators.FC) -> click.decorators.FC:
         click.option("--cluster", "cluster_name", default="c220g5", show_default=True, metavar="NAME|FILE.toml"),
         click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one parameter."),
         click.option(
-            "--policy",
-            "policies",
-            type=PolicyName((*POLICY_NAMES, *EXPERIMENT_NAMES)),
-            multiple=True,
-            help="Judge this one; repeat to compare others with it. [default: what the agent ships with]",
-        ),
-        seed_option,
-        click.option(
             "--seeds", type=click.IntRange(1, 1000), default=1, show_default=True,
             help="So many seeds from --seed on, with confidence intervals.",
         ),
         click.option("--only", multiple=True, metavar="ROW", help="This row only; repeat for more."),
-        click.option(
-            "--guard", type=NearestChoice(tuple(GUARD)), default="auto", show_default=True,
-            help="The agent's guard around policies; auto: around those made for it.",
-        ),
-        click.option("--model", help="Another model file for policies that use one."),
-        click.option("--workers", type=click.IntRange(1, 256), help="Processes. [all cores]"),
-        click.option("--cache-dir", type=PATH, help="Where results are kept. [the user's cache directory]"),
-        click.option("--fresh", is_flag=True, help="Neither use nor keep cached results."),
         click.option("--out", type=PATH, help="Directory for report.html, report.md and results.json."),
-        json_option,
     )  # fmt: skip
     for option in reversed(options):
         function = option(function)
-    return function
+    return lab_options(function)
 
 
-def _command(name: str) -> click.Command:
-    seconds, words = SECONDS[name], EXPERIMENTS[name]
+def _command(experiment: Experiment) -> click.Command:
+    name, seconds = experiment.name, experiment.seconds
 
     @evaluate.command(
-        name, help=words, epilog=f"Example: penstock evaluate {name} --seconds {seconds:g} --json"
+        name,
+        help=experiment.help,
+        short_help=experiment.help,
+        epilog=f"Example: penstock evaluate {name} {ROWS[name]}",
     )
     @_options
     @click.option("--seconds", type=DURATION, default=seconds, show_default=True, help="Measured time.")
     def run(as_json: bool, out: Path | None, **options: Any) -> None:
         started = time.monotonic()
         request = _request(**options)
-        with _lab(**options) as lab:
-            document = _experiment(name)(lab, request)
+        with open_lab(**options) as lab:
+            document = experiment.run(lab, request)
         click.echo(f"penstock: {name} took {time.monotonic() - started:.0f} s", err=True)
         _deliver([document], out, as_json)
 
     return run
 
 
-for _name in EXPERIMENTS:
-    _command(_name)
+for _each in EXPERIMENTS.values():
+    _command(_each)
+evaluate.add_command(scenarios)
+evaluate.add_command(robust)
+evaluate.add_command(replay)
 
 
-@evaluate.command("all", epilog="Example: penstock evaluate all --out results/ --scale 0.2")
+@evaluate.command("all", epilog="Example: penstock evaluate all --only cache --scale 0.05 --out results")
 @_options
 @click.option(
     "--scale", type=click.FloatRange(0.01, 10), default=1.0, show_default=True, help="Shorten all runs."
@@ -118,15 +102,14 @@ for _name in EXPERIMENTS:
 def everything(as_json: bool, out: Path | None, scale: float, **options: Any) -> None:
     """All experiments, CARAT beside the judged policy, every baseline on six workloads.
 
-    About 25 minutes on two idle cores at full length with an empty cache; --scale shortens every run.
+    About 25 minutes on two idle cores at full length with an empty cache; --scale shortens every run, and --only
+    names experiments: those of this group, `baselines`, and `beside` for the papers' own cluster.
     """
-    if options["only"]:
-        raise UsageError("--only belongs to one experiment; evaluate all runs every row")
     started = time.monotonic()
     request = _request(seconds=60.0, **options)
     from penstock.evaluate.everything import evaluate as evaluate_all
 
-    with _lab(**options) as lab:
+    with open_lab(**options) as lab:
         documents = []
         for document in evaluate_all(lab, request, scale):
             documents.append(document)
@@ -136,13 +119,6 @@ def everything(as_json: bool, out: Path | None, scale: float, **options: Any) ->
                 f"penstock: {document['role']} on {document['cluster']} done, {spent_s:.0f} s", err=True
             )
     _deliver(documents, out, as_json)
-
-
-def _experiment(name: str) -> Callable[[Lab, Request], dict[str, Any]]:
-    from importlib import import_module
-
-    found: Callable[[Lab, Request], dict[str, Any]] = import_module(f"penstock.evaluate.{name}").evaluate
-    return found
 
 
 def _request(
@@ -159,26 +135,17 @@ def _request(
 ) -> Request:
     if not 1 <= seconds <= 1e5:
         raise UsageError(f"--seconds {seconds:g}: give a time from 1 to 100,000")
-    cluster = find_cluster(cluster_name, overrides)
-    say_compiling()
-    from penstock.evaluate.request import Request
-    from penstock.evaluate.tuners import find_policy, shipped_policy
+    from penstock.simulate.cluster import find_cluster, with_changes
 
-    chosen = tuple(dict.fromkeys(policies)) or (shipped_policy(),)
-    for policy in chosen:
-        if policy not in ("oracle", "best-static"):
-            find_policy(policy)
+    cluster = with_changes(find_cluster(cluster_name), overrides)
+    prepare_simulator()
+    from penstock.evaluate.request import Request
+
+    chosen = checked_policies(policies)
     words = ["--cluster", cluster_name]
     for override in overrides:
         words += ["--set", override]
     return Request(cluster, chosen, seconds, seed, seeds, only, GUARD[guard], model, tuple(words))
-
-
-def _lab(workers: int | None, cache_dir: Path | None, fresh: bool, **_: Any) -> Lab:
-    from penstock.evaluate.lab import Lab
-    from penstock.evaluate.store import Store, default_directory
-
-    return Lab(Store(None if fresh else cache_dir or default_directory()), workers, Progress())
 
 
 def _deliver(documents: Sequence[dict[str, Any]], out: Path | None, as_json: bool) -> None:
@@ -187,7 +154,7 @@ def _deliver(documents: Sequence[dict[str, Any]], out: Path | None, as_json: boo
     if as_json:
         emit_json(bare[0] if len(bare) == 1 else {"experiments": bare})
         return
-    from penstock.evaluate.exhibits import sections
+    from penstock.evaluate.report import sections
 
     for section in sections(documents):
         console().print(f"[bold]{section.title}[/bold]")
@@ -227,23 +194,3 @@ def _without_pictures(document: dict[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in document.items() if key not in PICTURES}
     rows = [{key: value for key, value in row.items() if key not in PICTURES} for row in document["rows"]]
     return {**kept, "rows": rows}
-
-
-class Progress:
-    """Says on stderr which stage is how far, a line every few seconds at most, and when a stage is done."""
-
-    def __init__(self, every_s: float = 5.0) -> None:
-        self._every_s = every_s
-        self._said_s = time.monotonic()
-        self._started: dict[str, float] = {}
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """So many of a stage's runs are done."""
-        now_s = time.monotonic()
-        started_s = self._started.setdefault(stage, now_s)
-        if now_s - self._said_s < self._every_s and done < total:
-            return
-        self._said_s = now_s
-        click.echo(f"penstock: {stage}: {done} of {total} runs, {now_s - started_s:.0f} s", err=True)
-        if done == total:
-            del self._started[stage]

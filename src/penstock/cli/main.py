@@ -12,7 +12,7 @@ from typing import ClassVar, NoReturn
 import click
 
 from penstock import __version__
-from penstock.errors import ExitCode, PenstockError, did_you_mean
+from penstock.errors import ExitCode, PenstockError, TerminatedError, did_you_mean
 
 # verb -> (home of its click command, one line for --help). Homes are imported only when their verb is used.
 VERBS = {
@@ -23,6 +23,7 @@ VERBS = {
     ),
     "replay": ("penstock.cli.replay:replay", "Compute the windows of a recording."),
     "agent": ("penstock.cli.agent:agent", "Keep this node tuned; undo it after anything."),
+    "dash": ("penstock.cli.dash:dash", "See in a browser what tuning does here, and why."),
     "simulate": ("penstock.cli.simulate:simulate", "The simulated cluster: run a workload, map its surface."),
     "train": ("penstock.cli.train:train", "Make a model from measurements: collect, fit, compare, study."),
     "model": ("penstock.cli.model:model", "Look into a model: show, check, predict, evaluate, explain."),
@@ -32,9 +33,19 @@ VERBS = {
     ),
     "schedule": ("penstock.cli.schedule:schedule", "Share OSTs and I/O nodes between running jobs."),
     "plan": ("penstock.cli.plan:plan", "Predict a job's writes before the run and advise how to write."),
+    "campaign": (
+        "penstock.cli.campaign:campaign",
+        "Many simulations: on local processes, on Dask, or on Slurm through Dask.",
+    ),
+    "fleet": (
+        "penstock.cli.fleet:fleet",
+        "Many nodes' logs as one page: where tuning helped, and where not.",
+    ),
     "run": ("penstock.cli.run:run", "Run an MPI command with hints and verify that they took effect."),
 }
 INTERRUPTED = 130
+EXAMPLE = "Example: "
+TERMINATED = 143
 
 
 class ReaderLeftError(Exception):
@@ -56,6 +67,7 @@ class LazyGroup(click.Group):
             return None
         module, _, attribute = self.verbs[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(module), attribute)
+        _unwrap_examples(command)
         return command
 
     def resolve_command(
@@ -67,11 +79,13 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """As click does, but a reader that left is no failure: click itself would exit 1."""
+        """As click does, but a reader that left is no failure, and an interruption prints no empty line."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
             raise ReaderLeftError from None
+        except KeyboardInterrupt:
+            raise click.Abort from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table's own lines, so that --help imports nothing."""
@@ -82,7 +96,8 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog='Example: penstock demo. Shell completion: eval "$(_PENSTOCK_COMPLETE=bash_source penstock)"',
+    epilog="\b\nExample:\n  penstock demo\n\nShell completion: "
+    'eval "$(_PENSTOCK_COMPLETE=bash_source penstock)"',
 )
 @click.version_option(__version__, prog_name="penstock")
 def cli() -> None:
@@ -93,27 +108,50 @@ def cli() -> None:
     """
 
 
+def _unwrap_examples(command: click.Command) -> None:
+    """Show a command's example on a line of its own, as it is typed: click would wrap it like prose."""
+    if command.epilog and command.epilog.startswith(EXAMPLE):
+        command.epilog = f"\b\nExample:\n  {command.epilog.removeprefix(EXAMPLE)}"
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            _unwrap_examples(inner)
+
+
 def main() -> NoReturn:
     """Run the command line and leave with the documented exit code; never a traceback for a known failure."""
-    sys.exit(_run())
+    code = _run()
+    if code in (INTERRUPTED, TERMINATED):
+        # All of ours is closed by now; taking down a loaded compiler can take seconds, and whoever stops us waits.
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def _run() -> int:
     try:
         code = cli.main(prog_name="penstock", standalone_mode=False)
         sys.stdout.flush()
-    except PenstockError as error:
-        return _fail(str(error), error.exit_code)
+    except (PenstockError, PermissionError) as error:
+        return _known(error)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return int(ExitCode.USAGE)
     except click.ClickException as error:
         return _fail(_usage(error), error.exit_code)
-    except (KeyboardInterrupt, click.Abort):
-        return _fail("interrupted", INTERRUPTED)
+    except (KeyboardInterrupt, click.Abort, TerminatedError) as error:
+        told = isinstance(error, TerminatedError)
+        return _fail("terminated" if told else "interrupted", TERMINATED if told else INTERRUPTED)
     except (BrokenPipeError, ReaderLeftError):
         return _reader_left()
     return int(code or ExitCode.OK)
+
+
+def _known(error: PenstockError | PermissionError) -> int:
+    if isinstance(error, PermissionError):
+        return _fail(f"{error.filename or 'a file'}: permission denied", ExitCode.PERMISSION)
+    return _fail(str(error), error.exit_code)
 
 
 def _usage(error: click.ClickException) -> str:

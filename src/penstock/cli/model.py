@@ -22,7 +22,7 @@ DEFAULT = "default"
 COLUMNS = ("workload", "iteration", "ost", "observation_no", "direction", "p")
 
 
-@click.group()
+@click.group(epilog="Example: penstock model show default")
 def model() -> None:
     """Look into a model. FILE is a model file, or the word `default` for the one that ships."""
 
@@ -68,7 +68,7 @@ def check(file: Path, as_json: bool) -> None:
         console().print(f"{file}: sound ({trees}; sha256 {found.digest[:16]})", soft_wrap=True)
 
 
-@model.command(epilog="Example: penstock model predict model.json --data traces/ --out p.csv")
+@model.command(epilog="Example: penstock model predict model.json --data data --out p.csv")
 @click.argument("file", type=PATH)
 @DATA
 @click.option("--out", type=PATH, required=True, help="CSV with one row per sample.")
@@ -94,7 +94,7 @@ def predict(file: Path, data: Path, out: Path, as_json: bool) -> None:
         console(stderr=True).print(f"{rows} rows in {out}", soft_wrap=True)
 
 
-@model.command(epilog="Example: penstock model evaluate default --data traces/ --json")
+@model.command(epilog="Example: penstock model evaluate default --data data --json")
 @click.argument("file", type=PATH)
 @DATA
 @click.option("--plot", type=PATH, help="Also draw how reliable the probabilities are (PNG).")
@@ -126,7 +126,7 @@ def evaluate(file: Path, data: Path, plot: Path | None, as_json: bool) -> None:
         show_judgements(judgements, f"{file} on {data}")
 
 
-@model.command(epilog="Example: penstock model explain default --data traces/ --sample seq_w_1_io_1m/10/7/25")
+@model.command(epilog="Example: penstock model explain default --data data --sample s_wr_rn_8k/1/0/25")
 @click.argument("file", type=PATH)
 @DATA
 @click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,12 +11,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from penstock.errors import AccessError, MissingError, PenstockError, UsageError, did_you_mean
+from penstock.errors import (
+    UsageError,
+    did_you_mean,
+    refusal,
+    require_extra,
+)
 from penstock.units import parse_duration, parse_size
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+# Wider than any table: whoever reads a pipe has no edge of a screen.
+PIPE_WIDTH = 4096
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
@@ -43,20 +51,25 @@ class NearestChoice(click.ParamType[str]):
         return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """The words themselves."""
-        return "[" + "|".join(self.words) + "]"
+        """The words themselves, or the first and last where they would fill a screen's line."""
+        words = self.words if sum(map(len, self.words)) <= 50 else (*self.words[:3], "...", self.words[-1])
+        return "[" + "|".join(words) + "]"
 
 
 class PolicyName(NearestChoice):
-    """A policy's name, or a Python file with one's own."""
+    """A policy's name, built in or installed by another package, or a Python file with one's own."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name itself, or a usage error."""
-        return value if value.endswith(".py") else super().convert(value, param, ctx)
+        if value.endswith(".py") or value in self.words:
+            return value
+        from penstock.agent.plugins import installed
+
+        return NearestChoice((*self.words, *installed())).convert(value, param, ctx)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """The words, and that a file will do."""
-        return super().get_metavar(param, ctx)[:-1] + "|FILE.py]"
+        """That a name and a file will do; the names are too many for one line."""
+        return "NAME|FILE.py"
 
 
 class Spoken(click.ParamType[float]):
@@ -99,6 +112,7 @@ def root_option(function: Decorated) -> Decorated:
         type=click.Path(path_type=Path),
         default=Path("/"),
         show_default=True,
+        envvar="PENSTOCK_ROOT",
         help="Where the client's /sys and /proc are.",
     )(function)
 
@@ -110,12 +124,12 @@ def state_dir_option(function: Decorated) -> Decorated:
         type=click.Path(path_type=Path),
         default=Path("/var/lib/penstock"),
         show_default=True,
+        envvar="PENSTOCK_STATE_DIR",
         help="Where the agent keeps its journal, log and socket.",
     )(function)
 
 
 def places(function: Decorated) -> Decorated:
-    """Both of them."""
     return root_option(state_dir_option(function))
 
 
@@ -125,14 +139,40 @@ def emit_json(document: Mapping[str, Any]) -> None:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A rich console that respects NO_COLOR, pipes and the terminal's width."""
+    """A rich console that respects NO_COLOR and the terminal's width; a pipe gets lines as long as they are."""
     from rich.console import Console
+    from rich.table import Table
 
-    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+    from penstock.cli.tables import fit
+
+    class Screen(Console):
+        def print(self, *objects: Any, **options: Any) -> None:
+            for each in objects:
+                if isinstance(each, Table):
+                    fit(each, self)
+            super().print(*objects, **options)
+
+        def on_broken_pipe(self) -> None:
+            # Rich would exit 1; a reader that has all it wanted is no failure (see `cli.main`).
+            raise BrokenPipeError
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or os.environ.get("COLUMNS") else PIPE_WIDTH
+    return Screen(stderr=stderr, highlight=False, soft_wrap=False, width=width)
 
 
-def say_compiling() -> None:
-    """Explain the one long pause a new user meets: the simulator's first start compiles it."""
+def require_libraries(extra: str, *libraries: str) -> None:
+    """Find out before the work, not after it, that a library is missing; say which extra brings it."""
+    from importlib.util import find_spec
+
+    for library in libraries:
+        if find_spec(library) is None:
+            raise require_extra(extra, ImportError(name=library))
+
+
+def prepare_simulator() -> None:
+    """Require what compiles the simulator, and explain the one long pause a new user meets: the first compile."""
+    require_libraries("demo", "numba")
     import penstock.simulate
 
     home = Path(penstock.simulate.__file__).parent / "__pycache__"
@@ -171,12 +211,3 @@ def write_bytes(path: Path, raw: bytes) -> None:
         path.write_bytes(raw)
     except OSError as error:
         raise refusal(path, error) from None
-
-
-def refusal(path: Path, error: OSError) -> PenstockError:
-    """The error that names what could not be written, with the right exit code."""
-    if isinstance(error, FileNotFoundError):
-        return MissingError(f"{path}: no such directory")
-    if isinstance(error, PermissionError):
-        return AccessError(f"{path}: permission denied")
-    return PenstockError(f"{path}: {error.strerror}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +9,14 @@ import click
 
 from penstock.cli.options import SIZE, NearestChoice, console, emit_json, json_option, seed_option, write_text
 from penstock.plan.collective.access import PATTERNS
+from penstock.plan.collective.launch import THREAD_LEVELS
 from penstock.plan.collective.romio import DEFAULT_BUFFER_BYTES
 from penstock.units import format_size
 
 if TYPE_CHECKING:
-    from penstock.plan.collective.advise import Advice, Ranked
-    from penstock.plan.collective.confirm import Trial
-    from penstock.plan.collective.profile import Profile
+    from penstock.plan.collective.advise import HintAdvice, Ranked
+    from penstock.plan.collective.confirm import HintTrial
+    from penstock.plan.collective.operation_profile import OperationProfile
 
 SHOWN = 12
 
@@ -28,7 +28,7 @@ def launcher_option(function: Any) -> Any:
     )(function)
 
 
-@click.command(epilog="Example: penstock plan profile --dir /scratch/me --ranks 4,8 --out profile.json")
+@click.command(epilog="Example: penstock plan profile --dir . --ranks 2 --out site.json")
 @click.option(
     "--dir", "directory", type=click.Path(path_type=Path), required=True, help="Where jobs will write."
 )
@@ -38,6 +38,13 @@ def launcher_option(function: Any) -> Any:
     "--nodes", type=int, default=1, show_default=True, help="Nodes the launcher spreads ranks over."
 )
 @click.option("--repetitions", type=int, default=7, show_default=True, help="Per point; at least 7.")
+@click.option(
+    "--thread-level",
+    type=NearestChoice(THREAD_LEVELS),
+    default="single",
+    show_default=True,
+    help="What the job asks MPI for.",
+)
 @launcher_option
 @json_option
 def profile(**options: Any) -> None:
@@ -48,7 +55,13 @@ def profile(**options: Any) -> None:
     chosen by ten-fold cross-validation; the file holds data only.
     """
     from penstock.plan.collective.launch import find_launcher
-    from penstock.plan.collective.profile import Measuring, measure, save_text
+    from penstock.plan.collective.operation_profile import (
+        STEADY_SPREAD,
+        WATCHED,
+        Measuring,
+        measure,
+        save_text,
+    )
     from penstock.plan.collective.surrogates import choose
 
     how = Measuring(
@@ -56,13 +69,18 @@ def profile(**options: Any) -> None:
     )
     write_text(options["out"], "")
     try:
-        measured = measure(find_launcher(options["launcher"]), how, _progress)
+        measured = measure(find_launcher(options["launcher"], options["thread_level"]), how, _progress)
         _progress("choosing surrogates by cross-validation")
         chosen = choose(measured)
     except BaseException:
         options["out"].unlink(missing_ok=True)
         raise
     write_text(options["out"], save_text(chosen))
+    unsteady = [name for name in WATCHED if chosen.spread(name) > STEADY_SPREAD]
+    if unsteady:
+        _progress(
+            f"unsteady: {', '.join(unsteady)} differ by more than {STEADY_SPREAD:.0%}; the machine is busy"
+        )
     if options["as_json"]:
         emit_json({"profile": str(options["out"]), "operations": _operations_table(chosen)})
     else:
@@ -80,20 +98,18 @@ def _progress(text: str) -> None:
     click.echo(f"penstock: {text}", err=True)
 
 
-def _operations_table(profile: Profile) -> list[dict[str, Any]]:
-    import statistics
-
+def _operations_table(profile: OperationProfile) -> list[dict[str, Any]]:
     return [
         {
             **choice.model_dump(),
             "samples": len(profile.of(choice.operation)),
-            "stability": statistics.median(sample.spread for sample in profile.of(choice.operation)),
+            "stability": profile.spread(choice.operation),
         }
         for choice in profile.surrogates
     ]
 
 
-def _show_profile(profile: Profile) -> None:
+def _show_profile(profile: OperationProfile) -> None:
     from rich.table import Table
 
     table = Table("operation", "points", "spread", "surrogate", "R2", "RMSE", box=None)
@@ -111,30 +127,7 @@ def _show_profile(profile: Profile) -> None:
     console().print("spread: middle half of the repetitions over their median; below 20% is steady.")
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The options of one call of `plan collective`."""
-
-    profile: Path
-    ranks: int
-    nodes: int
-    bytes_per_rank: int
-    pattern: str
-    block: int | None
-    gap: int
-    confirm: int
-    repetitions: int
-    directory: Path | None
-    launcher: str | None
-    out: Path | None
-    seed: int
-    as_json: bool
-
-
-@click.command(
-    epilog="Example: penstock plan collective --profile profile.json --ranks 8 --bytes-per-rank 4m "
-    "--pattern strided --block 64k --confirm 3 --out hints"
-)
+@click.command(epilog="Example: penstock plan collective --profile site.json --ranks 2 --bytes-per-rank 4m")
 @click.option("--profile", type=click.Path(path_type=Path), required=True, help="A file of `plan profile`.")
 @click.option("--ranks", type=int, required=True, help="Ranks that write.")
 @click.option("--nodes", type=int, default=1, show_default=True, help="Nodes they run on.")
@@ -152,6 +145,11 @@ class Request:
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Leave hints file and job lines in this directory."
 )
+@click.option(
+    "--thread-level",
+    type=NearestChoice(THREAD_LEVELS),
+    help="What the job asks MPI for; default: the profile's.",
+)
 @launcher_option
 @seed_option
 @json_option
@@ -161,42 +159,20 @@ def collective(**options: Any) -> None:
     Counts of operations are exact, their cost comes from the profile. No hints and the fixed rule (every rank
     aggregates, 1 MiB buffers) are always among the candidates; advice is null where no hints are as good.
     """
-    from penstock.plan.collective.launch import find_launcher
+    from penstock.plan.collective.hint_question import HintQuestion, answer_hints
 
-    request = Request(**options)
-    advice = _advice(request)
-    if request.confirm:
-        from penstock.plan.collective.advise import confirm
-        from penstock.plan.collective.confirm import Bench
-
-        home = request.directory or Path(_load(request.profile).directory)
-        bench = Bench(find_launcher(request.launcher), home, request.repetitions, request.seed)
-        _progress(f"running the best {request.confirm} on {home}")
-        advice = confirm(advice, bench, request.confirm)
-    if request.as_json:
+    as_json, out = options.pop("as_json"), options.pop("out")
+    advice = answer_hints(HintQuestion(**options), _progress)
+    if not advice.sure:
+        _progress("warning: this profile is unsteady and promises nothing; run --confirm 3")
+    if as_json:
         emit_json(document(advice))
     else:
         _show(advice)
-    _leave(advice, request.out)
+    _leave(advice, out)
 
 
-def _load(path: Path) -> Profile:
-    from penstock.plan.collective.profile import load
-
-    return load(path)
-
-
-def _advice(request: Request) -> Advice:
-    from penstock.plan.collective.access import Shape, make_access
-    from penstock.plan.collective.advise import advise
-    from penstock.plan.collective.surrogates import Surrogates
-
-    shape = Shape(request.pattern, request.block, request.gap)
-    access = make_access(request.ranks, request.bytes_per_rank, shape, request.nodes)
-    return advise(Surrogates(_load(request.profile)), access)
-
-
-def document(advice: Advice) -> dict[str, Any]:
+def document(advice: HintAdvice) -> dict[str, Any]:
     """The answer as JSON."""
     subject = advice.chosen or advice.default
     counts = subject.forecast.counts
@@ -212,6 +188,7 @@ def document(advice: Advice) -> dict[str, Any]:
         "writes": counts.writes,
         "sends": counts.sends,
         "reasons": list(advice.reasons),
+        "sure": advice.sure,
     }
     if advice.trials:
         found["confirmed"] = [_trial_entry(trial) for trial in advice.trials]
@@ -232,11 +209,11 @@ def _entry(ranked: Ranked) -> dict[str, Any]:
     }
 
 
-def _trial_entry(trial: Trial) -> dict[str, Any]:
+def _trial_entry(trial: HintTrial) -> dict[str, Any]:
     return {"name": trial.candidate.name, "median_s": trial.median_s, "seconds": list(trial.seconds)}
 
 
-def _show(advice: Advice) -> None:
+def _show(advice: HintAdvice) -> None:
     from rich.table import Table
 
     table = Table("candidate", "aggregators", "buffer", "seconds", "rounds", "writes", box=None)
@@ -258,13 +235,13 @@ def _show(advice: Advice) -> None:
     for reason in advice.reasons:
         screen.print(f"- {reason}")
     if advice.chosen is None:
-        screen.print("advice: set no hints")
+        screen.print("advice: set no hints" if advice.sure else "advice: not sure")
     else:
         hints = " ".join(f"{name}={value}" for name, value in advice.chosen.candidate.hints.given.items())
         screen.print(f"advice: {hints}")
 
 
-def _leave(advice: Advice, out: Path | None) -> None:
+def _leave(advice: HintAdvice, out: Path | None) -> None:
     if out is None:
         return
     if advice.chosen is None:

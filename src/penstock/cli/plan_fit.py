@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,53 +22,26 @@ from penstock.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from penstock.plan.accuracy import Accuracy
-    from penstock.plan.fitted import FittedModel
-    from penstock.plan.ior import IorRun
-    from penstock.plan.samples import Samples
-    from penstock.plan.search import Trial
+    from penstock.plan.write.accuracy import Accuracy
+    from penstock.plan.write.fitting import FitOutcome, FitRequest
+    from penstock.plan.write.ior_results import IorRun, Tally
 
-CHOICES = ("best", "linear", "lasso", "ridge", "tree", "forest", "svr-rbf", "svr-poly", "gp-rbf", "gp-poly")
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The options of one call."""
-
-    data: tuple[Path, ...]
-    system: str | None
-    out: Path
-    technique: str
-    locations: str
-    where: tuple[str, ...]
-    cores: int | None
-    stripes: int | None
-    shortest: float
-    train_up_to: int | None
-    plot: Path | None
-    seed: int
-    as_json: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The chosen model and how it did on samples it never saw."""
-
-    model: FittedModel
-    trials: Sequence[Trial]
-    best: Trial
-    base: Trial
-    used: int
-    unconverged: int
-    validation: Accuracy
-    test: Accuracy | None
-    unseen: Mapping[str, Samples]
-    runs: Sequence[IorRun]
-
-
-@click.command(
-    epilog="Example: penstock plan fit --data ior1.json --data ior2.csv --system mine.toml --out mine.json"
+CHOICES = (
+    "best",
+    "stack",
+    "linear",
+    "lasso",
+    "ridge",
+    "tree",
+    "forest",
+    "svr-rbf",
+    "svr-poly",
+    "gp-rbf",
+    "gp-poly",
 )
+
+
+@click.command(epilog="Example: penstock plan fit --data ior.csv --technique lasso --out mine.json")
 @click.option(
     "--data",
     type=click.Path(path_type=Path),
@@ -84,6 +58,15 @@ class Outcome:
 @click.option("--cores", type=int, help="Processes per node, where the data do not tell.")
 @click.option("--stripes", type=int, help="Stripe count, where the data do not tell.")
 @click.option("--shortest", type=DURATION, default="5s", show_default=True, help="Leave out shorter writes.")
+@click.option("--operation", type=NearestChoice(("write", "read")), default="write", show_default=True)
+@click.option("--files", type=NearestChoice(("own", "shared")), help="Only runs to such files.")
+@click.option(
+    "--unconverged",
+    type=NearestChoice(("drop", "use")),
+    default="drop",
+    show_default=True,
+    help="Samples whose identical runs differ too much.",
+)
 @click.option(
     "--train-up-to", type=int, help="Train on at most so many nodes; larger runs become a test set."
 )
@@ -93,160 +76,118 @@ class Outcome:
 def fit(more: tuple[Path, ...], **options: Any) -> None:
     """Fit a write-time model on IOR results and write it to a file.
 
-    Identical runs make one sample. Every combination of write scales is tried as training data and judged on
-    a held-out fifth of each scale; `best` does so for five techniques and keeps the best.
+    Identical runs make one sample. `best` tunes five techniques, each on every combination of write scales, and a
+    stack of simple models, and keeps the one with the least relative error on held-out patterns and scales.
     """
-    request = Request(**(options | {"data": (*options["data"], *more)}))
-    _check(request)
-    outcome = _fit(request)
-    from penstock.plan.modelfile import dump_model
+    from penstock.plan.write.fitting import FitRequest, fit_runs, read_all
+    from penstock.plan.write.ior_results import Tally
+    from penstock.plan.write.stored_model import dump_model
 
+    as_json, plot = options.pop("as_json"), options.pop("plot")
+    request = FitRequest(**(options | {"data": (*options["data"], *more)}))
+    tally = Tally()
+    runs = read_all(request, tally)
+    _say_read(tally, runs, request)
+    outcome = fit_runs(request, runs, _progress)
     write_text(request.out, dump_model(outcome.model))
-    if request.plot is not None:
-        _plot(outcome, request.plot)
-    if request.as_json:
-        emit_json(_document(outcome, request))
+    if plot is not None:
+        _plot(outcome, plot)
+    if as_json:
+        emit_json(_document(outcome, request, tally))
     else:
-        _show(outcome, request)
+        _show(outcome, request, tally)
 
 
-def _check(request: Request) -> None:
-    from penstock.errors import UsageError
-
-    for name, value in (
-        ("cores", request.cores),
-        ("stripes", request.stripes),
-        ("train-up-to", request.train_up_to),
-    ):
-        if value is not None and value < 1:
-            raise UsageError(f"--{name} {value} is not positive")
-    if request.locations not in {"compact", "scattered"}:
-        raise UsageError(f"--locations {request.locations!r} is not compact or scattered")
+def _say_read(tally: Tally, runs: Sequence[IorRun], request: FitRequest) -> None:
+    """What was read, and that a table of several systems needs --where."""
+    click.echo(f"read {len(runs)} {request.operation}s from {len(request.data)} files", err=True)
+    for column, values in tally.mixed.items():
+        shown = ", ".join(values)
+        click.echo(
+            f"the data mix {column} = {shown}: one model of all is seldom right; "
+            f"pass --where {column}={values[0]} for one of them",
+            err=True,
+        )
 
 
-def _read(request: Request) -> tuple[Samples, list[IorRun]]:
-    from penstock.plan.convergence import ConvergenceRule
-    from penstock.plan.gather import gather
-    from penstock.plan.ior import Assumed, read_runs
-    from penstock.plan.system import load_system
-
-    system = None if request.system is None else load_system(request.system)
-    assumed = Assumed(request.cores, request.stripes, _filters(request.where))
-    runs = [run for path in request.data for run in read_runs(path, assumed)]
-    click.echo(f"read {len(runs)} writes from {len(request.data)} files", err=True)
-    return gather(runs, system, request.locations, ConvergenceRule()), runs
+@contextmanager
+def _progress(steps: int) -> Iterator[Callable[[], object]]:
+    with click.progressbar(length=steps, label="fitting", file=sys.stderr) as bar:
+        yield lambda: bar.update(1)
 
 
-def _filters(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    from penstock.errors import UsageError
+def _plot(outcome: FitOutcome, directory: Path) -> None:
+    """The signed errors on larger runs the model never saw, and how far identical runs lie apart."""
+    from penstock.plan.write.accuracy import relative_errors
+    from penstock.plan.write.error_plots import signed_errors, variability_cdf
+    from penstock.plan.write.gather import spreads
 
-    found = []
-    for word in words:
-        column, equals, value = word.partition("=")
-        if not equals or not column:
-            raise UsageError(f"--where {word!r} is not COLUMN=VALUE")
-        found.append((column, value))
-    return tuple(found)
-
-
-def _fit(request: Request) -> Outcome:
-    from penstock.errors import DataError
-    from penstock.plan.accuracy import measure
-    from penstock.plan.search import refit, split_validation
-
-    samples, runs = _read(request)
-    everything = samples.long_enough(request.shortest)
-    usable = everything.take(everything.converged)
-    if len(usable) == 0:
-        raise DataError(f"no converged sample of at least {request.shortest:g} s; --shortest lowers the bar")
-    limit = request.train_up_to or max(usable.scales)
-    training, rest = usable.take(usable.nodes <= limit), usable.take(usable.nodes > limit)
-    if len(training) == 0:
-        raise DataError(f"no sample of up to {limit} nodes to train on")
-    trials, bases = _search(training, request)
-    best = min(trials, key=lambda trial: trial.mse)
-    model = refit(training, best, request.seed, str(request.out))
-    held = training.take(split_validation(training, request.seed))
-    return Outcome(
-        model=model,
-        trials=trials,
-        best=best,
-        base=next(base for base in bases if base.technique == best.technique),
-        used=len(usable),
-        unconverged=len(everything) - len(usable),
-        validation=measure(model.predict_samples(held), held.seconds),
-        test=measure(model.predict_samples(rest), rest.seconds) if len(rest) else None,
-        unseen={"held out": held, "larger runs": rest},
-        runs=runs,
-    )
-
-
-def _search(training: Samples, request: Request) -> tuple[list[Trial], list[Trial]]:
-    """The best trial and the base trial of every technique asked for."""
-    from penstock.plan.search import search
-    from penstock.plan.techniques import COMPARED
-
-    wanted = COMPARED if request.technique == "best" else (request.technique,)
-    count = (2 ** len(training.scales) - 1) * len(wanted)
-    best, base = [], []
-    bar = click.progressbar(length=count, label="fitting", file=sys.stderr)
-    with bar:
-        for technique in wanted:
-            found = search(training, technique, request.seed, lambda: bar.update(1))
-            best.append(found.best)
-            base.append(found.base)
-    return best, base
-
-
-def _plot(outcome: Outcome, directory: Path) -> None:
-    """The signed errors on samples the model never saw, and how far identical runs lie apart."""
-    from penstock.plan.accuracy import relative_errors
-    from penstock.plan.figures import signed_errors, variability_cdf
-    from penstock.plan.gather import spreads
-
+    parts = {"trained on": outcome.model.samples, "larger runs": outcome.tested}
     panels = {}
-    for name, part in outcome.unseen.items():
+    for name, part in parts.items():
         if len(part):
             errors = relative_errors(outcome.model.predict_samples(part), part.seconds)
-            panels[f"{name} ({len(part)})"] = {outcome.best.technique: (part.seconds, errors)}
+            panels[f"{name} ({len(part)})"] = {outcome.model.technique: (part.seconds, errors)}
     signed_errors(panels, directory / "errors.png", str(outcome.model.name))
     ratios = spreads(outcome.runs)
     if ratios:
         variability_cdf({"all samples": ratios}, directory / "variability.png", "Identical runs")
 
 
-def _document(outcome: Outcome, request: Request) -> dict[str, Any]:
+def _document(outcome: FitOutcome, request: FitRequest, tally: Tally) -> dict[str, Any]:
     return {
         "model": str(request.out),
         "system": outcome.model.samples.system.name,
-        "technique": outcome.best.technique,
-        "scales": list(outcome.best.scales),
+        "operation": outcome.model.subject.operation,
+        "files": outcome.model.subject.files,
+        "technique": outcome.model.technique,
+        "parameters": dict(outcome.model.given),
+        "scales": list(outcome.best.trial.scales),
         "samples": outcome.used,
-        "unconverged_samples": outcome.unconverged,
-        "training_samples": outcome.best.samples,
-        "validation": asdict(outcome.validation),
-        "base_mse": outcome.base.mse,
+        "training_samples": len(outcome.model.samples),
+        "left_out": {**tally.left_out, **outcome.left_out},
+        "short_writes": tally.short,
+        "inside": asdict(outcome.best.inside),
+        "beyond": None if outcome.best.beyond is None else asdict(outcome.best.beyond),
         "test": None if outcome.test is None else asdict(outcome.test),
         "techniques": {
-            trial.technique: {"mse": trial.mse, "scales": list(trial.scales)} for trial in outcome.trials
+            one.trial.technique: {
+                "error": one.score,
+                "parameters": dict(one.trial.given),
+                "scales": list(one.trial.scales),
+                "inside": asdict(one.inside),
+                "beyond": None if one.beyond is None else asdict(one.beyond),
+            }
+            for one in outcome.judged
         },
     }
 
 
-def _show(outcome: Outcome, request: Request) -> None:
+def _show(outcome: FitOutcome, request: FitRequest, tally: Tally) -> None:
     from rich.table import Table
 
     screen = console()
-    table = Table(title=f"{outcome.used} samples; error on a held-out fifth of each scale")
-    for heading in ("technique", "mean square error", "trained on nodes"):
+    lines = Table("lines, runs and samples", "count", box=None)
+    lines.add_row("read", str(tally.read))
+    for reason, count in {**tally.left_out, **outcome.left_out}.items():
+        lines.add_row(f"left out: {reason}", str(count))
+    lines.add_row("moved less than asked; counted with what they moved", str(tally.short))
+    lines.add_row("samples used", str(outcome.used))
+    screen.print(lines)
+    table = Table(title="shares within 20% / 30% on held-out patterns, and on held-out larger scales")
+    for heading in ("technique", "patterns", "larger scales", "mean error", "trained on nodes"):
         table.add_column(heading)
-    for trial in sorted(outcome.trials, key=lambda trial: trial.mse):
-        table.add_row(trial.technique, f"{trial.mse:.4g}", ", ".join(map(str, trial.scales)))
+    for one in sorted(outcome.judged, key=lambda one: one.score):
+        scales = ", ".join(map(str, one.trial.scales))
+        table.add_row(
+            one.trial.technique, _within(one.inside), _within(one.beyond), f"{one.score:.0%}", scales
+        )
     screen.print(table)
-    for name, found in (("held out", outcome.validation), ("larger runs", outcome.test)):
-        if found is not None:
-            screen.print(
-                f"{name}: {found.samples} samples, {found.within_20:.0%} within 20%, "
-                f"{found.within_30:.0%} within 30%"
-            )
-    screen.print(f"Model ({outcome.best.technique}): {request.out}", soft_wrap=True)
+    if outcome.test is not None:
+        shown = "" if outcome.test.held is None else f", {outcome.test.held:.0%} inside their 80% interval"
+        screen.print(f"larger runs, {outcome.test.samples} samples: {_within(outcome.test)}{shown}")
+    screen.print(f"Model ({outcome.model.technique}): {request.out}", soft_wrap=True)
+
+
+def _within(found: Accuracy | None) -> str:
+    return "-" if found is None else f"{100 * found.within_20:.0f} / {100 * found.within_30:.0f}"

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from penstock.cli.options import SIZE, console, emit_json, json_option
+from penstock.cli.options import SIZE, console, emit_json, json_option, write_text
 from penstock.units import format_size
 
 if TYPE_CHECKING:
-    from penstock.plan.job import JobAdvice
-    from penstock.plan.prediction import Prediction
+    from penstock.plan.job.findings import JobFinding
+    from penstock.plan.job.job_advice import JobAdvice
+    from penstock.plan.job.traffic import FileTraffic
+    from penstock.plan.write.prediction import WritePrediction
 
 
 @click.command(epilog="Example: penstock plan job --darshan app.darshan --nodes 8 --out hints")
@@ -21,42 +23,31 @@ if TYPE_CHECKING:
 @click.option("--nodes", type=int, help="Nodes the job ran on; the log does not say.")
 @click.option("--osts", type=int, default=64, show_default=True, help="Lustre targets a file may use.")
 @click.option("--stripe-size", type=SIZE, help="The stripe size to advise, a multiple of 64k.")
-@click.option(
-    "--system",
-    default="titan",
-    show_default=True,
-    help="Whose write-time model predicts: cetus, titan, FILE.toml.",
-)
+@click.option("--system", help="Also forecast the write on another machine: cetus, titan, FILE.toml.")
 @click.option("--profile", type=click.Path(path_type=Path), help="Rank hints by this file of `plan profile`.")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Leave hints file and job lines in this directory."
 )
+@click.option("--files", type=click.IntRange(min=0), default=5, show_default=True, help="Files to show.")
+@click.option("--html", type=click.Path(path_type=Path), help="Leave the review as a page, with a timeline.")
 @json_option
 def job(**options: Any) -> None:
-    """Review how a job writes: findings with evidence, hints, striping, and predicted write times."""
-    advice = _advice(options)
+    """Review how a job reads and writes: findings by expected gain, files, hints, striping."""
+    from penstock.plan.job.job_advice import JobSite, review_log
+
+    site = JobSite(options["nodes"], options["osts"], options["stripe_size"])
+    advice = review_log(options["darshan"], site, options["system"], options["profile"])
     if options["as_json"]:
         emit_json(document(advice))
     else:
-        _show(advice)
+        _show(advice, options["files"])
+    if options["html"] is not None:
+        from penstock.plan.job.job_page import page_of_log
+
+        write_text(options["html"], page_of_log(options["darshan"], advice))
+        click.echo(f"penstock: wrote {options['html']}", err=True)
     if options["out"] is not None:
         _leave(advice, options["out"])
-
-
-def _advice(options: dict[str, Any]) -> JobAdvice:
-    from penstock.plan.darshan import facts, read_log
-    from penstock.plan.job import Site, advise_job
-    from penstock.plan.system import load_system
-
-    site = Site(options["nodes"], options["osts"], options["stripe_size"])
-    system = load_system(options["system"])
-    surrogates = None
-    if options["profile"] is not None:
-        from penstock.plan.collective.profile import load
-        from penstock.plan.collective.surrogates import Surrogates
-
-        surrogates = Surrogates(load(options["profile"]))
-    return advise_job(facts(read_log(options["darshan"])), site, system, surrogates)
 
 
 def document(advice: JobAdvice) -> dict[str, Any]:
@@ -69,8 +60,15 @@ def document(advice: JobAdvice) -> dict[str, Any]:
         "hints": advice.hints,
         "striping": None if advice.striping is None else asdict(advice.striping),
         "reasons": list(advice.reasons),
-        "predicted": {"now": _prediction(advice.now), "advised": _prediction(advice.advised)},
+        "files": [asdict(one) for one in _costliest(advice)],
+        "io_seconds": advice.traffic.io_s,
     }
+    if advice.now is not None:
+        # Of the machine that --system names, not of the one the log was taken on.
+        found["forecast_elsewhere"] = {
+            "now": _prediction(advice.now),
+            "advised": _prediction(advice.advised),
+        }
     if advice.collective is not None:
         from penstock.cli.plan_collective import document as collective_document
 
@@ -78,7 +76,7 @@ def document(advice: JobAdvice) -> dict[str, Any]:
     return found
 
 
-def _prediction(prediction: Prediction | None) -> dict[str, Any] | None:
+def _prediction(prediction: WritePrediction | None) -> dict[str, Any] | None:
     if prediction is None:
         return None
     return {
@@ -89,11 +87,16 @@ def _prediction(prediction: Prediction | None) -> dict[str, Any] | None:
     }
 
 
-def _show(advice: JobAdvice) -> None:
+def _costliest(advice: JobAdvice) -> list[FileTraffic]:
+    return sorted(advice.traffic.files, key=lambda one: -one.seconds)
+
+
+def _show(advice: JobAdvice, files: int) -> None:
     screen, facts, written = console(), advice.facts, advice.shape
     screen.print(
         f"{facts.program}: {facts.ranks} ranks, {format_size(facts.bytes_written)} written to "
-        f"{facts.files_written} files, {format_size(facts.bytes_read)} read, {facts.run_s:.0f} s"
+        f"{facts.files_written} files, {format_size(facts.bytes_read)} read, {facts.run_s:.0f} s, of which a rank "
+        f"spends {advice.traffic.io_s:.3g} s in I/O"
     )
     if written is not None:
         how = "collective" if written.collective else "independent"
@@ -103,9 +106,8 @@ def _show(advice: JobAdvice) -> None:
             f"{format_size(written.bytes_per_call)} a rank to {where}"
         )
     for finding in advice.findings:
-        screen.print(
-            f"[{finding.severity}] {finding.id} {finding.evidence}\n    -> {finding.advice}", markup=False
-        )
+        screen.print(_finding_text(finding), markup=False, soft_wrap=True)
+    _show_files(advice, files)
     if advice.striping is not None:
         unit = format_size(advice.striping.unit_bytes)
         now = f"{facts.stripe_count} x {format_size(facts.stripe_bytes or 0)}"
@@ -114,22 +116,45 @@ def _show(advice: JobAdvice) -> None:
         screen.print(f"hint: {name} {value}")
     for reason in advice.reasons:
         screen.print(f"- {reason}", markup=False)
-    layer = facts.mpiio or facts.posix
-    if layer is not None and layer.span_s:
-        screen.print(f"observed: first to last write of that file {layer.span_s:.3g} s")
-    _show_prediction("as it is", advice.now)
-    if advice.advised is not advice.now:
-        _show_prediction("as advised", advice.advised)
+    _show_forecast(advice)
 
 
-def _show_prediction(what: str, prediction: Prediction | None) -> None:
-    if prediction is None:
+def _finding_text(finding: JobFinding) -> str:
+    gain = "" if finding.gain_s is None else f" (gains up to {finding.gain_s:.3g} s)"
+    text = f"[{finding.severity}] {finding.id} {finding.evidence}{gain}\n    -> {finding.advice}"
+    return text + (f"\n    see: {finding.check}" if finding.check else "")
+
+
+def _show_files(advice: JobAdvice, most: int) -> None:
+    from rich.table import Table
+
+    shown = _costliest(advice)[:most]
+    if not shown:
         return
-    beyond = ", ".join(one.name for one in prediction.outside)
-    note = f" (outside its training range: {beyond})" if beyond else ""
+    table = Table("file", "op", "calls", "bytes", "mean", "small", "random", "s a rank", box=None)
+    for one in shown:
+        small, astray = one.small_calls / max(1, one.calls), one.random_calls / max(1, one.calls)
+        name = ("shared " if one.shared else "") + one.name.rsplit("/", 1)[-1]
+        sizes = (format_size(one.moved_bytes), format_size(one.mean_bytes))
+        table.add_row(
+            name, one.op, str(one.calls), *sizes, f"{small:.0%}", f"{astray:.0%}", f"{one.seconds:.3g}"
+        )
+    console().print(table)
+
+
+def _show_forecast(advice: JobAdvice) -> None:
+    """Only where --system asked for it, and never beside an observed time: it is of another machine."""
+    if advice.now is None:
+        return
     console().print(
-        f"predicted write {what}: {prediction.seconds:.3g} s by the {prediction.model} model{note}"
+        "Forecast of such a write on the machine that --system names, not where the log was taken:"
     )
+    for what, prediction in (("as it is", advice.now), ("as advised", advice.advised)):
+        if prediction is None or (what == "as advised" and prediction is advice.now):
+            continue
+        beyond = ", ".join(one.name for one in prediction.outside)
+        note = f" (outside its training range: {beyond})" if beyond else ""
+        console().print(f"  {what}: {prediction.seconds:.3g} s by the {prediction.model} model{note}")
 
 
 def _leave(advice: JobAdvice, out: Path) -> None:

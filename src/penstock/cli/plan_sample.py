@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from penstock.cli.options import emit_json, json_option, seed_option, write_text
+from penstock.units import format_size
 
 if TYPE_CHECKING:
-    from penstock.plan.convergence import ConvergenceRule
-    from penstock.plan.sampling import Template
-    from penstock.plan.system import System
+    from penstock.plan.storage import StorageSystem
+    from penstock.plan.write.convergence import ConvergenceRule
+    from penstock.plan.write.sample_plan import SampleCost
+    from penstock.plan.write.sampling import SamplePattern
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SampleRequest:
     """The options of one call."""
 
     system: str
     nodes: tuple[int, ...]
+    budget: str | None
+    model: Path | None
     run: bool
     directory: Path | None
     out: Path | None
@@ -34,9 +39,13 @@ class Request:
     as_json: bool
 
 
-@click.command(epilog="Example: penstock plan sample --system titan --nodes 16 --nodes 32 > sample.sh")
+@click.command(epilog="Example: penstock plan sample --system titan --nodes 2 --budget 10GiB")
 @click.option("--system", required=True, help="cetus, titan, or FILE.toml.")
 @click.option("--nodes", type=int, multiple=True, required=True, help="Write scale; repeatable.")
+@click.option("--budget", help="Choose patterns that fit into a time (2h) or volume (500GiB).")
+@click.option(
+    "--model", type=click.Path(path_type=Path), help="A fitted model: prefer what it knows least about."
+)
 @click.option("--run", is_flag=True, help="Run IOR now instead of printing scripts.")
 @click.option("--directory", type=click.Path(path_type=Path), help="Where to write (--run).")
 @click.option("--out", type=click.Path(path_type=Path), help="Samples as CSV (--run) or the scripts.")
@@ -55,27 +64,64 @@ class Request:
 def sample(**options: Any) -> None:
     """Print, or run, the writes that a model needs: burst sizes, cores and stripe counts over their ranges.
 
-    A pattern is repeated until its mean is known well enough. Feed what comes out to `penstock plan fit`.
+    Says first how many runs and bytes that is and about how many hours. A pattern is repeated until its mean is
+    known well enough. Feed what comes out to `penstock plan fit`.
     """
-    request = Request(**options)
+    request = SampleRequest(**options)
     _check(request)
-    import numpy as np
-
-    from penstock.plan.convergence import ConvergenceRule
-    from penstock.plan.sampling import templates
-    from penstock.plan.system import load_system
+    from penstock.plan.storage import load_system
+    from penstock.plan.write.convergence import ConvergenceRule
 
     system = load_system(request.system)
     rule = ConvergenceRule(request.confidence, request.error, max_runs=request.max_runs)
-    rng = np.random.default_rng(request.seed)
-    wanted = [template for nodes in request.nodes for template in templates(system, nodes, rng)]
+    runs_each = rule.min_runs if request.run else request.rounds
+    wanted, price, source = _choose(request, system, runs_each)
+    hours = f"{price.seconds / 3600:.1f} hours"
+    click.echo(
+        f"{price.runs} runs ({price.patterns} patterns x {runs_each}), {format_size(price.bytes)} written, "
+        f"about {hours} by {source}",
+        err=True,
+    )
     if request.run:
         _run(request, system, wanted, rule)
     else:
-        _print(request, wanted)
+        _print(request, system, wanted, price)
 
 
-def _check(request: Request) -> None:
+def _choose(
+    request: SampleRequest, system: StorageSystem, runs_each: int
+) -> tuple[list[SamplePattern], SampleCost, str]:
+    import numpy as np
+
+    from penstock.plan.write import sample_plan
+    from penstock.plan.write.published import published_model
+    from penstock.plan.write.sampling import templates
+    from penstock.plan.write.stored_model import load_model
+
+    rng = np.random.default_rng(request.seed)
+    patterns = sample_plan.expand([one for nodes in request.nodes for one in templates(system, nodes, rng)])
+    published = published_model(system)
+    model = published if request.model is None else load_model(request.model)
+    source = f"the published model of {published.trained_on}" if request.model is None else str(request.model)
+    seconds = sample_plan.guess_seconds(model, system, patterns)
+    if request.budget is not None:
+        budget = sample_plan.parse_budget(request.budget)
+        sizes = np.array([float(one.total_bytes) for one in patterns])
+        prices = (seconds if budget.bytes is None else sizes) * runs_each
+        most = float(budget.bytes or budget.seconds or 0)
+        worth = sample_plan.telling(model, system, patterns)
+        kept = sample_plan.within_budget(patterns, prices, worth, most)
+        if not kept:
+            from penstock.errors import UsageError
+
+            raise UsageError(
+                f"--budget {request.budget}: not even the smallest pattern fits {runs_each} times"
+            )
+        patterns, seconds = [patterns[place] for place in kept], seconds[kept]
+    return patterns, sample_plan.cost(patterns, seconds, runs_each), source
+
+
+def _check(request: SampleRequest) -> None:
     from penstock.errors import UsageError
 
     if request.run and (request.directory is None or request.out is None):
@@ -90,50 +136,49 @@ def _check(request: Request) -> None:
         ) from None
 
 
-def _print(request: Request, wanted: list[Template]) -> None:
-    from dataclasses import asdict
+def _print(
+    request: SampleRequest, system: StorageSystem, wanted: list[SamplePattern], price: SampleCost
+) -> None:
+    from penstock.plan.write.sampling import script
 
-    from penstock.plan.sampling import script
-
+    striped = system.kind == "lustre"
     text = "#!/bin/bash\nset -euo pipefail\n"
-    text += "\n".join(script(template, request.launcher, request.rounds) for template in wanted)
+    text += "\n".join(
+        script(list(group), request.launcher, request.rounds, striped)
+        for _, group in groupby(wanted, key=lambda one: one.nodes)
+    )
     if request.out is not None:
         write_text(request.out, text)
     if request.as_json:
-        emit_json({"templates": [asdict(template) for template in wanted], "script": text})
+        emit_json({"cost": asdict(price), "patterns": [asdict(one) for one in wanted], "script": text})
     elif request.out is None:
         click.echo(text, nl=False)
 
 
-def _run(request: Request, system: System, wanted: list[Template], rule: ConvergenceRule) -> None:
+def _run(
+    request: SampleRequest, system: StorageSystem, wanted: list[SamplePattern], rule: ConvergenceRule
+) -> None:
     from penstock.errors import MissingError
-    from penstock.plan.benchmark import Bench, find_ior, run_template
-    from penstock.plan.ior import IorRun, write_csv
+    from penstock.plan.write.ior_results import IorRun, write_csv
+    from penstock.plan.write.ior_runner import IorBench, find_ior, run_all
 
-    if find_ior() is None:
-        _print(request, wanted)
-        raise MissingError("ior is not on PATH: nothing was run, the script was printed instead")
+    ior = find_ior()
+    if ior is None:
+        raise MissingError("ior is not on PATH and PENSTOCK_IOR names none: nothing was run")
     assert request.directory is not None
     assert request.out is not None
     if not request.directory.is_dir():
         raise MissingError(f"{request.directory}: no such directory")
-    bench = Bench(request.directory, request.launcher, striped=system.kind == "lustre")
-    total = sum(len(template.patterns()) for template in wanted)
+    bench = IorBench(request.directory, request.launcher, striped=system.kind == "lustre", ior=ior)
     runs: list[IorRun] = []
     settled = done = 0
-    for template in wanted:
-        for pattern, found in run_template(template, bench, rule):
-            runs += [IorRun(*_shape(pattern), seconds) for seconds in found.times_s]
-            settled += found.converged
-            done += 1
-            state = "converged" if found.converged else "unconverged"
-            click.echo(
-                f"{done}/{total}: {found.mean_s:.2f} s, {state} after {len(found.times_s)} runs", err=True
-            )
-            write_text(request.out, write_csv(runs))
+    for found in run_all(wanted, bench, rule):
+        runs += found.runs
+        settled += found.sample.converged
+        done += 1
+        state = "converged" if found.sample.converged else "unconverged"
+        count = len(found.runs)
+        click.echo(f"{done}/{len(wanted)}: {found.sample.mean_s:.2f} s, {state} after {count} runs", err=True)
+        write_text(request.out, write_csv(runs))
     if request.as_json:
         emit_json({"out": str(request.out), "patterns": done, "converged": settled, "runs": len(runs)})
-
-
-def _shape(pattern: Any) -> tuple[int, int, int, int | None]:
-    return pattern.nodes, pattern.cores, pattern.burst_bytes, pattern.stripes

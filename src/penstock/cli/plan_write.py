@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,54 +11,20 @@ import click
 from penstock.cli.options import DURATION, SIZE, console, emit_json, json_option
 
 if TYPE_CHECKING:
-    from penstock.plan.adapt import Advice
-    from penstock.plan.budget import Checkpointing
-    from penstock.plan.jobscript import JobSettings
-    from penstock.plan.pattern import WritePattern
-    from penstock.plan.prediction import Prediction, WriteModel
-    from penstock.plan.system import System
+    from penstock.plan.storage import StorageSystem
+    from penstock.plan.write.adapt import WriteAdvice
+    from penstock.plan.write.jobscript import JobSettings
+    from penstock.plan.write.question import WriteAnswer
 
 SHOWN_TERMS = 15
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The options of one call."""
-
-    system: str | None
-    nodes: int
-    cores: int
-    burst: int
-    stripes: int | None
-    stripe_size: int | None
-    locations: str
-    model: str
-    adapt: bool
-    observed: float | None
-    budget: str | None
-    job_dir: Path | None
-    hint: tuple[str, ...]
-    as_json: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Everything there is to say about one pattern."""
-
-    system: System
-    prediction: Prediction
-    advice: Advice | None
-    checkpoint: Checkpointing | None
-    settings: JobSettings | None
-
-
-@click.command(
-    epilog="Example: penstock plan write --system titan --nodes 512 --cores 8 --burst 100MB --adapt"
-)
+@click.command(epilog="Example: penstock plan write --system titan --nodes 512 --cores 8 --burst 100MB")
 @click.option("--system", help="cetus, titan, or FILE.toml; a fitted model knows its own.")
 @click.option("--nodes", type=int, required=True, help="Compute nodes that write (m).")
 @click.option("--cores", type=int, required=True, help="Writing processes per node (n).")
 @click.option("--burst", type=SIZE, required=True, help="What each process writes (K), such as 100MB.")
+@click.option("--transfer", type=SIZE, help="What one call writes; default: the whole burst.")
 @click.option("--stripes", type=int, help="Lustre stripe count; the file system's default if not given.")
 @click.option("--stripe-size", type=SIZE, help="Lustre stripe size, a multiple of 64k.")
 @click.option(
@@ -82,86 +48,22 @@ def write(**options: Any) -> None:
     Every process writes one burst to a file of its own. The published models of Cetus/Mira-FS1 and
     Titan/Atlas2 need nothing but this package.
     """
-    request = Request(**options)
-    answer = _answer(request)
-    if request.as_json:
-        emit_json(document(answer))
-    else:
-        _show(answer)
-    if answer.advice is not None and answer.settings is not None and request.job_dir is not None:
-        from penstock.plan.jobscript import write_job_files
+    from penstock.plan.write.jobscript import write_job_files
+    from penstock.plan.write.question import WriteQuestion, answer
 
-        for path in write_job_files(request.job_dir, answer.settings, answer.advice):
+    as_json = options.pop("as_json")
+    question = WriteQuestion(**options)
+    found = answer(question)
+    if as_json:
+        emit_json(document(found))
+    else:
+        _show(found)
+    if found.advice is not None and found.settings is not None and question.job_dir is not None:
+        for path in write_job_files(question.job_dir, found.settings, found.advice):
             click.echo(f"wrote {path}", err=True)
 
 
-def _answer(request: Request) -> Answer:
-    from penstock.plan.adapt import adapt
-    from penstock.plan.budget import checkpointing, parse_share
-    from penstock.plan.hints import parse_hints
-    from penstock.plan.jobscript import job_settings
-
-    _check(request)
-    share = None if request.budget is None else parse_share(request.budget)
-    extra = parse_hints(request.hint)
-    system, model = _system_and_model(request)
-    pattern = _pattern(request, system)
-    prediction = model.predict(system, pattern)
-    advice = adapt(model, system, pattern, request.observed) if request.adapt else None
-    seconds = prediction.seconds if request.observed is None else request.observed
-    return Answer(
-        system,
-        prediction,
-        advice,
-        None if share is None else checkpointing(seconds, share),
-        None if advice is None else job_settings(system, advice, extra),
-    )
-
-
-def _check(request: Request) -> None:
-    from penstock.errors import UsageError
-
-    if not request.adapt and (request.job_dir is not None or request.hint):
-        raise UsageError("--job-dir and --hint need --adapt: there is no advice to write down")
-    if request.observed is not None and request.observed <= 0:
-        raise UsageError(f"--observed {request.observed:g} is not a positive time")
-
-
-def _system_and_model(request: Request) -> tuple[System, WriteModel]:
-    from penstock.errors import UsageError
-    from penstock.plan.system import load_system, restripe
-
-    system = None if request.system is None else load_system(request.system)
-    model: WriteModel
-    if request.model == "published":
-        from penstock.plan.published import published_model
-
-        if system is None:
-            raise UsageError("--system is missing: cetus, titan or FILE.toml")
-        model = published_model(system)
-    else:
-        from penstock.plan.modelfile import load_model
-
-        model = fitted = load_model(Path(request.model))
-        system = system or fitted.samples.system
-    if request.stripe_size is not None:
-        system = restripe(system, request.stripe_size)
-    return system, model
-
-
-def _pattern(request: Request, system: System) -> WritePattern:
-    from penstock.plan.location import locate
-    from penstock.plan.parameters import require_lustre
-    from penstock.plan.pattern import WritePattern, check_pattern
-
-    stripes = require_lustre(system, request.stripes)
-    places = locate(system, request.nodes, request.locations)
-    pattern = WritePattern(places, request.cores, request.burst, stripes)
-    check_pattern(system, pattern)
-    return pattern
-
-
-def document(answer: Answer) -> dict[str, Any]:
+def document(answer: WriteAnswer) -> dict[str, Any]:
     """The answer as documented for --json."""
     said = answer.prediction
     found: dict[str, Any] = {
@@ -180,6 +82,7 @@ def document(answer: Answer) -> dict[str, Any]:
             for entry in said.outside
         ],
         "notes": list(said.notes),
+        "interval": None if said.interval is None else asdict(said.interval),
     }
     if answer.advice is not None and answer.settings is not None:
         found["advice"] = _advice(answer.system, answer.advice) | {"settings": asdict(answer.settings)}
@@ -188,7 +91,7 @@ def document(answer: Answer) -> dict[str, Any]:
     return found
 
 
-def _advice(system: System, advice: Advice) -> dict[str, Any]:
+def _advice(system: StorageSystem, advice: WriteAdvice) -> dict[str, Any]:
     pattern = advice.pattern
     return {
         "aggregators": pattern.bursts,
@@ -206,7 +109,7 @@ def _advice(system: System, advice: Advice) -> dict[str, Any]:
     }
 
 
-def _show(answer: Answer) -> None:
+def _show(answer: WriteAnswer) -> None:
     from rich.table import Table
 
     said = answer.prediction
@@ -225,6 +128,11 @@ def _show(answer: Answer) -> None:
         rest = sum(share for _, share in ranked[SHOWN_TERMS:])
         table.add_row(f"{len(ranked) - SHOWN_TERMS} smaller ones", "", f"{rest:+.3f}")
     screen.print(table)
+    if said.interval is not None:
+        held = said.interval.measured
+        known = "" if held is None else f"; such intervals held {held:.0%} of samples kept apart"
+        low, high = said.interval.low_s, said.interval.high_s
+        screen.print(f"Between {low:.3g} and {high:.3g} s in {said.interval.level:.0%} of cases{known}.")
     for entry in said.outside:
         range_text = f"{entry.seen.low:g} to {entry.seen.high:g}"
         screen.print(f"Outside the training range: {entry.name} = {entry.value:g}, trained on {range_text}.")
@@ -241,7 +149,7 @@ def _show(answer: Answer) -> None:
         )
 
 
-def _show_advice(advice: Advice, settings: JobSettings) -> None:
+def _show_advice(advice: WriteAdvice, settings: JobSettings) -> None:
     from penstock.units import format_size
 
     screen = console()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from penstock.actuate.recovery import Restored, Verified
 
 
-@click.command(epilog="Example: penstock agent restore --root / --state-dir /var/lib/penstock")
+@click.command(epilog="Example: penstock agent restore --json")
 @places
 @click.option(
     "--commands", "only_commands", is_flag=True, help="Print lctl commands instead; change nothing."
@@ -65,7 +65,7 @@ def _ask_agent(state_dir: Path, *, as_json: bool) -> bool:
     return True
 
 
-@click.command(epilog="Example: penstock agent verify --state-dir /var/lib/penstock --json")
+@click.command(epilog="Example: penstock agent verify --json")
 @places
 @json_option
 def verify(root: Path, state_dir: Path, as_json: bool) -> None:

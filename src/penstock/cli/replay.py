@@ -13,6 +13,8 @@ import click
 
 from penstock.cli.options import console, json_option
 from penstock.cli.snapshot import WIDE_COLUMNS
+from penstock.ratios import carat_metrics
+from penstock.spaces import LUSTRE
 from penstock.units import format_size
 from penstock.window import DIRECTIONS, Void, Window
 
@@ -74,7 +76,7 @@ def _emit(items: Iterable[Window | Void | Discarded]) -> None:
 
 
 def _window(item: Window) -> dict[str, Any]:
-    metrics = item.metrics
+    metrics = carat_metrics(item, LUSTRE)
     return {
         "t0": item.t0_s,
         "t1": item.t1_s,
@@ -114,7 +116,7 @@ def _show(items: Sequence[Window | Void | Discarded]) -> None:
 
 def _moved(mine: Sequence[Window], direction: str) -> tuple[str, str]:
     """The volume, and the rate over the windows in which this direction moved at all."""
-    busy = [item for item in mine if item.metrics[f"{direction}.bytes"]]
-    total = sum(item.metrics[f"{direction}.bytes"] or 0.0 for item in busy)
+    busy = [item for item in mine if item.metrics.get(f"{direction}.bytes")]
+    total = sum(item.metrics[f"{direction}.bytes"] for item in busy)
     seconds = sum(item.seconds for item in busy)
     return format_size(total), f"{total / seconds / 1e6:.1f}" if seconds else "-"

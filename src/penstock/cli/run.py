@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from penstock.cli.options import SIZE, emit_json, json_option
+from penstock.cli.options import SIZE, emit_json, json_option, seed_option
 from penstock.errors import ExitCode, MissingError, UsageError
 
 if TYPE_CHECKING:
-    from penstock.plan.collective.wrap import Outcome
+    from penstock.plan.collective.wrap import WrappedRun
 
 
 @click.command(
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-    epilog="Example: penstock run --cb-nodes 4 --cb-buffer-size 4m -- mpiexec -n 8 ./app",
+    epilog="Example: penstock run --cb-nodes 2 --cb-buffer-size 4m -- mpiexec -n 2 hostname",
 )
 @click.option(
     "--hints", type=click.Path(path_type=Path), help="A ROMIO hints file, such as `plan collective` leaves."
@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 @click.option("--cb-nodes", type=click.IntRange(min=1), help="Aggregators.")
 @click.option("--cb-buffer-size", type=SIZE, help="Each aggregator's buffer.")
 @click.option("--hint", multiple=True, metavar="NAME=VALUE", help="Any other ROMIO hint.")
+@click.option(
+    "--compare",
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Run K interleaved pairs with and without the hints and say what they prove.",
+)
+@seed_option
 @json_option
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def run(**options: Any) -> None:
@@ -35,25 +42,90 @@ def run(**options: Any) -> None:
     The hints reach the command through ROMIO_HINTS and MPICH_MPIIO_HINTS. Whether they worked is read from
     the kernel's account of the ranks on this host. Leaves with the command's exit code, or with 6 when it
     succeeded but the hints did not take effect. With --json the command's output goes to stderr.
-    """
-    from penstock.plan.collective.outputs import environment
-    from penstock.plan.collective.wrap import run as run_wrapped
-    from penstock.plan.hints import hints_file
 
-    hints = _hints(options)
-    with tempfile.TemporaryDirectory(prefix="penstock-run-") as home:
-        path = Path(home, "romio_hints")
-        path.write_text(hints_file(hints), encoding="utf-8")
-        variables = environment(hints, path)
-        outcome = run_wrapped(options["command"], variables, hints, options["as_json"])
+    --compare runs the command 2 K times, in pairs, and remembers the verdict: the same command without any hints
+    named uses those that made it faster.
+    """
+    command = tuple(options["command"])
+    hints = _hints(options) or _recalled(command)
+    if options["compare"]:
+        _compare(command, hints, options)
+        return
+    outcome = _run_once(command, hints, options["as_json"])
     if options["as_json"]:
         emit_json({"hints": hints, **asdict(outcome)})
     _report(outcome, hints)
     sys.stdout.flush()
-    if outcome.exit_code:
-        raise click.exceptions.Exit(outcome.exit_code if outcome.exit_code > 0 else 128 - outcome.exit_code)
+    _leave_as(outcome)
     if outcome.verified is False:
         raise click.exceptions.Exit(int(ExitCode.FINDINGS))
+
+
+def _run_once(command: tuple[str, ...], hints: dict[str, str], quiet: bool) -> WrappedRun:
+    from penstock.plan.collective.outputs import environment
+    from penstock.plan.collective.wrap import run as run_wrapped
+    from penstock.plan.hints import hints_file
+
+    if not hints:
+        return run_wrapped(command, {}, {}, quiet)
+    with tempfile.TemporaryDirectory(prefix="penstock-run-") as home:
+        path = Path(home, "romio_hints")
+        path.write_text(hints_file(hints), encoding="utf-8")
+        return run_wrapped(command, environment(hints, path), hints, quiet)
+
+
+def _leave_as(outcome: WrappedRun) -> None:
+    """Leave with the command's own exit code where it failed."""
+    if outcome.exit_code:
+        raise click.exceptions.Exit(outcome.exit_code if outcome.exit_code > 0 else 128 - outcome.exit_code)
+
+
+def _compare(command: tuple[str, ...], hints: dict[str, str], options: dict[str, Any]) -> None:
+    from penstock.plan.collective.paired import judge_pairs, run_pairs
+    from penstock.plan.collective.remembered import remember, remembered_now
+
+    if not hints:
+        raise UsageError("--compare needs hints to compare with none")
+    seen: list[WrappedRun] = []
+
+    def once(hinted: bool) -> float:
+        outcome = _run_once(command, hints if hinted else {}, options["as_json"])
+        _leave_as(outcome)
+        word = "with hints" if hinted else "without"
+        click.echo(f"penstock: {word}: {outcome.seconds:.3f} s", err=True)
+        if hinted:
+            seen.append(outcome)
+        return outcome.seconds
+
+    verdict = judge_pairs(run_pairs(options["compare"], options["seed"], once))
+    figures = (verdict.verdict, verdict.gain, verdict.certainty, len(verdict.pairs))
+    path = remember(remembered_now(command, hints, figures))
+    if options["as_json"]:
+        emit_json({"hints": hints, **asdict(verdict), "verified": seen[-1].verified, "remembered": str(path)})
+    click.echo(f"penstock: {verdict.text()}", err=True)
+    if seen[-1].verified is False:
+        click.echo(f"penstock: hints did NOT take effect: {seen[-1].verdict}", err=True)
+        raise click.exceptions.Exit(int(ExitCode.FINDINGS))
+
+
+def _recalled(command: tuple[str, ...]) -> dict[str, str]:
+    """The hints that a comparison found faster for this command; none where it found none."""
+    from penstock.plan.collective.remembered import recall
+
+    found = recall(command)
+    if found is None:
+        raise UsageError(
+            "no hints given: name --hints FILE, --cb-nodes, --cb-buffer-size or --hint NAME=VALUE; "
+            "or compare some once (--compare 5), and they are remembered for this command"
+        )
+    used = "used" if found.verdict == "faster" else "not used"
+    shown = " ".join(f"{name}={value}" for name, value in found.hints.items())
+    click.echo(
+        f"penstock: compared before, {found.pairs} pairs: {shown} {found.gain:.2f} times as fast ({found.verdict}), "
+        f"{used}",
+        err=True,
+    )
+    return found.hints if found.verdict == "faster" else {}
 
 
 def _hints(options: dict[str, Any]) -> dict[str, str]:
@@ -67,10 +139,6 @@ def _hints(options: dict[str, Any]) -> dict[str, str]:
     if options["cb_buffer_size"] is not None:
         found["cb_buffer_size"] = str(options["cb_buffer_size"])
     found |= parse_hints(options["hint"])
-    if not found:
-        raise UsageError(
-            "no hints given: name --hints FILE, --cb-nodes, --cb-buffer-size or --hint NAME=VALUE"
-        )
     # Without these two ROMIO caps aggregators at one a host and skips two phases for contiguous writes.
     if "cb_nodes" in found:
         found.setdefault("cb_config_list", "*:*")
@@ -103,8 +171,11 @@ def _read_hints(path: Path) -> dict[str, str]:
     return found
 
 
-def _report(outcome: Outcome, hints: dict[str, str]) -> None:
+def _report(outcome: WrappedRun, hints: dict[str, str]) -> None:
     shown = " ".join(f"{name}={value}" for name, value in hints.items())
+    if not hints:
+        click.echo(f"penstock: ran {outcome.seconds:.2f} s without hints", err=True)
+        return
     word = {True: "took effect", False: "did NOT take effect", None: "could not be verified"}[
         outcome.verified
     ]

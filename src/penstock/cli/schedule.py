@@ -41,12 +41,15 @@ class ScheduleGroup(LazyGroup):
     }
 
 
-@click.group(cls=ScheduleGroup, epilog="Example: penstock schedule simulate SET.json --allocation tcpu")
+@click.group(
+    cls=ScheduleGroup,
+    epilog="Example: penstock schedule simulate examples/schedule/set.json --allocation tcpu",
+)
 def schedule() -> None:
     """Share OSTs, I/O nodes or burst-buffer nodes between the jobs that run together."""
 
 
-@click.command(epilog="Example: penstock schedule allocate SET.json --allocation tcpu --json")
+@click.command(epilog="Example: penstock schedule allocate examples/schedule/set.json --allocation tcpu")
 @SET
 @click.option("--allocation", type=NearestChoice(list(ALLOCATORS)), default="tcpu", show_default=True)
 @AS_PRINTED
@@ -63,7 +66,7 @@ def allocate(set_file: Path, allocation: str, as_printed: bool, seed: int, as_js
         _print_allocation(workload, allocated)
 
 
-@click.command(epilog="Example: penstock schedule simulate SET.json --allocation tcpu --until first --json")
+@click.command(epilog="Example: penstock schedule simulate examples/schedule/set.json --allocation tcpu")
 @SET
 @click.option("--allocation", type=NearestChoice([*ALLOCATORS, GIVEN]), default="tcpu", show_default=True)
 @click.option(

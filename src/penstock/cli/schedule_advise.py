@@ -3,106 +3,294 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from penstock.cli.options import console, emit_json, json_option
-from penstock.errors import ConfigError, UsageError
+from penstock.errors import ConfigError, PenstockError, UsageError
 
 if TYPE_CHECKING:
     from penstock.schedule.advice import Advice
-    from penstock.schedule.command import Commands
+    from penstock.schedule.answer import Answer
+    from penstock.schedule.applying import How
+    from penstock.schedule.certainty import Certainty
     from penstock.schedule.guide import Guidance
-    from penstock.schedule.job import Job
+    from penstock.schedule.health import Health
     from penstock.schedule.ledger import Ledger
-    from penstock.schedule.site import PlatformSection, SiteSection
+    from penstock.schedule.lfs import Owner
+    from penstock.schedule.lifecycle import Ended, Started
+    from penstock.schedule.site import JobSection, SiteSection
 
 MOST_OPTIONS = 12
 
 
-@click.command(epilog="Example: penstock schedule advise site.toml --ledger jobs.jsonl --start")
+@click.command(epilog="Example: penstock schedule advise examples/schedule/site.toml --ledger jobs.jsonl")
 @click.argument("site_file", metavar="SITE.toml", type=click.Path(path_type=Path))
 @click.option("--ledger", "ledger_file", type=click.Path(path_type=Path), help="Jobs that came and went.")
 @click.option("--start", is_flag=True, help="Record in the ledger that the next job runs as advised.")
 @click.option("--end", "ended", metavar="JOB", help="Record that JOB has ended; advise nothing.")
+@click.option("--list", "listed", is_flag=True, help="Show the ledger's jobs; advise nothing.")
+@click.option("--reconcile", "reconciled", is_flag=True, help="End jobs that do not run any more.")
+@click.option(
+    "--jobs",
+    "jobs_file",
+    type=click.Path(path_type=Path),
+    help="What runs: squeue or sacct output, or ids, one a line; - is stdin.  [default: ask squeue]",
+)
+@click.option("--slurm", "from_slurm", is_flag=True, help="The job is that of the Slurm hook that runs this.")
+@click.option("--apply", "apply_it", is_flag=True, help="Also run the commands, or those that undo them.")
+@click.option(
+    "--exports",
+    type=click.Path(path_type=Path),
+    help="Directory for the job's environment, read by the task prolog.",
+)
 @json_option
-def advise(site_file: Path, ledger_file: Path | None, start: bool, ended: str | None, as_json: bool) -> None:
+def advise(
+    site_file: Path,
+    ledger_file: Path | None,
+    start: bool,
+    ended: str | None,
+    listed: bool,
+    reconciled: bool,
+    jobs_file: Path | None,
+    from_slurm: bool,
+    apply_it: bool,
+    exports: Path | None,
+    as_json: bool,
+) -> None:
     """How many and which I/O resources the next job of SITE.toml should use, and why."""
-    from penstock.schedule.advice import Occupancy
-    from penstock.schedule.advice import advise as decide
     from penstock.schedule.ledger import Ledger
-    from penstock.schedule.site import job_of, load_site
+    from penstock.schedule.site import load_site
 
-    if (start or ended) and ledger_file is None:
-        raise UsageError("--start and --end need --ledger")
-    if start and ended:
-        raise UsageError("--start and --end exclude each other")
+    _check_options(
+        {"--start": start, "--end": ended is not None, "--list": listed, "--reconcile": reconciled},
+        ledger_file,
+    )
+    if jobs_file is not None and not reconciled:
+        raise UsageError("--jobs belongs to --reconcile")
+    if apply_it and (listed or not (start or ended or reconciled)):
+        raise UsageError("--apply belongs to --start, --end and --reconcile")
     site = load_site(site_file)
     ledger = Ledger(ledger_file) if ledger_file else None
-    if ended is not None and ledger is not None:
-        _end(ledger, ended, as_json)
-        return
-    if site.next is None:
-        raise ConfigError(f"{site_file}: key 'next' is missing: there is no job to advise")
-    job = job_of(site.next, site.platform, site_file.parent)
-    running = _running(site, site_file.parent, ledger)
-    if any(one.name == job.name for one in running):
-        raise ConfigError(f"{site_file}: next: a job called {job.name!r} is running already")
-    occupancy = Occupancy(site.platform.resources, running, site.platform.unusable)
-    advice = decide(occupancy, job, site.platform.compute_nodes)
-    if start and ledger is not None:
-        ledger.start(dataclasses.replace(job, resources=advice.resources))
-    _show(advice, job, site.platform, len(running), as_json)
+    after = _After(apply_it, exports)
+    if ledger is not None and ended is not None:
+        _end(ledger, ended, after, as_json)
+    elif ledger is not None and listed:
+        _list(ledger, as_json)
+    elif ledger is not None and reconciled:
+        _reconcile(ledger, jobs_file, after, as_json)
+    else:
+        _advise((site, site_file, from_slurm), ledger if start else None, ledger, after, as_json)
 
 
-def _running(site: SiteSection, base: Path, ledger: Ledger | None) -> list[Job]:
+@dataclasses.dataclass(frozen=True, slots=True)
+class _After:
+    """What follows a start or an end: commands on the file system, and a file for the task prolog."""
+
+    apply_it: bool
+    exports: Path | None
+
+    def started(self, started: Started, kind: str, how: How) -> None:
+        from penstock.schedule.applying import apply_answer, write_exports
+
+        if started.job.applied is not None and self.apply_it:
+            apply_answer(started.job, started.answer, how, _say)
+        elif self.apply_it and started.job.directory is not None:
+            _say(
+                f"not applied: the layout of {started.job.directory} cannot be read here, or not be restored"
+            )
+        if self.exports is not None:
+            write_exports(self.exports, started.answer, kind)
+
+    def ended(self, left: Ended) -> bool:
+        from penstock.schedule.applying import remove_exports, undo_answer
+
+        if self.exports is not None:
+            remove_exports(self.exports, left.job.name)
+        return not self.apply_it or undo_answer(left.job, left.commands, _say)
+
+
+def _say(message: str) -> None:
+    click.echo(f"penstock: {message}", err=True)
+
+
+def _check_options(verbs: dict[str, bool], ledger_file: Path | None) -> None:
+    given = [name for name, there in verbs.items() if there]
+    if given and ledger_file is None:
+        raise UsageError(f"{given[0]} needs --ledger")
+    if len(given) > 1:
+        raise UsageError(f"{given[0]} and {given[1]} exclude each other")
+
+
+def _advise(
+    source: tuple[SiteSection, Path, bool],
+    start: Ledger | None,
+    ledger: Ledger | None,
+    after: _After,
+    as_json: bool,
+) -> None:
+    from penstock.schedule.lfs import layout_if_readable
+    from penstock.schedule.lifecycle import Desk
     from penstock.schedule.site import job_of
 
-    jobs = {section.name: job_of(section, site.platform, base) for section in site.running}
-    for job in ledger.running if ledger else ():
-        if any(resource >= site.platform.resources for resource in job.resources):
-            raise ConfigError(f"ledger: job {job.name!r} uses resources the platform does not have")
-        jobs[job.name] = job
-    return list(jobs.values())
-
-
-def _end(ledger: Ledger, name: str, as_json: bool) -> None:
-    job = ledger.end(name)
-    if as_json:
-        emit_json({"ended": name, "freed": list(job.resources), "running": len(ledger.running)})
+    site, site_file, from_slurm = source
+    section, owner = _next(site, site_file, from_slurm)
+    job = job_of(section, site.platform, site_file.parent)
+    if owner is not None:
+        job = dataclasses.replace(job, uid=owner.uid, gid=owner.gid)
+    fixed = tuple(job_of(one, site.platform, site_file.parent) for one in site.running)
+    before = layout_if_readable(job.directory, owner) if site.platform.kind == "ost" else None
+    desk = Desk(site.platform, fixed, before, _health(site), after.apply_it)
+    if start is not None:
+        started = desk.start(job, start)
+        after.started(started, site.platform.kind, site.platform.apply)
+        answer = started.answer
     else:
-        click.echo(
-            f"{name} has ended and leaves {len(job.resources)} resources; {len(ledger.running)} jobs run"
-        )
-
-
-def _show(advice: Advice, job: Job, platform: PlatformSection, running: int, as_json: bool) -> None:
-    names = [_name(platform, resource) for resource in advice.resources]
-    commands = _commands(advice, job, platform, names)
+        answer = desk.advise(job, ledger.read() if ledger else None)
     if as_json:
-        plain = dataclasses.asdict(advice) | {
-            "count": len(advice.resources),
-            "resources": list(advice.resources),
-            "names": names,
-            "running_jobs": running,
-            "commands": dataclasses.asdict(commands),
-        }
-        emit_json(plain)
+        emit_json(answer.document())
+    else:
+        _print_answer(answer, site.platform.kind)
+
+
+def _health(site: SiteSection) -> Health:
+    """The OSTs' health, where the site file says how to ask; what cannot be asked is said, not an error."""
+    from penstock.schedule.health import UNKNOWN_HEALTH, Health, read_health, read_load
+
+    if site.lustre is None:
+        return UNKNOWN_HEALTH
+    about = site.lustre
+    try:
+        health = read_health(about.mount, site.platform.resources, about.min_free)
+        if about.ost_bandwidth is not None:
+            load = read_load(about.ost_bandwidth, about.sample)
+            known = {index: value for index, value in load.items() if index < site.platform.resources}
+            health = Health(health.unusable, known)
+    except PenstockError as error:
+        _say(f"the OSTs' health is not known: {error}")
+        return UNKNOWN_HEALTH
+    for index, reason in health.unusable.items():
+        _say(f"OST {index} is left out: {reason}")
+    return health
+
+
+def _next(site: SiteSection, site_file: Path, from_slurm: bool) -> tuple[JobSection, Owner | None]:
+    from penstock.schedule.slurmjob import slurm_job
+
+    if from_slurm:
+        found = slurm_job(os.environ, site)
+        for complaint in found.complaints:
+            _say(complaint)
+        return found.section, found.owner
+    if site.next is None:
+        raise ConfigError(f"{site_file}: key 'next' is missing: there is no job to advise")
+    return site.next, None
+
+
+def _end(ledger: Ledger, name: str, after: _After, as_json: bool) -> None:
+    from penstock.schedule.lifecycle import end_job
+
+    left = end_job(name, ledger)
+    undone = after.ended(left)
+    freed = list(left.job.resources)
+    if as_json:
+        undo = list(left.commands.undo)
+        emit_json(
+            {"ended": name, "freed": freed, "running": left.running_jobs, "undo": undo, "undone": undone}
+        )
         return
+    click.echo(f"{name} has ended and leaves {len(freed)} resources; {left.running_jobs} jobs run")
+    _print_undo(left)
+
+
+def _print_undo(left: Ended) -> None:
+    for line in left.commands.undo:
+        click.echo(f"Undo: {line}")
+
+
+def _list(ledger: Ledger, as_json: bool) -> None:
+    grants = ledger.read().grants
+    if as_json:
+        jobs = [
+            {
+                "name": grant.job.name,
+                "resources": list(grant.job.resources),
+                "compute_nodes": grant.job.compute_nodes,
+                "directory": grant.job.directory,
+                "pool": grant.job.pool,
+                "started_s": grant.started_s,
+            }
+            for grant in grants
+        ]
+        emit_json({"jobs": jobs})
+        return
+    for grant in grants:
+        click.echo(f"{grant.job.name}: {','.join(map(str, grant.job.resources))}")
+    click.echo(f"{len(grants)} jobs run")
+
+
+def _reconcile(ledger: Ledger, jobs_file: Path | None, after: _After, as_json: bool) -> None:
+    from penstock.schedule.lifecycle import reconcile
+    from penstock.schedule.queue import ask_slurm, load_jobs
+
+    found = reconcile(ledger, ask_slurm if jobs_file is None else lambda: load_jobs(jobs_file))
+    for left in found.ended:
+        after.ended(left)
+    if as_json:
+        ended = [
+            {"name": left.job.name, "freed": list(left.job.resources), "undo": list(left.commands.undo)}
+            for left in found.ended
+        ]
+        emit_json({"ended": ended, "running": list(found.running), "unrecorded": list(found.unrecorded)})
+        return
+    for left in found.ended:
+        click.echo(f"{left.job.name} does not run any more and leaves {len(left.job.resources)} resources")
+        _print_undo(left)
+    click.echo(f"{len(found.running)} jobs run; {len(found.unrecorded)} run without a record")
+
+
+def _print_answer(answer: Answer, kind: str) -> None:
+    advice, commands = answer.advice, answer.commands
     screen = console()
-    screen.print(f"{advice.job}: {len(names)} {platform.kind} resources: {', '.join(names)}", soft_wrap=True)
+    names = ", ".join(answer.names)
+    screen.print(f"{advice.job}: {len(answer.names)} {kind} resources: {names}", soft_wrap=True)
     screen.print(f"Why ({advice.rule}): {advice.reason}", soft_wrap=True)
     screen.print(
-        f"I/O-load {advice.io_load_before:.3f} -> {advice.io_load_after:.3f}, {running} jobs running"
+        f"I/O-load {advice.io_load_before:.3f} -> {advice.io_load_after:.3f}, {answer.running_jobs} jobs running"
     )
-    for title, lines in (("Do", commands.user), ("or, as root", commands.admin), ("Undo", commands.undo)):
-        for line in lines:
-            screen.print(f"{title + ':':<13}{line}", soft_wrap=True, markup=False)
+    if advice.certainty is not None:
+        screen.print(_sureness(advice.certainty), soft_wrap=True)
+    lines = (
+        ("First, save", commands.save),
+        ("Do", commands.user),
+        ("or, on the MGS", commands.admin[:2]),
+        ("and", commands.admin[2:]),
+        ("or, in steps", commands.progressive),
+        ("Undo", commands.undo[:1]),
+        ("and on the MGS", commands.undo[1:]),
+    )
+    for title, some in lines:
+        for line in some:
+            screen.print(f"{title + ':':<16}{line}", soft_wrap=True, markup=False)
     if advice.options:
         _print_options(advice)
+
+
+def _sureness(certainty: Certainty) -> str:
+    told = (
+        f"Sure to {100 * certainty.sure:.0f} % that no count is more than 5 % better; its bandwidth is known to a "
+        f"factor of {math.exp(certainty.spread):.2f}"
+    )
+    if certainty.measuring_gains is None:
+        return f"{told}; measure it on {certainty.measure_on} resources first"
+    return (
+        f"{told}; measuring on {certainty.measure_on} resources would save {certainty.measuring_gains:.2f} idle "
+        "nodes on average"
+    )
 
 
 def _print_options(advice: Advice) -> None:
@@ -124,23 +312,6 @@ def _print_options(advice: Advice) -> None:
             f"{option.io_load:.3f}",
         )
     console().print(table)
-
-
-def _name(platform: PlatformSection, resource: int) -> str:
-    if platform.names:
-        return platform.names[resource]
-    if platform.kind == "ost":
-        return f"{platform.fsname}-OST{resource:04x}"
-    return f"{platform.kind}-{resource}"
-
-
-def _commands(advice: Advice, job: Job, platform: PlatformSection, names: Sequence[str]) -> Commands:
-    from penstock.schedule.command import named_commands, ost_commands
-
-    if platform.kind != "ost":
-        return named_commands(names, platform.kind)
-    directory = job.directory or "DIRECTORY"
-    return ost_commands(job.name, advice.resources, directory, platform.fsname)
 
 
 @click.command(epilog="Example: penstock schedule guide --know nodes,volume,compute,family")

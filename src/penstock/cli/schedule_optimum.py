@@ -16,7 +16,7 @@ from penstock.schedule.setfile import load_set
 PLACED_BY = "greedy-non-clairvoyant"
 
 
-@click.command(epilog="Example: penstock schedule optimum SET.json --until first --json")
+@click.command(epilog="Example: penstock schedule optimum examples/schedule/set.json")
 @click.argument("set_file", metavar="SET.json", type=click.Path(path_type=Path))
 @click.option("--until", type=NearestChoice(["all", "first"]), default="all", show_default=True)
 @seed_option

@@ -18,11 +18,30 @@ if TYPE_CHECKING:
 
     from penstock.schedule.profile import Profile
     from penstock.schedule.study.gap import Gap
+    from penstock.schedule.study.summary import RowSet
 
 EXPERIMENT_NAMES = ("all", "load", "spread", "osts", "applications", "optimum")
 
 
-@click.command(epilog="Example: penstock schedule study --data curves/ --out study/ --sets 110")
+class Sizes(click.ParamType[tuple[int, ...]]):
+    """Numbers of applications, separated by commas."""
+
+    name = "K[,K...]"
+
+    def convert(
+        self, value: str | tuple[int, ...], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        """The numbers in the order given, each once."""
+        if not isinstance(value, str):
+            return value
+        words = [word.strip() for word in value.split(",")]
+        wrong = next((word for word in words if not (word.isascii() and word.isdigit() and int(word))), None)
+        if wrong is not None:
+            self.fail(f"{wrong!r} is not a number of applications", param, ctx)
+        return tuple(dict.fromkeys(int(word) for word in words))
+
+
+@click.command(epilog="Example: penstock schedule study --experiment optimum --sets 2 --out study")
 @click.option(
     "--experiment",
     "chosen",
@@ -30,6 +49,14 @@ EXPERIMENT_NAMES = ("all", "load", "spread", "osts", "applications", "optimum")
     default="all",
     show_default=True,
     help="load: Figs. 5, 6, 8-12; spread: and Fig. 7; osts: Fig. 13; optimum: gaps on small sets.",
+)
+@click.option(
+    "--applications",
+    "sizes",
+    type=Sizes(),
+    default="60",
+    show_default=True,
+    help="How many applications share the platform; many verdicts depend on it. Several: 40,60,80.",
 )
 @click.option(
     "--data",
@@ -42,7 +69,14 @@ EXPERIMENT_NAMES = ("all", "load", "spread", "osts", "applications", "optimum")
 @seed_option
 @json_option
 def study(
-    chosen: str, data: Path | None, out: Path, sets: int, jobs: int | None, seed: int, as_json: bool
+    chosen: str,
+    sizes: tuple[int, ...],
+    data: Path | None,
+    out: Path,
+    sets: int,
+    jobs: int | None,
+    seed: int,
+    as_json: bool,
 ) -> None:
     """Repeat the evaluation over the I/O-load and check the paper's claims.
 
@@ -50,24 +84,12 @@ def study(
     """
     from penstock.schedule.study.claims import check_claims
     from penstock.schedule.study.figures import draw_all
-    from penstock.schedule.study.summary import RowSet
-    from penstock.schedule.study.sweep import EXPERIMENTS, Results, batches, run_experiment
     from penstock.schedule.study.tables import report
 
     _make_directory(out)
-    wanted = {name: e for name, e in EXPERIMENTS.items() if _wanted(name, chosen, data)}
-    profiles = {curves: _profiles(curves, data) for curves in {e.curves for e in wanted.values()}}
-    rows: dict[str, RowSet] = {}
-    screen = console(stderr=True)
-    for name, experiment in wanted.items():
-        work = list(batches(experiment, sets, seed))
-        results = Results(out / f"{name}.jsonl")
-        with _Progress(screen, name) as progress:
-            some = profiles[experiment.curves]
-            workers = jobs or os.cpu_count() or 1
-            rows[name] = RowSet(run_experiment(work, some, results, workers, progress))
+    rows, profiles = _run((chosen, sizes, data), out, (sets, seed), jobs or os.cpu_count() or 1)
     gaps = _gaps(chosen, data, sets, seed)
-    findings = check_claims(rows)
+    findings = [finding for size, some in rows.items() for finding in check_claims(some, size)]
     figures = draw_all(rows, profiles if data else {}, out)
     write_text(out / "study.md", report(rows, findings, gaps))
     if as_json:
@@ -75,6 +97,7 @@ def study(
             {
                 "sets_per_point": sets,
                 "seed": seed,
+                "applications": list(sizes),
                 "claims": [dataclasses.asdict(finding) for finding in findings],
                 "figures": [str(path) for path in figures],
                 "tables": str(out / "study.md"),
@@ -83,16 +106,39 @@ def study(
         return
     for finding in findings:
         verdict = "holds" if finding.holds else "does not hold"
-        click.echo(f"{finding.section}: {finding.claim}: {verdict}")
+        click.echo(f"{finding.section}, K = {finding.applications}: {finding.claim}: {verdict}")
     click.echo(f"{len(figures)} figures and {out / 'study.md'}")
+
+
+def _run(
+    what: tuple[str, tuple[int, ...], Path | None], out: Path, how: tuple[int, int], workers: int
+) -> tuple[dict[int, dict[str, RowSet]], dict[str, tuple[Profile, ...]]]:
+    """Run the wanted experiments; their rows by number of applications, and the curves they used."""
+    from penstock.schedule.study.summary import RowSet
+    from penstock.schedule.study.sweep import Results, batches, experiments_of, run_experiment
+
+    chosen, sizes, data = what
+    wanted = {name: e for name, e in experiments_of(sizes).items() if _wanted(name, chosen, data)}
+    profiles = {curves: _profiles(curves, data) for curves in {e.curves for e in wanted.values()}}
+    rows: dict[int, dict[str, RowSet]] = {size: {} for size in sizes}
+    for name, experiment in wanted.items():
+        work = list(batches(experiment, *how))
+        with _Progress(console(stderr=True), name) as progress:
+            some = profiles[experiment.curves]
+            found = RowSet(run_experiment(work, some, Results(out / f"{name}.jsonl"), workers, progress))
+        base = name.split("@", maxsplit=1)[0]
+        # The spread over several numbers of applications is one figure, beside the first number's.
+        rows[sizes[0] if base.startswith("spread-") else experiment.applications][base] = found
+    return rows, profiles
 
 
 def _wanted(name: str, chosen: str, data: Path | None) -> bool:
     if chosen == "all":
-        return data is not None or name not in ("osts", "applications")
+        return data is not None or not name.startswith(("osts", "applications"))
     if chosen in ("osts", "applications") and data is None:
         raise UsageError(f"--experiment {chosen} needs --data with measured curves")
-    return name.split("-", maxsplit=1)[0] == chosen or (chosen == "spread" and name == "load")
+    base = name.split("@", maxsplit=1)[0]
+    return base.split("-", maxsplit=1)[0] == chosen or (chosen == "spread" and base == "load")
 
 
 def _gaps(chosen: str, data: Path | None, sets: int, seed: int) -> list[Gap]:

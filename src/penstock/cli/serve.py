@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from penstock.cli.options import NearestChoice, seed_option
+from penstock.cli.options import NearestChoice, prepare_simulator, require_libraries, seed_option
 from penstock.errors import AccessError, UsageError
 
 if TYPE_CHECKING:
@@ -18,10 +18,7 @@ _LAYOUTS = ("2.15", "2.17")
 _MOST_OSTS = 4096
 
 
-@click.command(
-    epilog="Example: penstock simulate serve --cluster c220g5 --workload s_wr_rn_8k --root ./client "
-    "--layout 2.17 --set ram_gb=4"
-)
+@click.command(epilog="Example: penstock simulate serve --workload s_rd_rn_1m --root ./client")
 @click.option("--cluster", default="c220g5", show_default=True, help="A built-in cluster or FILE.toml.")
 @click.option("--workload", default="s_wr_sq_1m", show_default=True, help="What the client's jobs do.")
 @click.option("--root", type=click.Path(path_type=Path), required=True, help="Where the tree appears.")
@@ -42,7 +39,9 @@ def serve(**asked: object) -> None:
 
     root = asked["root"]
     assert isinstance(root, Path)
+    require_libraries("serve", "numba", *(() if asked["plain"] else ("mfusepy",)))
     _prepare(root, plain=bool(asked["plain"]))
+    prepare_simulator()
     click.echo("preparing the simulated client", err=True)
     node = _node(asked)
 
@@ -69,7 +68,7 @@ def _prepare(root: Path, *, plain: bool) -> None:
 
 def _node(asked: dict[str, object]) -> ServedNode:
     from penstock.emulate.layout import load_layout
-    from penstock.emulate.node import Plan, ServedNode
+    from penstock.emulate.node import NodePlan, ServedNode
     from penstock.emulate.simulated import SimulatorClient
     from penstock.simulate.catalogue import named_plan
     from penstock.simulate.simulation import Simulation
@@ -78,7 +77,7 @@ def _node(asked: dict[str, object]) -> ServedNode:
     seed = int(str(asked["seed"]))
     simulation = Simulation(named_plan(cluster, str(asked["workload"]), seed=seed))
     simulation.run_until(1e-6)
-    plan = Plan(
+    plan = NodePlan(
         load_layout(str(asked["layout"])),
         cluster.layout.ost_count,
         cluster.client.ram_gb,
@@ -89,14 +88,9 @@ def _node(asked: dict[str, object]) -> ServedNode:
 
 
 def _cluster(asked: dict[str, object]) -> Cluster:
-    from penstock.config import read
-    from penstock.simulate.cluster import CLUSTER_NAMES, builtin_cluster, parse_cluster
+    from penstock.simulate.cluster import find_cluster
 
-    name = str(asked["cluster"])
-    if name in CLUSTER_NAMES or not name.endswith(".toml"):
-        cluster = builtin_cluster(name)
-    else:
-        cluster = parse_cluster(read(Path(name)), name)
+    cluster = find_cluster(str(asked["cluster"]))
     changes = {"lustre.version": str(asked["layout"])}
     if asked["osts"] is not None:
         changes["layout.ost_count"] = str(asked["osts"])

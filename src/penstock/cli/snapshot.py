@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from penstock.cli.options import DURATION, SIZE, console, emit_json, json_option
+from penstock.cli.options import DURATION, SIZE, console, emit_json, json_option, root_option
 from penstock.errors import AccessError, MissingError, UsageError
 from penstock.snapshot import NodeSnapshot, Problem, Target, TargetSnapshot
 from penstock.units import format_size
@@ -25,16 +25,8 @@ if TYPE_CHECKING:
 WIDE_COLUMNS = 110
 
 
-@click.command(
-    epilog="Example: penstock snapshot --watch. To send a recording: penstock snapshot --record osc.jsonl"
-)
-@click.option(
-    "--root",
-    type=click.Path(path_type=Path),
-    default=Path("/"),
-    show_default=True,
-    help="Where the kernel's files are: / on a client, or a served tree.",
-)
+@click.command(epilog="Example: penstock snapshot --record osc.jsonl --count 3")
+@root_option
 @click.option("--watch", is_flag=True, help="A live table of what moves, until Ctrl-C.")
 @click.option(
     "--record",

@@ -3,53 +3,92 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from penstock.cli.options import DURATION, console, emit_json, json_option, progress, seed_option, write_bytes
+from penstock.cli.options import (
+    DURATION,
+    console,
+    emit_json,
+    json_option,
+    prepare_simulator,
+    progress,
+    seed_option,
+    write_bytes,
+)
+from penstock.errors import UsageError
+
+if TYPE_CHECKING:
+    from penstock.train.survey import HeldRates
 
 
-@click.command(epilog="Example: penstock train survey --cluster c220g5 --drawn 80 --out survey.json")
+@click.command(epilog="Example: penstock train survey --worlds 1 --seconds 0.5 --out survey.json")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Where the survey file goes.")
 @click.option(
-    "--cluster",
-    "clusters",
-    multiple=True,
-    default=("c220g5",),
-    show_default=True,
-    help="Built-in cluster or a TOML file, its patterns surveyed as they are; may be given several times.",
-)
-@click.option(
-    "--drawn",
-    type=click.IntRange(0, 2000),
-    default=60,
-    show_default=True,
-    help="Cases beside those with work and hardware drawn at random around the first cluster.",
+    "--worlds",
+    type=click.IntRange(0, 5000),
+    help="Random worlds to survey.  [default: 700, none with --from]",
 )
 @click.option(
     "--seconds",
     type=DURATION,
-    default=4.0,
+    default=3.5,
     show_default=True,
-    help="Time a setting is measured; writes four times as long.",
+    help="Time a setting is measured.",
 )
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes.")
+@click.option(
+    "--from",
+    "sources",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="DIR",
+    help="Recordings or traces of real clients, agents' state directories, one or a directory of several, "
+    "or campaigns of `collect --live DIR`; may be repeated.",
+)
 @seed_option
 @json_option
 def survey(
-    out: Path, clusters: tuple[str, ...], drawn: int, seconds: float, workers: int, seed: int, as_json: bool
+    out: Path,
+    worlds: int | None,
+    seconds: float,
+    workers: int,
+    sources: tuple[Path, ...],
+    seed: int,
+    as_json: bool,
 ) -> None:
-    """Hold all 99 settings in many simulated cases and keep what they brought and how the counters looked.
+    """Hold settings in random worlds, or take what real clients recorded, and keep what each brought.
 
-    Five-stream workloads are never surveyed: they are what policies are judged by.
+    Some families of worlds are never surveyed: they are what policies are judged by. Settings that were not
+    measured are filled in from those around them. Of agents' state directories the file knowledge.json is taken:
+    each kind of work that was measured at five settings or more, the default among them, is a case.
     """
     from penstock.predict import surveyfile
+    from penstock.spaces import LUSTRE
     from penstock.train import survey as making
+    from penstock.train.mountsurvey import campaign_rates, is_campaign
 
-    say = progress()
-    drafts = [draft for cluster in clusters for draft in making.named(cluster)]
-    drafts += making.drawn(clusters[0], drawn, seed)
-    found = making.survey(drafts, seconds, seed, workers, say)
+    count = worlds if worlds is not None else 0 if sources else 700
+    held: list[HeldRates] = []
+    space = LUSTRE
+    if any(is_campaign(directory) for directory in sources):
+        if count or not all(is_campaign(directory) for directory in sources):
+            raise UsageError("campaigns on mounts make a survey of their own: no --worlds, no other --from")
+        space, held = campaign_rates(sources)
+    elif sources:
+        from penstock.train.recorded import recorded_rates
+
+        held += recorded_rates(sources)
+    if count:
+        prepare_simulator()
+        held += making.surveyed(making.drawn(count, seed), seconds, seed, workers, progress())
+    if not held:
+        raise UsageError("a survey needs worlds or recordings: give --worlds or --from")
+    names = [directory.resolve().name for directory in sources]
+    source = ", ".join([*names, *([f"{count} random worlds"] if count else [])])
+    settings = {"seconds": seconds, "seed": seed, "left_out": ", ".join(making.LEFT_OUT)} if count else {}
+    found = making.make_survey(held, source, settings, space)
     raw = surveyfile.dump(found)
     write_bytes(out, raw)
     digest = surveyfile.parse(raw, str(out)).digest

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 PATH = click.Path(path_type=Path)
 KINDS = ("svm", "fc-nn", "rnn", "tcn", "gbdt")
-DATA_HELP = "Directory of *.csv.gz (as in lustre-traces) or *.parquet (of train collect)."
+DATA_HELP = "Directory of *.csv.gz (traces), *.parquet (of train collect) or *.jsonl.gz (held settings)."
 
 
-@click.group()
+@click.group(epilog="Example: penstock train fit --data data --out model.json")
 def train() -> None:
     """From measurements to a model: collect, fit, compare, study."""
 
@@ -34,7 +34,7 @@ train.add_command(collect)
 train.add_command(survey)
 
 
-@train.command(epilog="Example: penstock train fit --data traces/ --out model.json")
+@train.command(epilog="Example: penstock train fit --data data --out model.json")
 @click.option("--data", type=PATH, required=True, multiple=True, help=DATA_HELP + " Several may be given.")
 @click.option("--out", type=PATH, required=True, help="Where the model file goes.")
 @click.option(
@@ -102,7 +102,7 @@ def fit(
     console().print(f"Model: {out}", soft_wrap=True)
 
 
-@train.command(epilog="Example: penstock train compare --data traces/ --kinds svm,gbdt")
+@train.command(epilog="Example: penstock train compare --data data --kinds svm,gbdt")
 @click.option("--data", type=PATH, required=True, help=DATA_HELP)
 @click.option(
     "--kinds", default=",".join(KINDS), show_default=True, help="rnn and tcn need the extra [nets]."
@@ -127,7 +127,7 @@ def compare(data: Path, kinds: str, seed: int, as_json: bool) -> None:
         _show_rows(rows)
 
 
-@train.command(epilog="Example: penstock train study --data traces/ --plot study.png")
+@train.command(epilog="Example: penstock train study --data data --histories 0,1 --merge 1 --folds 2")
 @click.option("--data", type=PATH, required=True, help=DATA_HELP)
 @click.option("--histories", default="0,1,2,4,8", show_default=True, help="History lengths to try.")
 @click.option("--merge", "merges", default="1,2,4", show_default=True, help="Intervals to merge into one.")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from penstock.ratios import carat_metrics
 from penstock.snapshot import NodeSnapshot
+from penstock.spaces import LUSTRE
 from penstock.window import Void, Window, windows
 
 if TYPE_CHECKING:
@@ -94,16 +96,16 @@ def _row(item: Window | Void, columns: Sequence[tuple[str, str, str, int]], widt
     name = short_name(item.target)
     if isinstance(item, Void):
         return [name, str(item.reason)] if width >= _SETTING_FROM_COLUMNS else [name, "-"]
-    cells = [_cell(item, metric, kind) for _, metric, kind, _ in columns]
+    values = carat_metrics(item, LUSTRE)
+    cells = [_cell(values[metric], item.seconds, kind) for _, metric, kind, _ in columns]
     return [name, *cells, *([str(item.setting)] if width >= _SETTING_FROM_COLUMNS else [])]
 
 
-def _cell(item: Window, metric: str, kind: str) -> str:
-    value = item.metrics.get(metric)
+def _cell(value: float | None, seconds: float, kind: str) -> str:
     if value is None:
         return "-"
     if kind == "rate":
-        return f"{item.rate(metric) / 1e6:.1f}"
+        return f"{value / seconds / 1e6:.1f}"
     return f"{100 * value:.0f}%" if kind == "percent" else f"{value:.0f}"
 
 

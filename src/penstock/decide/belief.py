@@ -1,195 +1,180 @@
-"""What one target is believed to bring at every setting: a model's forecast, corrected by what was measured.
+"""What one kind of work is believed to bring at every setting: surveyed cases, weighed by what was measured here.
 
-The forecast is the mean of a Gaussian process over the logarithms of the knobs, its spread the process's own
-standard deviation; measured rates pull the belief towards them, and their neighbours along. All rates are
-base-2 logarithms of bytes per second.
+Every case says what each setting would gain. At first all cases of this kind of work have one vote each; every
+measurement takes votes away from the cases that would have it otherwise. What is left of a case's error at measured
+settings is shared with their neighbours. All gains are base-2 logarithms, over the original setting.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.knobs import Setting
-from penstock.predict.normal import below
+from penstock.decide.level import MEMORY, Level
+from penstock.decide.objective import Objective, Rates, gains_log2
+from penstock.decision import Cases
+from penstock.knobs import Candidates, Setting
 
 Floats = NDArray[np.float64]
 
-# Settings this many doublings apart are wrong together in 60 % of a forecast's error.
+# How far a case may be off where it still resembles this work; the survey is not this machine.
+CASE_LOG2 = 0.25
+# Beyond this many of them a case is simply another one.
+FARTHEST = 4.0
+# Settings this many doublings apart are wrong together in 60 % of what the cases leave unexplained.
 REACH_LOG2 = 1.5
+# Never surer of a gain than this.
+LEAST_SPREAD = 0.06
 # A mean over windows is never surer than this, whatever their number.
-LEAST_NOISE = 0.02
-# Rates of neighbouring windows go together (waves of seconds), so their mean is less sure than their number says.
-WAVES = 1.5
-# What was measured long ago says less: a window's weight halves after this many windows.
+LEAST_NOISE = 0.03
+# What was measured long ago says less: its weight halves after this many windows.
 HALF_LIFE = 240
-# A forecast from one setting is the mean over about this many windows.
-SAID_WINDOWS = 12.0
-KEPT_GRIDS = 64
 _LN2 = math.log(2)
 
 
 @dataclass(slots=True)
 class Measured:
-    """The windows at one setting: their number, mean and variance, all fading."""
+    """What one setting was measured to bring, and when that was last seen."""
 
-    count: float = 0.0
-    mean: float = 0.0
-    variance: float = 0.0
+    level: Level = field(default_factory=Level)
     at: int = 0
 
-    def take(self, bytes_per_s: float, now: int) -> None:
+    def take(self, rates: Rates, now: int) -> None:
         """Add a window."""
-        self.count = self.weight(now) + 1.0
+        self.level.take(rates)
         self.at = now
-        off = bytes_per_s - self.mean
-        self.mean += off / self.count
-        self.variance += (off * (bytes_per_s - self.mean) - self.variance) / self.count
 
-    def weight(self, now: int) -> float:
-        """How many windows it still counts as."""
-        return self.count * math.pow(0.5, (now - self.at) / HALF_LIFE)
-
-    @property
-    def rate_log2(self) -> float:
-        """The mean rate; nothing at all counts as a byte."""
-        return math.log2(max(self.mean, 1.0))
-
-
-@dataclass(slots=True, eq=False)
-class Said:
-    """What a model said of every candidate from one setting: the mean over windows, as rates."""
-
-    rates: Floats
-    spreads: Floats
-    count: float = 0.0
-
-    def take(self, rates: Floats, spreads: Floats) -> None:
-        """Add what it said at a window."""
-        self.count = min(self.count + 1.0, SAID_WINDOWS)
-        self.rates += (rates - self.rates) / self.count
-        self.spreads += (spreads - self.spreads) / self.count
-
-
-@dataclass(slots=True, eq=False)
-class Forecast:
-    """What a model said of every candidate, setting by setting at which it was asked.
-
-    Work looks different from different settings, and from some it cannot be told from other work: what was
-    said with more certainty counts more, and what disagrees makes the forecast less certain.
-    """
-
-    candidates: Sequence[Setting] = ()
-    said: dict[Setting, Said] = field(default_factory=dict)
-
-    def take(self, place: Setting, candidates: Sequence[Setting], rates: Floats, spreads: Floats) -> None:
-        """Add what was said at a window; another set of candidates starts anew."""
-        if candidates is not self.candidates and tuple(candidates) != tuple(self.candidates):
-            self.candidates, self.said = candidates, {}
-        said = self.said.get(place)
-        if said is None:
-            said = self.said[place] = Said(np.zeros(len(candidates)), np.zeros(len(candidates)))
-        said.take(rates, spreads)
-
-    def moments(self) -> tuple[Floats, Floats]:
-        """Mean and spread of every candidate's rate over everything that was said."""
-        if not self.said:
-            return np.zeros(len(self.candidates)), np.zeros(len(self.candidates))
-        if len(self.said) == 1:
-            # Its weight is 1 and it disagrees with nobody.
-            only = next(iter(self.said.values()))
-            return only.rates.copy(), only.spreads.copy()
-        rates = np.stack([said.rates for said in self.said.values()])
-        spreads = np.stack([said.spreads for said in self.said.values()])
-        weights = np.array([[said.count] for said in self.said.values()]) / spreads**2
-        weights /= weights.sum(axis=0)
-        mean = (weights * rates).sum(axis=0)
-        return mean, np.sqrt((weights * (spreads**2 + (rates - mean) ** 2)).sum(axis=0))
+    def noise_log2(self, noise: float, now: int) -> float:
+        """How far its mean may be off, given how much single windows differ."""
+        weight = min(self.level.count, MEMORY) * math.pow(0.5, (now - self.at) / HALF_LIFE)
+        return math.hypot(LEAST_NOISE, 1.5 * noise / _LN2 / math.sqrt(max(weight, 0.2)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Belief:
-    """Mean and standard deviation of every candidate's rate."""
+    """Every candidate's gain over the original: one row a case, and each case's share of the votes."""
 
-    candidates: Sequence[Setting]
-    mean: Floats
-    deviation: Floats
+    candidates: Candidates
+    gains: Floats
+    votes: Floats
 
-    def chance(self, at: int, over: float) -> float:
-        """How likely the candidate at a place brings more than that."""
-        z = (self.mean[at] - over) / max(float(self.deviation[at]), 1e-6)
-        return float(below(np.asarray(z)))
+    @property
+    def mean(self) -> Floats:
+        """The expected gain of every candidate."""
+        return self.votes @ self.gains
+
+    @property
+    def deviation(self) -> Floats:
+        """How far each may be off."""
+        return np.sqrt(np.maximum(self.votes @ self.gains**2 - self.mean**2, 0.0) + LEAST_SPREAD**2)
+
+    def chance(self, over: float) -> Floats:
+        """How likely each candidate gains more than that."""
+        return self.votes @ (self.gains > over)
 
     def improvement(self, over: float) -> Floats:
-        """The expected gain of trying each candidate once, when the best known one can be kept instead."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            z = np.where(self.deviation > 0, (self.mean - over) / self.deviation, -np.inf)
-        hope = self.deviation * (z * below(z) + np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi))
-        return np.maximum(np.nan_to_num(hope, nan=0.0), 0.0)
+        """What trying each candidate once is expected to add, when the best known one can be kept instead."""
+        return self.votes @ np.maximum(self.gains - over, 0.0)
+
+    def shortfall(self, over: float) -> Floats:
+        """What each candidate is expected to lose while it is tried."""
+        return self.votes @ np.maximum(over - self.gains, 0.0)
 
 
-def believe(forecast: Forecast, measured: Mapping[Setting, Measured], now: int) -> Belief:
-    """The forecast where nothing was measured, the measurements where they are, and in between what fits both."""
-    rates, spreads = forecast.moments()
-    grid = grid_of(forecast.candidates)
-    known = [(grid.places[s], m) for s, m in measured.items() if s in grid.places and m.count > 0]
-    if not known:
-        return Belief(forecast.candidates, rates, spreads)
-    places = np.array([place for place, _ in known])
-    counts = np.array([max(m.weight(now), 0.1) for _, m in known])
-    means = np.array([m.rate_log2 for _, m in known])
-    noise = LEAST_NOISE**2 + (WAVES * unsteadiness(measured)) ** 2 / counts
-    prior = spreads[:, None] * spreads[places] * grid.likeness[:, places]
-    gain = np.linalg.solve(prior[places] + np.diag(noise), prior.T).T
-    mean = rates + gain @ (means - rates[places])
-    variance = spreads**2 - np.einsum("cm,cm->c", gain, prior)
-    return Belief(forecast.candidates, mean, np.sqrt(np.maximum(variance, 0.0)))
+@dataclass(slots=True)
+class Knowledge:
+    """What was measured of one kind of work here, setting by setting."""
+
+    measured: dict[Setting, Measured] = field(default_factory=dict)
+
+    def noise(self) -> float:
+        """How much single windows of one setting differ, as a share of their mean; the same for all settings."""
+        known = [m.level for m in self.measured.values() if m.level.count >= 3]
+        total = sum(min(level.count, MEMORY) for level in known)
+        if not total:
+            return 0.15
+        return math.sqrt(sum(min(level.count, MEMORY) * level.noise**2 for level in known) / total)
+
+    def best_anchor(self, home: Setting) -> Setting:
+        """The setting that gains are counted from: the original, or the best known one before that was seen."""
+        if home in self.measured:
+            return home
+        return max(self.measured, key=lambda setting: self.measured[setting].level.count)
+
+    def believe(
+        self, cases: Cases, candidates: Candidates, home: Setting, now: int, objective: Objective
+    ) -> Belief:
+        """What every candidate, and every other setting measured, gains over the original."""
+        anchor = self.best_anchor(home)
+        original = self.measured[anchor].level.mean
+        wide = candidates.and_beside(self.measured)
+        origins = candidates.nearest(wide) if len(wide) > len(candidates) else np.arange(len(wide))
+        surfaces = cases.surfaces[kind_of(original)][:, :, origins]
+        surfaces = surfaces - surfaces[:, :, [wide.places[anchor]]]
+        spots = np.array([wide.places[setting] for setting in self.measured])
+        noise = self.noise()
+        noises = np.array([m.noise_log2(noise, now) for m in self.measured.values()])
+        votes = _votes(surfaces[:, :, spots], self._sides(original), noises)
+        gains = _utilities(surfaces, original, objective)
+        known = gains_log2(*_logs([m.level.mean for m in self.measured.values()]), original, objective)
+        return _corrected(Belief(wide, gains, votes), spots, known, noises)
+
+    def _sides(self, original: Rates) -> Floats:
+        """The measured gain of each direction that counts: (direction, measured setting)."""
+        reads, writes = _logs([m.level.mean for m in self.measured.values()])
+        base = _logs([original])
+        sides = [
+            side - start
+            for side, start, counts in zip((reads, writes), base, _counts(original), strict=True)
+            if counts
+        ]
+        return np.stack(sides)
 
 
-def unsteadiness(measured: Mapping[Setting, Measured]) -> float:
-    """How much single windows of one setting differ, as a base-2 logarithm; the same for all settings."""
-    total = spread = 0.0
-    for m in measured.values():
-        if m.mean > 0 and m.count >= 2:
-            total += m.count
-            spread += m.count * (m.variance / m.mean**2)
-    return math.sqrt(spread / total) / _LN2 if total else 0.3
+def kind_of(rates: Rates) -> str:
+    """Reading, writing or both."""
+    reads, writes = _counts(rates)
+    return "both" if reads and writes else "read" if reads else "write"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Grid:
-    """What all beliefs about the same candidates share: their places, what each allows in flight, who is alike.
-
-    `likeness` says how much of a forecast's error two candidates have in common.
-    """
-
-    candidates: Sequence[Setting]
-    places: Mapping[Setting, int]
-    window_pages: Floats
-    likeness: Floats
+def _counts(rates: Rates) -> tuple[bool, bool]:
+    reads, writes = rates.counts
+    return (reads, writes) if reads or writes else (rates.read >= rates.write, rates.read < rates.write)
 
 
-_GRIDS: dict[int, Grid] = {}
+def _logs(rates: list[Rates]) -> tuple[Floats, Floats]:
+    table = np.log2(np.maximum([(r.read, r.write) for r in rates], 1.0))
+    return table[:, 0], table[:, 1]
 
 
-def grid_of(candidates: Sequence[Setting]) -> Grid:
-    """The grid of these very candidates; targets share a few of them, so the last ones are kept."""
-    found = _GRIDS.get(id(candidates))
-    if found is None:
-        if len(_GRIDS) >= KEPT_GRIDS:
-            _GRIDS.clear()
-        # A grid keeps its candidates alive, so nothing else can come to have their identity.
-        found = _GRIDS[id(candidates)] = _new_grid(candidates)
+def _votes(said: Floats, seen: Floats, noises: Floats) -> Floats:
+    """Each case's share of the votes: (case, direction, measured setting) against (direction, measured setting)."""
+    off = (said - seen) / np.hypot(CASE_LOG2, noises)
+    score = -0.5 * np.minimum(off**2, FARTHEST**2).mean(axis=1).sum(axis=1)
+    votes = np.exp(score - score.max())
+    found: Floats = votes / votes.sum()
     return found
 
 
-def _new_grid(candidates: Sequence[Setting]) -> Grid:
-    knobs = np.array([[c["pages"], c["flight"]] for c in candidates], dtype=np.float64).reshape(-1, 2)
-    logs = np.log2(knobs)
-    apart = ((logs[:, None, :] - logs[None, :, :]) ** 2).sum(axis=2)
-    places = {setting: place for place, setting in enumerate(candidates)}
-    return Grid(candidates, places, knobs[:, 0] * knobs[:, 1], np.exp(-0.5 * apart / REACH_LOG2**2))
+def _utilities(surfaces: Floats, original: Rates, objective: Objective) -> Floats:
+    """What every case says each candidate gains, both directions together."""
+    reads, writes = (start[0] for start in _logs([original]))
+    sides = iter(np.moveaxis(surfaces, 1, 0))
+    still = np.zeros((surfaces.shape[0], surfaces.shape[2]))
+    counts = _counts(original)
+    read_gains = next(sides) if counts[0] else still
+    write_gains = next(sides) if counts[1] else still
+    return gains_log2(reads + read_gains, writes + write_gains, original, objective)
+
+
+def _corrected(belief: Belief, spots: NDArray[np.int64], known: Floats, noises: Floats) -> Belief:
+    """Move the cases' common error at measured settings, and its neighbours along; what is known is sure."""
+    mean, deviation = belief.mean, belief.deviation
+    prior = deviation[:, None] * deviation[spots] * belief.candidates.likeness(REACH_LOG2)[:, spots]
+    pull = np.linalg.solve(prior[spots] + np.diag(noises**2), prior.T).T
+    left = np.sqrt(np.clip(1.0 - np.einsum("cm,cm->c", pull, prior) / deviation**2, 0.0, 1.0))
+    gains = mean + pull @ (known - mean[spots]) + (belief.gains - mean) * left
+    return Belief(belief.candidates, gains, belief.votes)

@@ -10,9 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from penstock.decide.budget import CacheBudget
+from penstock.ratios import in_flight, request_bytes
 from penstock.snapshot import Target
-from penstock.units import MIB, PAGE_BYTES
+from penstock.units import MIB
 from penstock.window import Window
+
+# A target whose unwritten data came this close to its limit was held up by it; a limit that rises by less than the
+# other factor is not worth a change.
+FULL = 0.9
+CLEARLY = 1.5
 
 
 @dataclass(slots=True)
@@ -25,35 +32,35 @@ class Demand:
 
     def take(self, window: Window) -> None:
         """Add one window."""
-        self.write_bytes += window.metrics.get("write.bytes") or 0.0
-        dirty = (window.metrics.get("dirty.utilisation") or 0.0) * window.setting["dirty"] * MIB
-        self.peak_dirty_bytes = max(self.peak_dirty_bytes, dirty)
-        self.peak_flight_bytes = max(self.peak_flight_bytes, _in_flight_bytes(window))
-
-
-def _in_flight_bytes(window: Window) -> float:
-    requests = (window.metrics.get("write.channel_utilisation") or 0.0) * window.setting["flight"]
-    request_pages = (window.metrics.get("write.page_utilisation") or 0.0) * window.setting["pages"]
-    return requests * request_pages * PAGE_BYTES
-
-
-@dataclass(frozen=True, slots=True)
-class CacheBudget:
-    """What the node grants: the limit for all targets together, and the values one target may have."""
-
-    node_mib: int
-    values_mib: tuple[int, ...] = (32, 64, 128, 256, 512, 1024, 2047)
-
-    def at_least(self, wanted_bytes: float) -> int:
-        """The smallest value that holds the wanted bytes; the largest where none does."""
-        return next((value for value in self.values_mib if value * MIB >= wanted_bytes), self.values_mib[-1])
+        self.write_bytes += window.metrics.get("write.bytes", 0.0)
+        self.peak_dirty_bytes = max(self.peak_dirty_bytes, window.metrics.get("dirty.bytes", 0.0))
+        sent_at_once = (in_flight(window, "write") or 0.0) * (request_bytes(window, "write") or 0.0)
+        self.peak_flight_bytes = max(self.peak_flight_bytes, sent_at_once)
 
 
 def allocate(
     active: Mapping[Target, Demand], inactive: Iterable[Target], budget: CacheBudget
 ) -> dict[Target, int]:
     """Dirty limits in MiB for every target; their sum stays within the node's budget wherever it can."""
-    return _within(as_printed(active, inactive, budget), budget)
+    return budget.cut_down(as_printed(active, inactive, budget))
+
+
+def sparing(
+    shares: Mapping[Target, int],
+    held: Mapping[Target, float],
+    active: Mapping[Target, Demand],
+    budget: CacheBudget,
+) -> dict[Target, int]:
+    """The same, for policies that take nothing from a target at work.
+
+    A busy target that reached its limit may get clearly more; idle ones give up theirs only for that, and only if all
+    of it fits the budget. Empty where nothing is worth changing.
+    """
+    full = {t for t, demand in active.items() if demand.peak_dirty_bytes >= FULL * held[t] * MIB}
+    raised = {target: shares[target] for target in full if shares[target] >= CLEARLY * held[target]}
+    lowered = {t: share for t, share in shares.items() if t not in active and share < held[t]}
+    fits = budget.over_mib({**held, **lowered, **raised}) == 0
+    return {**lowered, **raised} if raised and fits else {}
 
 
 def as_printed(
@@ -70,17 +77,4 @@ def as_printed(
         share = demand.write_bytes / total_bytes if total_bytes > 0 else 0.0
         factors = (demand.peak_dirty_bytes, demand.peak_flight_bytes, share * budget.node_mib * MIB)
         limits[target] = max(budget.at_least(factor) for factor in factors)
-    return limits
-
-
-def _within(limits: dict[Target, int], budget: CacheBudget) -> dict[Target, int]:
-    smallest = budget.values_mib[0]
-    total = sum(limits.values())
-    while total > budget.node_mib:
-        target = max(limits, key=lambda candidate: (limits[candidate], candidate))
-        if limits[target] <= smallest:
-            break
-        lower = max(value for value in budget.values_mib if value < limits[target])
-        total -= limits[target] - lower
-        limits[target] = lower
     return limits

@@ -7,33 +7,30 @@ candidates: this runs for every busy target at every interval.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.decision import Outlook
-from penstock.knobs import KnobSpace, Setting
+from penstock.knobs import Candidates, KnobSpace, Role, Setting
 
 TAU = 0.8
 ALPHA = 0.5
 BETA = 0.5
 
 Floats = NDArray[np.float64]
-_LAST: list[Any] = []
 
 
 @dataclass(frozen=True, slots=True)
 class Survivors:
-    """The candidates above the threshold: their places, probabilities and knob values, side by side."""
+    """The candidates above the threshold: their places, probabilities, request sizes and requests in flight."""
 
-    candidates: Sequence[Setting]
+    candidates: Candidates
     places: NDArray[np.intp]
     p: Floats
-    pages: Floats
-    flight: Floats
+    size: Floats
+    count: Floats
 
     def __len__(self) -> int:
         return len(self.p)
@@ -47,8 +44,8 @@ def survivors(outlook: Outlook, tau: float = TAU) -> Survivors:
     """The candidates the model is sure about, in the order they were given."""
     p = np.asarray(outlook.probabilities, dtype=np.float64)
     kept = (p > tau).nonzero()[0]
-    pages, flight = _columns(outlook.candidates)
-    return Survivors(outlook.candidates, kept, p[kept], pages[kept], flight[kept])
+    size, count = (outlook.candidates.column(role) for role in (Role.REQUEST_SIZE, Role.IN_FLIGHT))
+    return Survivors(outlook.candidates, kept, p[kept], size[kept], count[kept])
 
 
 def min_max(values: Floats) -> Floats:
@@ -63,7 +60,7 @@ def min_max(values: Floats) -> Floats:
 
 def printed(kept: Survivors, direction: str) -> Floats:
     """The score as the paper prints it: knob values min-max normalised inside the set of survivors."""
-    size, count = min_max(kept.pages), min_max(kept.flight)
+    size, count = min_max(kept.size), min_max(kept.count)
     if direction == "write":
         return kept.p * (1 + BETA * (size + count))
     return kept.p * (1 + ALPHA * size) + count
@@ -75,7 +72,8 @@ def authors(kept: Survivors, direction: str, space: KnobSpace, *, updating: bool
     While most of what is written only updates the cache, many requests in flight do harm: few are preferred.
     """
     p = min_max(kept.p)
-    size, count = _log_share(space, "pages", kept.pages), _log_share(space, "flight", kept.flight)
+    size = _log_share(space, Role.REQUEST_SIZE, kept.size)
+    count = _log_share(space, Role.IN_FLIGHT, kept.count)
     if direction == "read":
         return p + size + count
     return p + (1 - count) if updating else p * (1 + size + count)
@@ -86,15 +84,8 @@ def best(scores: Floats) -> int:
     return int(np.argmax(scores))
 
 
-def _columns(candidates: Sequence[Setting]) -> tuple[Floats, Floats]:
-    """The candidates' knob values; targets of one interval share the very same list, so the last one is kept."""
-    if not _LAST or _LAST[0] is not candidates:
-        values = np.array([(one["pages"], one["flight"]) for one in candidates], dtype=np.float64)
-        _LAST[:] = [candidates, values[:, 0].copy(), values[:, 1].copy()]
-    return _LAST[1], _LAST[2]
-
-
-def _log_share(space: KnobSpace, knob_id: str, values: Floats) -> Floats:
-    known = space[knob_id].values
+def _log_share(space: KnobSpace, role: Role, values: Floats) -> Floats:
+    knob = space.of_role(role)
+    known = knob.values if knob is not None else (1,)
     span = np.log2(known[-1] / known[0])
     return np.log2(values / known[0]) / span if span else np.ones_like(values)

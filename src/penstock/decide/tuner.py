@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
 from penstock.decide.activity import Activity
-from penstock.decide.cache import CacheBudget, Demand, allocate
-from penstock.decide.crew import Crew, crews
-from penstock.decide.policies._base import RPC_KNOBS, Policy, Proposal
-from penstock.decide.work import dominant
-from penstock.decision import Decision, Outlook, changes
+from penstock.decide.budget import CacheBudget
+from penstock.decide.cache import Demand, allocate, sparing
+from penstock.decide.groups import Group, groups, mount_of
+from penstock.decide.memory import WorkMemory, like
+from penstock.decide.policies._base import Policy, Proposal
+from penstock.decide.work import KEPT_WORKS, Work, WorkBook, WorkTracker, dominant
+from penstock.decision import Decision, Outlook, changes, unit_name
 from penstock.errors import KnobError
-from penstock.knobs import KnobSpace, Setting
+from penstock.knobs import KnobSpace, Role, Setting
 from penstock.ports import Predictor
 from penstock.snapshot import Target
+from penstock.units import MIB
 from penstock.window import Void, Window
 
 PolicyFactory = Callable[[KnobSpace, Random], Policy]
@@ -34,13 +37,29 @@ class _Memory:
 
     policy: Policy
     recent: deque[Window]
+    tracker: WorkTracker = field(default_factory=WorkTracker)
+    original: Setting | None = None
     activity: Activity = field(default_factory=Activity)
     demand: Demand = field(default_factory=Demand)
+    #: What a tuning group does.
+    work: Work | None = None
 
     @property
     def window(self) -> Window:
         """The newest one."""
         return self.recent[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """What is decided about as one: a tuning group, or a single target."""
+
+    memory: _Memory
+    name: str
+    work: str
+    members: tuple[Window, ...]
+    #: A group moves the knobs that are searched and leaves each member the others.
+    grouped: bool
 
 
 class Tuner:
@@ -58,25 +77,35 @@ class Tuner:
         self._predictor = predictor
         self._cache = cache
         self._memories: dict[Target, _Memory] = {}
+        self._books: dict[str, WorkBook] = {}
+        self._recalled: tuple[WorkMemory, ...] = ()
         self._count = 0
 
     def step(self, windows: Sequence[Window | Void], space_of: SpaceOf, now_s: float) -> tuple[Decision, ...]:
         """Decide about every target that was busy; idle and void windows teach nothing and decide nothing."""
         busy, resumed = self._take(windows, space_of)
-        gathered = crews([memory.window for memory in busy if memory.policy.in_crews])
-        crewed = {member.target for crew in gathered for member in crew.members}
-        alone = [memory for memory in busy if memory.window.target not in crewed] if crewed else busy
-        decisions = {
-            memory.window.target: self._decide(memory, outlook, space_of, now_s)
-            for memory, outlook in zip(alone, self._outlooks(alone), strict=True)
-        }
-        for crew in gathered:
-            decisions.update(self._decide_together(crew, space_of, now_s))
+        units = self._units(busy, space_of)
+        decisions: dict[Target, Decision] = {}
+        for unit, outlook in zip(units, self._outlooks([unit.memory for unit in units]), strict=True):
+            for decision in self._decide(unit, outlook, space_of, now_s):
+                decisions[decision.target] = decision
         if resumed:
             self._share_cache(decisions, windows, space_of, now_s)
         for target in resumed:
             self._memories[target].demand = Demand()
         return tuple(decisions.values())
+
+    def recall(self, memories: Iterable[WorkMemory]) -> None:
+        """What was `remembered` before a restart; each is handed to the first group that does such work."""
+        self._recalled = tuple(memories)
+
+    def remembered(self) -> list[WorkMemory]:
+        """What the policies of tuning groups would have kept across a restart."""
+        return [
+            WorkMemory(target.fs, memory.work, settings)
+            for target, memory in self._memories.items()
+            if memory.work is not None and (settings := memory.policy.remembered())
+        ]
 
     def forget(self, target: Target) -> None:
         """Drop what was learned of a target that is gone or was taken over by somebody else."""
@@ -101,6 +130,7 @@ class Tuner:
                 memory.recent.clear()
                 continue
             memory.recent.append(window)
+            memory.original = memory.policy.home = memory.original or window.setting
             if memory.policy.tunes_cache:
                 memory.demand.take(window)
             if memory.activity.update(window):
@@ -121,50 +151,86 @@ class Tuner:
                 groups.setdefault((dominant(memory.window), memory.policy.space), []).append(place)
         for (direction, space), places in groups.items():
             histories = [tuple(busy[place].recent) for place in places]
-            answers = self._predictor.outlooks(direction, histories, space.grid(*RPC_KNOBS))
+            answers = self._predictor.outlooks(direction, histories, space.candidates())
             for place, answer in zip(places, answers, strict=True):
                 found[place] = answer
         return found
 
-    def _decide_together(self, crew: Crew, space_of: SpaceOf, now_s: float) -> dict[Target, Decision]:
-        """One proposal for all members.
+    def _work(self, memory: _Memory) -> Work:
+        """The work of a target, named as its mount's other targets name theirs."""
+        window = memory.window
+        key = mount_of(window.target) if memory.policy.in_groups else window.target.name
+        book = self._books.get(key)
+        if book is None:
+            # Work that is remembered keeps its name.
+            known = [one.work for one in self._recalled if one.fs == window.target.fs]
+            book = self._books[key] = WorkBook(known[-KEPT_WORKS:])
+        return memory.tracker.take(window, book)
 
-        Who is elsewhere may be better off there: it is left alone until the policy has made up its mind.
+    def _units(self, busy: Sequence[_Memory], space_of: SpaceOf) -> list[_Unit]:
+        """The busy targets: each by itself, or in the tuning groups of their mounts where policies want that."""
+        units: list[_Unit] = []
+        grouped: list[tuple[Window, Work]] = []
+        for memory in busy:
+            work, window = self._work(memory), memory.window
+            if not memory.policy.in_groups:
+                units.append(_Unit(memory, unit_name(window.target), str(work), (window,), grouped=False))
+            elif not memory.tracker.odd:
+                # A window in which the work seems to change belongs to no group: it would blur what is known of both.
+                grouped.append((window, work))
+        for group in groups(grouped):
+            first = group.members[0].target
+            space = space_of(first)
+            memory = self._memory(group.target, lambda _, space=space: space)  # type: ignore[misc]
+            if memory.work is None:
+                self._introduce(memory, group)
+            memory.recent.append(group.window(space.searched))
+            memory.policy.home = self._memories[first].original
+            units.append(_Unit(memory, group.target.name, str(group.work), group.members, grouped=True))
+        return units
+
+    def _introduce(self, memory: _Memory, group: Group) -> None:
+        """Tell a new group's policy what is remembered of such work."""
+        memory.work = group.work
+        for known in like(self._recalled, group.target.fs, group.work)[-1:]:
+            memory.policy.recall(known.settings)
+
+    def _decide(
+        self, unit: _Unit, outlook: Outlook | None, space_of: SpaceOf, now_s: float
+    ) -> Iterator[Decision]:
+        """One proposal a unit, for all its members.
+
+        Members that are elsewhere may be better off there: they stay until the policy has made up its mind.
         """
-        space = space_of(crew.members[0].target)
-        memory = self._memory(crew.target, lambda _: space)
-        window = crew.window()
-        memory.recent.append(window)
-        outlook = self._outlooks([memory])[0]
-        proposal = _propose(memory, outlook)
-        goal = proposal.setting.only(*RPC_KNOBS) if proposal.decided else Setting()
-        return {
-            member.target: self._decision(
-                member,
-                self._allowed(member, replace(proposal, setting=member.setting.replace(goal)), space_of),
-                now_s,
-                outlook,
+        policy, window = unit.memory.policy, unit.memory.window
+        if outlook is not None and not outlook.in_range:
+            sentence = "this target does something the model was not trained on"
+            proposal = Proposal(window.setting, "out-of-range", sentence)
+        else:
+            proposal = policy.propose(window, outlook)
+        goal = proposal.setting
+        if unit.grouped:
+            goal = goal.only(*policy.space.searched) if proposal.decided else Setting()
+        for member in unit.members:
+            wished = replace(proposal, setting=member.setting.replace(goal))
+            made = self._decision(member, wished, space_of(member.target), now_s)
+            yield replace(
+                made,
+                model=outlook.model if outlook is not None else None,
+                history=tuple(unit.memory.recent),
+                outlook=made.outlook or outlook,
+                unit=unit.name,
+                work=unit.work,
             )
-            for member in crew.members
-        }
 
-    def _decide(self, memory: _Memory, outlook: Outlook | None, space_of: SpaceOf, now_s: float) -> Decision:
-        proposal = self._allowed(memory.window, _propose(memory, outlook), space_of)
-        return self._decision(memory.window, proposal, now_s, outlook)
-
-    def _allowed(self, window: Window, proposal: Proposal, space_of: SpaceOf) -> Proposal:
-        """The proposal, unless the target's space forbids it."""
+    def _decision(self, window: Window, proposal: Proposal, space: KnobSpace, now_s: float) -> Decision:
+        """A proposal with an id; a decision to keep where the target's space forbids it."""
         try:
             if moved := changes(window.setting, proposal.setting):
-                space_of(window.target).check({change.knob_id: change.new for change in moved})
+                space.check({change.knob_id: change.new for change in moved})
         except KnobError as error:
             sentence = f"the policy's wish cannot be granted: {error}"
-            return Proposal(window.setting, "out-of-bounds", sentence)
-        return proposal
-
-    def _decision(
-        self, window: Window, proposal: Proposal, now_s: float, outlook: Outlook | None = None
-    ) -> Decision:
+            proposal = Proposal(window.setting, "out-of-bounds", sentence)
         self._count += 1
         text = f"{self._seed}/{window.target.name}/{now_s!r}/{self._count}"
         return Decision(
@@ -177,9 +243,9 @@ class Tuner:
             sentence=proposal.sentence,
             evidence=proposal.evidence,
             confidence=proposal.confidence,
-            model=outlook.model if outlook is not None else None,
-            history=tuple(self._memories[window.target].recent),
-            outlook=outlook,
+            history=(window,),
+            outlook=proposal.outlook,
+            unit=unit_name(window.target),
         )
 
     def _share_cache(
@@ -195,16 +261,22 @@ class Tuner:
             return
         active = {t: self._memories[t].demand for t in known if self._memories[t].activity.active}
         worked = [t for t in known if t not in active and self._memories[t].activity.last_busy_s > 0]
-        for target, share_mib in allocate(active, worked, self._cache).items():
-            dirty = space_of(target)["dirty"]
-            limit_mib = min(max(share_mib, dirty.floor), dirty.ceiling)
+        shares = allocate(active, worked, self._cache)
+        if all(self._memories[target].policy.spares_busy for target in known):
+            held = {t: space_of(t).cache_bytes(w.setting) / MIB for t, w in known.items()}
+            shares = sparing(shares, held, active, self._cache)
+        for target, share_mib in shares.items():
+            knob = space_of(target).of_role(Role.CACHE_LIMIT)
+            if knob is None:
+                continue
+            limit = {knob.id: min(max(share_mib * MIB // knob.unit_bytes, knob.floor), knob.ceiling)}
             if target in decisions:
-                wanted = decisions[target].wanted.replace(dirty=limit_mib)
+                wanted = decisions[target].wanted.replace(limit)
                 decisions[target] = replace(decisions[target], wanted=wanted)
-            elif known[target].setting["dirty"] != limit_mib:
-                sentence = f"the node's cache was shared anew; this target gets {limit_mib} MiB"
-                proposal = Proposal(known[target].setting.replace(dirty=limit_mib), "cache", sentence)
-                decisions[target] = self._decision(known[target], proposal, now_s)
+            elif known[target].setting[knob.id] != limit[knob.id]:
+                sentence = f"the node's cache was shared anew; this target gets {limit[knob.id]} {knob.unit}"
+                proposal = Proposal(known[target].setting.replace(limit), "cache", sentence)
+                decisions[target] = self._decision(known[target], proposal, space_of(target), now_s)
 
     def _tunes_cache(self, target: Target) -> bool:
         return target in self._memories and self._memories[target].policy.tunes_cache
@@ -219,10 +291,3 @@ class Tuner:
         # Bounds change while a target lives: it refuses values, reconnects, or somebody takes a knob.
         memory.policy.space = space
         return memory
-
-
-def _propose(memory: _Memory, outlook: Outlook | None) -> Proposal:
-    if outlook is not None and not outlook.in_range:
-        sentence = "this target does something the model was not trained on"
-        return Proposal(memory.window.setting, "out-of-range", sentence)
-    return memory.policy.propose(memory.window, outlook)

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from penstock.window import Window
+from penstock.decide.objective import SHARE, WAITING, drains, updated_bytes
+from penstock.knobs import KnobSpace, Setting
+from penstock.ratios import in_flight, request_s
+from penstock.units import format_size
+from penstock.window import DIRECTIONS, Window
 
-# Shares of the bytes beyond which the other direction is by the way.
-MOSTLY = 0.8
 # Requests whose sizes differ by less, in powers of two, may be of one kind.
-NEAR_LOG2 = 0.6
+NEAR_LOG2 = 1.5
 # However slow RPCs are, a change is not left unjudged for longer.
 LONGEST_ECHO = 8
-_NAMES = {"read": ("read",), "write": ("write",), "both": ("read", "write")}
-_COUNTED = {
-    kind: tuple(tuple(f"app.{name}_{what}" for name in names) for what in ("bytes", "calls"))
-    for kind, names in _NAMES.items()
-}
+# How much of the smoothed picture of the work a new window is; and windows in a row that must agree on new work.
+FRESH = 0.3
+ODD_WINDOWS = 3
+KEPT_WORKS = 12
+# The page cache does much of the work where more than this share of all bytes is written over pages not sent yet, or
+# this share of what is read comes from it. It does some of it from the lower share on.
+REWRITTEN = 0.05
+HITS = 0.5
+SOME_HITS = 0.15
+# How much of that picture a new window is.
+CACHE_FRESH = 0.2
+# So long applications may take to open files anew, where a knob acts on those alone.
+OPEN_S = 3.0
+_COUNTED = {way: (f"{way}.bytes", f"app.{way}_bytes", f"app.{way}_calls") for way in DIRECTIONS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +45,56 @@ class Work:
             unknown or abs(self.request_log2 - other.request_log2) < NEAR_LOG2
         )
 
+    def __str__(self) -> str:
+        kind = {"read": "reads", "write": "writes", "both": "reads and writes"}[self.kind]
+        return kind if math.isnan(self.request_log2) else f"{kind} of {format_size(2.0**self.request_log2)}"
+
+
+@dataclass(slots=True)
+class WorkBook:
+    """The kinds of work met so far, so that the same work has the same name when it comes back."""
+
+    known: list[Work] = field(default_factory=list)
+
+    def find(self, work: Work) -> Work:
+        """The known work that this is, or this one, known from now on."""
+        for known in self.known:
+            if known.like(work):
+                return known
+        self.known = [*self.known[1 - KEPT_WORKS :], work]
+        return work
+
+
+@dataclass(slots=True)
+class WorkTracker:
+    """The work of one target: what it was, unless a few windows in a row say otherwise."""
+
+    work: Work | None = None
+    odd: int = 0
+    picture: list[float] = field(default_factory=list)
+
+    def take(self, window: Window, book: WorkBook) -> Work:
+        """Take in a busy window; answers a work of the book."""
+        seen = _picture(window)
+        if not self.picture:
+            self.picture = seen
+        for i, value in enumerate(seen):
+            self.picture[i] += FRESH * (value - self.picture[i])
+        if self.work is None:
+            self.work = book.find(_work(seen))
+        elif self.work.like(_work(self.picture)):
+            self.odd = 0
+        else:
+            self.odd += 1
+            if self.odd >= ODD_WINDOWS:
+                self.odd, self.picture, self.work = 0, seen, book.find(_work(seen))
+        return self.work
+
+
+def work_of(window: Window) -> Work:
+    """The work of one window."""
+    return _work(_picture(window))
+
 
 def moved(window: Window) -> tuple[float, float]:
     """The bytes read and written over the wire; what is not known counts as nothing."""
@@ -47,31 +107,70 @@ def dominant(window: Window) -> str:
     return "read" if read > write else "write"
 
 
-def work_of(window: Window) -> Work:
-    """The work of one window."""
-    read, write = moved(window)
-    share = read / (read + write) if read + write > 0 else 0.5
-    kind = "read" if share > MOSTLY else "write" if share < 1.0 - MOSTLY else "both"
-    asked, calls = (_sum(window.metrics, names) for names in _COUNTED[kind])
-    return Work(kind, math.log2(asked / calls) if asked > 0 and calls > 0 else math.nan)
-
-
 def echo_windows(window: Window) -> int:
     """For how many windows after a change RPCs sent before it still come back: as long as an RPC takes."""
-    took_s = 0.0
-    for direction in ("read", "write"):
-        latency_us = window.metrics.get(f"{direction}.page_latency_us") or 0.0
-        pages = (window.metrics.get(f"{direction}.page_utilisation") or 0.0) * window.setting["pages"]
-        took_s = max(took_s, latency_us * pages / 1e6)
+    took_s = max(request_s(window, direction) or 0.0 for direction in DIRECTIONS)
     return min(round(took_s / window.seconds), LONGEST_ECHO)
 
 
-def drains(window: Window) -> bool:
-    """Whether an application reads while pages that were written before are still being sent."""
-    written = window.metrics.get("app.write_bytes")
-    backlog = written is not None and written < 0.1 * (window.metrics.get("write.bytes") or 0.0)
-    return backlog and (window.metrics.get("app.read_bytes") or 0.0) > 0
+def unfelt_windows(space: KnobSpace, before: Setting, after: Setting, window_s: float) -> int:
+    """For how many windows after a change nothing shows, because files must be opened anew first; else none."""
+    return math.ceil(OPEN_S / window_s) if space.acts_late(before, after) else 0
 
 
-def _sum(metrics: Mapping[str, float | None], names: tuple[str, ...]) -> float:
-    return sum(metrics.get(name) or 0.0 for name in names)
+@dataclass(slots=True)
+class CacheShare:
+    """How much of recent work the page cache did. What a setting brings to such work shows only after minutes."""
+
+    recent: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)
+
+    def take(self, window: Window) -> None:
+        """Add a window; older ones fade."""
+        now = _cached(window)
+        fresh = CACHE_FRESH if any(self.recent) else 1.0
+        self.recent = tuple(old + fresh * (new - old) for old, new in zip(self.recent, now, strict=True))
+
+    @property
+    def large(self) -> bool:
+        """Whether too much is written over pages not sent yet, or read from the cache."""
+        updated, moved, hits, asked = self.recent
+        return updated > REWRITTEN * moved or hits > HITS * asked
+
+    @property
+    def some(self) -> bool:
+        """Whether a part of what is read comes from the cache."""
+        _, _, hits, asked = self.recent
+        return hits > SOME_HITS * asked
+
+
+def _cached(window: Window) -> tuple[float, float, float, float]:
+    """Bytes written over pages not sent yet, of all bytes; bytes read from the cache, of all that were read."""
+    updated = updated_bytes(window)
+    asked, read = window.metrics.get("app.read_bytes") or 0.0, window.metrics.get("read.bytes") or 0.0
+    return updated, sum(moved(window)) + max(updated, 0.0), max(asked - read, 0.0), asked
+
+
+def _picture(window: Window) -> list[float]:
+    """Per direction: bytes a second, requests in flight, bytes and calls of applications a second."""
+    metrics, found = window.metrics, []
+    for way, names in _COUNTED.items():
+        sent, asked, calls = ((metrics.get(name) or 0.0) / window.seconds for name in names)
+        found += [sent, in_flight(window, way) or 0.0, asked, calls]
+    if drains(window):
+        # What is still being sent was another work's.
+        found[4:] = [0.0] * 4
+    return found
+
+
+def _work(picture: list[float]) -> Work:
+    read, read_flight, read_asked, read_calls, write, write_flight, write_asked, write_calls = picture
+    total = read + write
+    reads = read > 0 and (read >= SHARE * total or read_flight >= WAITING)
+    writes = write > 0 and (write >= SHARE * total or write_flight >= WAITING)
+    if reads and writes:
+        kind, asked, calls = "both", read_asked + write_asked, read_calls + write_calls
+    elif reads or (not writes and read >= write):
+        kind, asked, calls = "read", read_asked, read_calls
+    else:
+        kind, asked, calls = "write", write_asked, write_calls
+    return Work(kind, math.log2(asked / calls) if asked > 0 and calls > 0 else math.nan)

@@ -25,7 +25,7 @@ Handlers = dict[str, tuple[Reader | None, Writer | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class NodePlan:
     """What is served: the version's layout, how many targets, on how much memory."""
 
     layout: Layout
@@ -39,7 +39,7 @@ class Plan:
 class ServedNode:
     """The tree of one client in real time. Every method may be called from any thread."""
 
-    def __init__(self, plan: Plan, client: SimulatedClient) -> None:
+    def __init__(self, plan: NodePlan, client: SimulatedClient) -> None:
         self.plan = plan
         self.tree = Tree()
         self.lock = threading.RLock()

@@ -63,6 +63,8 @@ class _Pulse(threading.Thread):
 
 def serve_mounted(node: ServedNode, directory: Path, ready: Callable[[], None]) -> None:
     """Mount, run, and unmount on SIGTERM, SIGINT or SIGHUP, whatever is open or hangs meanwhile."""
+    # libfuse changes the working directory to /, so a relative path would name another place from then on.
+    directory = directory.resolve()
     check_mountable(directory)
     faults = Faults(node)
     signals = _Signals()
@@ -99,7 +101,7 @@ def _announce(directory: Path, ready: Callable[[], None]) -> None:
 def serve_plain(node: ServedNode, directory: Path, ready: Callable[[], None]) -> None:
     """Keep ordinary files in step until a signal ends it; they are removed then."""
     signals = _Signals()
-    tree = PlainTree(node, Faults(node), directory)
+    tree = PlainTree(node, Faults(node), directory.resolve())
     pulse = _Pulse(node, _TICK_S)
     pulse.start()
     ready()

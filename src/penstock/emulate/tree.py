@@ -99,7 +99,6 @@ class Stored:
     value: str
 
     def read(self) -> str:
-        """What it holds."""
         return self.value
 
     def write(self, text: str) -> None:

@@ -9,7 +9,7 @@ import statistics
 from random import Random
 from typing import Any
 
-from penstock.decide.policies._base import RPC_KNOBS, Policy, Proposal
+from penstock.decide.policies._base import Policy, Proposal
 from penstock.decision import Outlook
 from penstock.errors import require_extra
 from penstock.knobs import KnobSpace, Setting
@@ -50,7 +50,7 @@ class BayesPolicy(Policy):
         return self._ask(window)
 
     def _learn(self, window: Window, rate: float) -> None:
-        self._done.append((rate, window.setting.only(*RPC_KNOBS)))
+        self._done.append((rate, window.setting.only(*self.space.searched)))
         if self._trial is not None:
             self._study.tell(self._trial, rate)
 
@@ -58,7 +58,8 @@ class BayesPolicy(Policy):
         trial: Any = self._study.ask()
         self._trial = trial
         chosen = {
-            k: self.space[k].values[trial.suggest_int(k, 0, len(self.space[k].values) - 1)] for k in RPC_KNOBS
+            k: self.space[k].values[trial.suggest_int(k, 0, len(self.space[k].values) - 1)]
+            for k in self.space.searched
         }
         return self._go(window, Setting(chosen), "try", f"trying {Setting(chosen)}")
 

@@ -12,7 +12,8 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from penstock.decide.cache import CacheBudget, Demand, allocate, as_printed
+from penstock.decide.budget import CacheBudget
+from penstock.decide.cache import Demand, allocate, as_printed
 from penstock.evaluate.figures import geomean, mean
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import BEST_STATIC, Request

@@ -1,4 +1,8 @@
-"""The demonstration: two equal simulated clients in equal worlds, one left at its defaults, one tuned."""
+"""The demonstration: two equal simulated clients in equal worlds, one left at its defaults, one tuned.
+
+Everything happens on one OST, so the workload changes under one tuned target: what was right for the phase before
+must be left, and found again when its work comes back.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,13 @@ from typing import Self
 
 from pydantic import Field, field_validator, model_validator
 
-from penstock.agent.loop import Loop, Ports, Step, ticks
+from penstock.agent.loop import Loop, Step, ticks
 from penstock.config import Duration, Section, load
 from penstock.decide.guard import Guard
 from penstock.errors import PenstockError
 from penstock.evaluate.tuners import make_tuner
 from penstock.knobs import Setting
+from penstock.ports import Ports
 from penstock.units import GIB
 from penstock.window import Window
 from penstock.workload import parse_workload
@@ -45,8 +50,8 @@ class DemoConfig(Section):
     phase: tuple[PhaseSection, ...] = Field(
         (
             PhaseSection(workload="s_rd_rn_1m", seconds=40.0),
-            PhaseSection(workload="s_wr_rn_1m", seconds=40.0),
-            PhaseSection(workload="s_rd_rn_16m", seconds=40.0),
+            PhaseSection(workload="s_wr_rn_8k", seconds=40.0),
+            PhaseSection(workload="s_rd_rn_1m", seconds=40.0),
         ),
         strict=False,
     )
@@ -71,6 +76,7 @@ class Point:
 
     t_s: float
     bytes_per_s: float
+    phase: int
     workload: str
     setting: Setting
     sentence: str
@@ -87,17 +93,26 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One phase in figures."""
+    """One phase in figures. `settled_s` is when in it the last change was made, None where there was none."""
 
     workload: str
+    start_s: float
+    end_s: float
     default_mbps: float
     tuned_mbps: float
     setting: Setting
+    changes: int
+    settled_s: float | None
+    #: The first setting that the tuner moved to in this phase.
+    first_choice: Setting | None
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The outcome, over everything, over the last quarter, and phase by phase; the search itself counts."""
+    """The outcome, over everything, over the last quarter, and phase by phase; the search itself counts.
+
+    A change is one decision that moved knobs, of one or of several at once.
+    """
 
     seconds: float
     default_mbps: float
@@ -111,6 +126,17 @@ class Summary:
     def gain(self) -> float:
         """Tuned over default, over the whole time."""
         return self.tuned_mbps / self.default_mbps
+
+    @property
+    def returned(self) -> Phase | None:
+        """The last phase whose work was there before and in which the tuner first took up what it had then."""
+        for late in range(len(self.phases) - 1, 1, -1):
+            phase, between = self.phases[late], self.phases[late - 1]
+            for early in self.phases[: late - 1]:
+                same_work = early.workload == phase.workload
+                if same_work and early.setting == phase.first_choice != between.setting:
+                    return phase
+        return None
 
 
 def read_config(path: Path | None) -> DemoConfig:
@@ -129,17 +155,21 @@ def frames(config: DemoConfig, policy: str, seed: int) -> Iterator[Frame]:
 def summarise(seen: Sequence[Frame]) -> Summary:
     """Mean throughputs of both sides, as the applications saw them."""
     last = seen[-max(1, len(seen) // 4) :]
-    phases = []
-    for name in dict.fromkeys(frame.tuned.workload for frame in seen):
-        part = [frame for frame in seen if frame.tuned.workload == name]
-        phases.append(Phase(name, *_means(part), part[-1].tuned.setting))
-    return Summary(
-        seen[-1].tuned.t_s,
-        *_means(seen),
-        *_means(last),
-        sum(len(frame.tuned.changes) for frame in seen),
-        tuple(phases),
-    )
+    numbers = dict.fromkeys(frame.tuned.phase for frame in seen)
+    parts = [[frame for frame in seen if frame.tuned.phase == number] for number in numbers]
+    ends = [part[-1].tuned.t_s for part in parts]
+    phases = [_phase(part, start_s) for part, start_s in zip(parts, [0.0, *ends], strict=False)]
+    changes = sum(phase.changes for phase in phases)
+    return Summary(seen[-1].tuned.t_s, *_means(seen), *_means(last), changes, tuple(phases))
+
+
+def _phase(part: Sequence[Frame], start_s: float) -> Phase:
+    last = part[-1].tuned
+    moved = [frame.tuned.t_s - start_s for frame in part if frame.tuned.changes]
+    settled_s = moved[-1] if moved else None
+    entered = part[0].tuned.setting
+    chosen = next((frame.tuned.setting for frame in part if frame.tuned.setting != entered), None)
+    return Phase(last.workload, start_s, last.t_s, *_means(part), last.setting, len(moved), settled_s, chosen)
 
 
 def _means(part: Sequence[Frame]) -> tuple[float, float]:
@@ -154,7 +184,7 @@ def _client(config: DemoConfig, policy: str, seed: int) -> Iterator[Point]:
     from penstock.simulate.probe import Probe
     from penstock.simulate.simulation import Simulation
 
-    cluster = builtin_cluster(config.cluster)
+    cluster = builtin_cluster(config.cluster).override({"layout.ost_count": "1"})
     start_s, jobs = 0.0, []
     for phase in config.phase:
         jobs.append(Job(parse_workload(phase.workload), 0, start_s, start_s + phase.seconds))
@@ -164,11 +194,11 @@ def _client(config: DemoConfig, policy: str, seed: int) -> Iterator[Point]:
     running = ticks(Loop(Ports(world, world, world), tuner, config.interval_s, Guard(seed=seed)))
     for _ in range(round(config.seconds / config.interval_s)):
         steps = next(running)
-        name = next(job.workload.name for job in reversed(jobs) if job.start_s < world.now() - 1e-9)
-        yield _point(steps, name)
+        now = max(number for number, job in enumerate(jobs) if job.start_s < world.now() - 1e-9)
+        yield _point(steps, now, jobs[now].workload.name)
 
 
-def _point(steps: Sequence[Step], workload: str) -> Point:
+def _point(steps: Sequence[Step], phase: int, workload: str) -> Point:
     """All targets of the client in one: the sum of their bytes, and the word on the busiest."""
     windows = [step.window for step in steps if isinstance(step.window, Window)]
     rate = sum(window.rate(metric) for window in windows for metric in APPLICATION)
@@ -180,7 +210,7 @@ def _point(steps: Sequence[Step], workload: str) -> Point:
     changes = tuple(
         str(change)
         for step in steps
-        if step.decision is not None and step.receipt is not None
+        if step.decision is not None and step.receipt is not None and step.receipt.error is None
         for change in step.decision.changes
     )
-    return Point(busiest.window.t1_s, rate, workload, setting, sentence, changes)
+    return Point(busiest.window.t1_s, rate, phase, workload, setting, sentence, changes)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from penstock.agent.loop import Loop, Ports, Step, ticks
+from penstock.agent.loop import Loop
+from penstock.decision import Decision
 from penstock.evaluate.tuners import make_guard, make_tuner
 from penstock.knobs import Setting
+from penstock.ports import Ports
 from penstock.simulate.probe import Probe
 from penstock.simulate.simulation import Simulation
 from penstock.units import GIB
@@ -34,8 +36,28 @@ class Course:
     model: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One decision that moved a knob: when (seconds since the simulation began), on which target, why.
+
+    `wanted` holds the knobs that moved only; `evidence` and `confidence` are what the policy said it goes by.
+    """
+
+    t_s: float
+    client: int
+    ost: int
+    before: Setting
+    wanted: Setting
+    reason: str
+    sentence: str
+    evidence: Mapping[str, float]
+    confidence: float | None
+
+
 class Driver(Protocol):
-    """Lets time pass, one interval at a time."""
+    """Lets time pass, one interval at a time. `decided` grows with every decision carried out."""
+
+    decided: list[Decided]
 
     def advance(self) -> int:
         """One interval later: how many knob values have changed meanwhile."""
@@ -47,9 +69,9 @@ class Hold:
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
+        self.decided: list[Decided] = []
 
     def advance(self) -> int:
-        """Let time pass."""
         self._simulation.run_until(self._simulation.now_s + INTERVAL_S)
         return 0
 
@@ -61,20 +83,44 @@ class Loops:
         plan = simulation.plan
         ram_bytes = int(plan.cluster.client.ram_gb * GIB)
         model = Path(course.model) if course.model is not None else None
-        self._loops = []
+        self.decided: list[Decided] = []
+        self._simulation = simulation
+        self._loops: dict[int, Loop] = {}
         for client in _tuned(simulation, course):
             probe = Probe(simulation, client)
             tuner = make_tuner(course.policy or "default", plan.seed, ram_bytes, model)
             guard = make_guard(course.policy or "default", plan.seed, course.guard)
-            self._loops.append(ticks(Loop(Ports(probe, probe, probe), tuner, INTERVAL_S, guard)))
+            self._loops[client] = Loop(Ports(probe, probe, probe), tuner, INTERVAL_S, guard)
+        # All look at the same instant, before any time passes.
+        for loop in self._loops.values():
+            loop.tick()
 
     def advance(self) -> int:
-        """The first loop to wake lets the whole cluster work; the others find the time come."""
-        return sum(_changes(next(loop)) for loop in self._loops)
+        """The whole cluster works for an interval, then every loop looks."""
+        self._simulation.run_until(self._simulation.now_s + INTERVAL_S)
+        done = [
+            (client, step.decision)
+            for client, loop in self._loops.items()
+            for step in loop.tick()
+            if step.decision is not None and step.receipt
+        ]
+        self.decided += [_decided(client, decision) for client, decision in done]
+        return sum(len(decision.changes) for _, decision in done)
 
 
-def _changes(steps: Sequence[Step]) -> int:
-    return sum(len(step.decision.changes) for step in steps if step.decision is not None and step.receipt)
+def _decided(client: int, decision: Decision) -> Decided:
+    moved = decision.wanted.only(*(change.knob_id for change in decision.changes))
+    return Decided(
+        decision.t_s,
+        client,
+        int(decision.target.resource.removeprefix("OST"), 16),
+        decision.before,
+        moved,
+        decision.reason,
+        decision.sentence,
+        dict(decision.evidence),
+        decision.confidence,
+    )
 
 
 def _tuned(simulation: Simulation, course: Course) -> Sequence[int]:

@@ -20,8 +20,8 @@ from penstock.evaluate.static import best_static
 from penstock.evaluate.trial import WARMUP_S, Measured, Trial
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Job, Plan
+from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import Cluster
-from penstock.simulate.protocol import single
 from penstock.workload import parse_workload
 
 EXPERIMENT = "dynamic"
@@ -118,7 +118,7 @@ def _best_single(lab: Lab, request: Request, rows: Mapping[str, Phases]) -> dict
     """The setting under which a whole sequence moves most: by its parts first, the last few as a whole."""
     groups = {
         "/".join(phases.workloads): [
-            single(request.cluster, parse_workload(work), request.seed) for work in phases.workloads
+            named_plan(request.cluster, work, seed=request.seed) for work in phases.workloads
         ]
         for phases in rows.values()
     }

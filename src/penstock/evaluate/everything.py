@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
+from penstock.errors import UsageError, did_you_mean
+from penstock.evaluate.experiments import EXPERIMENTS
 from penstock.evaluate.lab import Lab
-from penstock.evaluate.lengths import SECONDS
 from penstock.evaluate.request import Request
 from penstock.simulate.cluster import builtin_cluster
 from penstock.workload import NAMES
@@ -28,29 +28,34 @@ BASELINES = (
 BASELINE_ROWS = ("s_rd_sq_1m", "s_rd_rn_1m", "s_rd_rn_16m", "s_wr_sq_1m", "s_wr_rn_1m", "s_wr_rn_16m")
 SHORT_S = 20.0
 RIVAL = "carat"
+# What `--only` may name beside the experiments.
+MORE = ("baselines", "beside")
 
 
 def evaluate(lab: Lab, request: Request, scale: float = 1.0) -> Iterator[dict[str, Any]]:
-    """One document after the other; `scale` shortens every run. The first policy is judged, CARAT beside it."""
-    policies = tuple(dict.fromkeys((*request.policies, RIVAL)))
-    for name, seconds in SECONDS.items():
-        asked = replace(request, policies=policies, seconds=max(1.0, seconds * scale))
-        yield run(lab, name, asked)
+    """One document after the other; `scale` shortens every run. The first policy is judged, CARAT beside it.
+
+    `request.only` names experiments here: all of them where it is empty.
+    """
+    names = (*EXPERIMENTS, *MORE)
+    for unknown in (name for name in request.only if name not in names):
+        raise UsageError(f"--only {unknown}: no such experiment{did_you_mean(unknown, names)}")
+    chosen = set(request.only or names)
     rivals = tuple(dict.fromkeys((*request.policies, *BASELINES)))
-    short_s = max(1.0, SHORT_S * scale)
-    yield run(
-        lab, "static", replace(request, policies=rivals, seconds=short_s, only=BASELINE_ROWS), "baselines"
-    )
-    if request.cluster.name != BESIDE:
+    request = replace(request, only=(), policies=tuple(dict.fromkeys((*request.policies, RIVAL))))
+    for name, experiment in EXPERIMENTS.items():
+        if name in chosen:
+            yield run(lab, name, replace(request, seconds=max(1.0, experiment.seconds * scale)))
+    short = replace(request, seconds=max(1.0, SHORT_S * scale))
+    if "baselines" in chosen:
+        yield run(lab, "static", replace(short, policies=rivals, only=BASELINE_ROWS), "baselines")
+    if "beside" in chosen and request.cluster.name != BESIDE:
+        there = replace(short, cluster=builtin_cluster(BESIDE), cluster_words=())
         singles = tuple(name for name in NAMES if name.startswith("s_"))
-        there = replace(
-            request, cluster=builtin_cluster(BESIDE), cluster_words=(), policies=policies, seconds=short_s
-        )
         yield run(lab, "static", replace(there, only=singles))
         yield run(lab, "interference", replace(there, only=("read", "write", "mixed")))
 
 
 def run(lab: Lab, name: str, request: Request, role: str | None = None) -> dict[str, Any]:
     """One experiment by name; `role` says what its document is for, where that is not its name."""
-    document: dict[str, Any] = import_module(f"penstock.evaluate.{name}").evaluate(lab, request)
-    return {**document, "role": role or name}
+    return {**EXPERIMENTS[name].run(lab, request), "role": role or name}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.evaluate import paper
@@ -11,17 +10,13 @@ from penstock.evaluate.drivers import INTERVAL_S
 from penstock.evaluate.simulated import grid
 from penstock.report import bars, walk
 from penstock.report.page import Figure, Section, Table
-from penstock.report.timeline import Series, chart
+from penstock.report.timeline import KNOB_COLOURS, Band, Drawing, Mark, Series, draw
 
 Document = Mapping[str, Any]
 DEFAULT = (1024, 8)
 TIMELINES, MAPS = 3, 6
 MOST_POINTS = 600  # a drawing has no more pixels
-
-
-def sections(documents: Sequence[Document]) -> list[Section]:
-    """One section per document, in order."""
-    return [_SECTIONS[document.get("role", document["set"])](document) for document in documents]
+MOST_MARKS = 120
 
 
 def _title(words: str, document: Document) -> str:
@@ -57,7 +52,7 @@ def _policies(document: Document, columns: Sequence[str]) -> Table:
 _STATIC = ("geomean_vs_default", "geomean_vs_best_static", "worst_vs_default", "headroom_captured")
 
 
-def _static(document: Document) -> Section:
+def static(document: Document) -> Section:
     rows, policy = document["rows"], document["policy"]
     table = Table(
         ["workload", "seen", "default", "best static", "MB/s", policy, "vs default", "vs best", "command"],
@@ -94,7 +89,7 @@ def _static(document: Document) -> Section:
         f"({_match(document['worst_vs_default'] >= paper.STATIC_WORST, 'never below .9')}).",
     ]
     figures = [
-        Figure("Throughput against the default", bars.draw("static workloads", drawn)),
+        Figure("Throughput against the default", bars.draw("static workloads", drawn, policy)),
         *_ways(document),
     ]
     return Section(_title("Static workloads", document), text, figures, [_policies(document, _STATIC), table])
@@ -116,36 +111,35 @@ def _ways(document: Document) -> list[Figure]:
     for row in room[:TIMELINES]:
         trail = document["trails"][row["workload"]]
         lines = [
-            _line("default", "default", trail["default"]),
             _line(document["policy"], "policy", trail["policy"]),
+            _line("default", "default", trail["default"]),
         ]
-        found.append(Figure(f"{row['workload']}, MB/s", chart(row["workload"], "MB/s", lines)))
-        found.append(_knobs(row["workload"], trail["path"], document["seconds"]))
+        found.append(_course(row["workload"], lines, trail["path"]))
     for row in room[:MAPS]:
         places = [(setting["pages"], setting["flight"]) for setting in grid()]
         surface = dict(zip(places, document["surfaces"][row["workload"]], strict=True))
         path = [(pages, flight) for _, pages, flight in document["trails"][row["workload"]]["path"]]
-        svg = walk.draw(row["workload"], surface, path, DEFAULT)
-        words = "orange: default, red: best of short runs, white: the way walked and its end"
-        found.append(Figure(f"{row['workload']}; {words}", svg, small=True))
+        best = (row["best_static"]["pages"], row["best_static"]["flight"])
+        svg = walk.draw(walk.Landscape(row["workload"], surface, path, DEFAULT, best))
+        found.append(Figure(f"{row['workload']}: MB/s of every setting. {walk.SIGNS}", svg, small=True))
     return found
 
 
-def _knobs(name: str, path: Sequence[Sequence[float]], seconds: float) -> Figure:
-    """How the two knobs of the first target moved, in powers of two."""
-    lines = []
-    for column, knob, colour in ((1, "pages", "best"), (2, "flight", "default")):
-        points: list[tuple[float, float]] = []
-        for step in path:
-            height = math.log2(step[column])
-            points += [(step[0], points[-1][1]), (step[0], height)] if points else [(step[0], height)]
-        points.append((seconds, points[-1][1]))
-        lines.append(Series(knob, f"var(--{colour})", points))
-    caption = f"{name}: the setting of its first target, as powers of two (pages 2^10 and flight 2^3 are the default)"
-    return Figure(caption, chart(f"{name}: setting", "log2", lines))
+def _course(
+    name: str, lines: Sequence[Series], path: Sequence[Sequence[float]], bands: Sequence[Band] = ()
+) -> Figure:
+    """Throughput, and below it how the two knobs of the first target moved, on one time axis."""
+    steps = [
+        Series(knob, KNOB_COLOURS[column - 1], [(step[0], step[column]) for step in path])
+        for column, knob in ((1, "pages per RPC"), (2, "RPCs in flight"))
+    ]
+    marks = [Mark(t_s, f"{pages:g} pages x {flight:g} in flight") for t_s, pages, flight in path[1:]]
+    drawing = Drawing(name, "MB/s", lines, bands, marks[:MOST_MARKS], steps)
+    return Figure(f"{name}: what the application got, and the setting of its first target", draw(drawing))
 
 
-def _baselines(document: Document) -> Section:
+def baselines(document: Document) -> Section:
+    """Every policy on six workloads."""
     text = [
         f"Every policy on six single-stream workloads for {document['seconds']:g} s. `oracle` tries all settings in "
         "a copy of the simulated world before every half second and looks 3 s ahead: greedy, so no proof of a bound, "
@@ -163,7 +157,7 @@ def _every(document: Document) -> Table:
     return Table(["MB/s", *names, "command"], [[*row, _typed(document["command"])] for row in rows])
 
 
-def _dynamic(document: Document) -> Section:
+def dynamic(document: Document) -> Section:
     policy = document["policy"]
     table = Table(
         ["sequence", "phase s", "default", "best single", "setting", "own optima", policy, "vs default", "vs single",
@@ -198,9 +192,11 @@ def _dynamic(document: Document) -> Section:
                 _line(name, colour, _thinned(rates))
                 for (name, rates), colour in zip(row["trail"].items(), colours, strict=False)
             ]
-            caption = f"{row['workload']}: {', then '.join(row['phases'])}"
-            figures.append(Figure(caption, chart(row["workload"], "MB/s", lines)))
-            figures.append(_knobs(row["workload"], row["path"], row["phase_s"] * len(row["phases"])))
+            bands = [
+                Band(number * row["phase_s"], (number + 1) * row["phase_s"], phase)
+                for number, phase in enumerate(row["phases"])
+            ]
+            figures.append(_course(row["workload"], lines, row["path"], bands))
     return Section(
         _title("Dynamic workloads", document), text, figures, [_policies(document, columns), table]
     )
@@ -216,7 +212,8 @@ def _adapted(times: Sequence[float | None]) -> str:
     return f"{reached[len(reached) // 2]:g}" if reached else "never"
 
 
-def _independent(document: Document) -> Section:
+def independent(document: Document) -> Section:
+    """Two processes of one client."""
     rows = []
     for row in document["rows"]:
         for label, rates in row["mbps"].items():
@@ -238,7 +235,8 @@ def _independent(document: Document) -> Section:
     return Section(_title("Independent tuning", document), text, (), [table])
 
 
-def _interference(document: Document) -> Section:
+def interference(document: Document) -> Section:
+    """Clients that share OSTs."""
     rows = []
     for row in document["rows"]:
         said = paper.TABLE_VI.get(row["workload"])
@@ -275,7 +273,7 @@ def _interference(document: Document) -> Section:
     return Section(_title("Interference", document), text, (), [summary, table])
 
 
-def _applications(document: Document) -> Section:
+def applications(document: Document) -> Section:
     rows = []
     for row in document["rows"]:
         name, ratio = row["workload"], row["policy_mbps"] / row["default_mbps"]
@@ -312,11 +310,11 @@ def _applications(document: Document) -> Section:
         for r in document["rows"]
     ]
     tables = [_policies(document, _STATIC), Table(heading, rows)]
-    figures = [Figure("Throughput against the default", bars.draw("applications", drawn))]
+    figures = [Figure("Throughput against the default", bars.draw("applications", drawn, document["policy"]))]
     return Section(_title("Applications", document), text, figures, tables)
 
 
-def _cache(document: Document) -> Section:
+def cache(document: Document) -> Section:
     stage, extra = [], []
     text = [
         "Stage 2 shares the dirty cache when an active stage begins. `dial` and `carat` differ by nothing else, so "
@@ -367,14 +365,3 @@ def _cache(document: Document) -> Section:
             )
         )
     return Section(_title("Cache", document), text, (), tables)
-
-
-_SECTIONS: dict[str, Callable[[Document], Section]] = {
-    "static": _static,
-    "baselines": _baselines,
-    "dynamic": _dynamic,
-    "independent": _independent,
-    "interference": _interference,
-    "applications": _applications,
-    "cache": _cache,
-}

@@ -7,20 +7,24 @@ traces, so an agent that knows only numbers may step with an index.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import UsageError
+from penstock.errors import PenstockError, UsageError
 from penstock.evaluate.drivers import INTERVAL_S, Course
 from penstock.evaluate.simulated import grid
 from penstock.evaluate.simulated import run as run_plan
+from penstock.evaluate.strict import PolicyError, blaming, definition
 from penstock.knobs import Setting
+from penstock.ratios import carat_metrics
 from penstock.simulate import cluster as clusters
 from penstock.simulate.assembly import Plan
 from penstock.simulate.catalogue import named_plan
 from penstock.simulate.probe import Probe
 from penstock.simulate.simulation import Simulation
 from penstock.snapshot import NodeSnapshot, Target
+from penstock.spaces import LUSTRE
 from penstock.window import Window, windows
 
 Observation = dict[str, float]
@@ -98,7 +102,10 @@ class Cluster:
         )
 
     def play(self, policy: str | Path | Chooser, *, seed: int = 1) -> float:
-        """The mean reward of an episode under a policy: a name or file as the agent knows them, or a function."""
+        """The mean reward of an episode under a policy: a name or file as the agent knows them, or a function.
+
+        A policy that raises, or chooses what cannot be set, ends it with an error naming file, line and window.
+        """
         if not callable(policy):
             self.seed = seed
             course = Course(self.seconds, self.warmup_s, policy=str(policy))
@@ -106,12 +113,26 @@ class Cluster:
         observation, _ = self.reset(seed=seed)
         rewards, truncated = [], False
         while not truncated:
-            observation, reward, _, truncated, _ = self.step(policy(observation))
+            observation, reward, truncated = self._chosen(policy, observation)
             rewards.append(reward)
         return sum(rewards) / len(rewards)
 
+    def _chosen(self, policy: Chooser, observation: Observation) -> tuple[Observation, float, bool]:
+        """One interval under what a user's function chooses."""
+        assert self._simulation is not None
+        now_s = self._simulation.now_s
+        when = f"window {now_s - INTERVAL_S:.1f} to {now_s:.1f} s"
+        with blaming(policy, when):
+            action = policy(observation)
+        try:
+            observation, reward, _, truncated, info = self.step(action)
+        except PenstockError as error:
+            raise PolicyError(f"{definition(policy)}: {error} ({when})") from None
+        if info["refused"]:
+            raise PolicyError(f"{definition(policy)}: {info['refused'][0]} ({when})")
+        return observation, reward, truncated
+
     def close(self) -> None:
-        """Forget the episode."""
         self._simulation, self._probes, self._before = None, (), None
 
     def _apply(self, action: Action) -> list[str]:
@@ -119,7 +140,7 @@ class Cluster:
         if action is None:
             return []
         refused = []
-        setting = self.actions[action] if isinstance(action, int) else action
+        setting = self._setting(action)
         for probe in self._probes:
             for snapshot in probe.observe().targets:
                 chosen = setting if isinstance(setting, Setting) else setting.get(snapshot.target)
@@ -127,6 +148,18 @@ class Cluster:
                 if receipt is not None and receipt.error is not None:
                     refused.append(receipt.error)
         return refused
+
+    def _setting(self, action: object) -> Setting | Mapping[Target, Setting]:
+        if isinstance(action, Integral):
+            if not 0 <= int(action) < len(self.actions):
+                raise UsageError(f"action {action}: not an index of one of the {len(self.actions)} settings")
+            return self.actions[int(action)]
+        given = (
+            action.values() if isinstance(action, Mapping) and not isinstance(action, Setting) else (action,)
+        )
+        if not all(isinstance(each, Setting) for each in given):
+            raise UsageError(f"action {action!r:.80}: not a Setting, an index, a Setting per target, or None")
+        return action  # type: ignore[return-value]
 
     def _observe(self) -> tuple[Observation, tuple[Window, ...]]:
         after = self._probes[0].observe()
@@ -136,17 +169,16 @@ class Cluster:
         busiest = max(seen, key=lambda one: one.bytes_per_s, default=None)
         setting = after.targets[0].setting if busiest is None else busiest.setting
         observation: Observation = {knob: float(value) for knob, value in setting.items()}
+        ratios = [carat_metrics(one, LUSTRE) for one in seen]
         for direction in ("read", "write"):
             observation[f"{direction}.mbps"] = sum(one.rate(f"app.{direction}_bytes") for one in seen) / 1e6
-            weights = [one.metrics.get(f"{direction}.bytes") or 0.0 for one in seen]
+            weights = [one.metrics.get(f"{direction}.bytes", 0.0) for one in seen]
             for measure in MEASURES:
-                values = [one.metrics.get(f"{direction}.{measure}") or 0.0 for one in seen]
+                values = [one[f"{direction}.{measure}"] or 0.0 for one in ratios]
                 total = sum(value * weight for value, weight in zip(values, weights, strict=True))
                 observation[f"{direction}.{measure}"] = total / sum(weights) if sum(weights) else 0.0
         return observation, seen
 
 
 def _description(name: str) -> clusters.Cluster:
-    from penstock.config import load
-
-    return load(Path(name), clusters.Cluster) if name.endswith(".toml") else clusters.builtin_cluster(name)
+    return clusters.find_cluster(name)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Self
 
+from penstock.campaign.workers import Workers
 from penstock.evaluate.store import Store
 from penstock.evaluate.trial import Measured, Trial, perform
 
@@ -25,7 +25,7 @@ class Lab:
         self.store = store
         self._workers = workers or os.cpu_count() or 1
         self._progress = progress
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: Workers | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -34,7 +34,7 @@ class Lab:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool.__exit__(kind, error, trace)
 
     def measure(self, stage: str, trials: Sequence[Trial]) -> list[Measured]:
         """One result per trial, in their order; equal trials are run once."""
@@ -47,7 +47,6 @@ class Lab:
         return [each for each in found if each is not None]
 
     def one(self, stage: str, trial: Trial) -> Measured:
-        """A single trial."""
         return self.measure(stage, [trial])[0]
 
     def _run(self, trials: Sequence[Trial]) -> Iterator[tuple[Trial, Measured]]:
@@ -57,20 +56,8 @@ class Lab:
             yield from ((trial, perform(trial)) for trial in ordered)
             return
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(self._workers)
-        yield from self._spread(self._pool, iter(ordered))
-
-    def _spread(self, pool: ProcessPoolExecutor, trials: Iterable[Trial]) -> Iterator[tuple[Trial, Measured]]:
-        """As each ends; only a few are handed out ahead, so that an interruption is obeyed soon."""
-        waiting: dict[Future[Measured], Trial] = {}
-        left = iter(trials)
-        while True:
-            while len(waiting) < 2 * self._workers and (trial := next(left, None)) is not None:
-                waiting[pool.submit(perform, trial)] = trial
-            if not waiting:
-                return
-            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                yield waiting.pop(future), future.result()
+            self._pool = Workers(self._workers).__enter__()
+        yield from self._pool.each(perform, ordered)
 
 
 def _cost(trial: Trial) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from penstock.evaluate.drivers import Decided
 from penstock.evaluate.simulated import grid
 from penstock.knobs import Setting
 from penstock.simulate.simulation import Simulation
@@ -25,6 +26,7 @@ class Oracle:
         self._simulation = simulation
         self._clients = clients
         self._copy = Simulation(simulation.plan)
+        self.decided: list[Decided] = []
 
     def advance(self) -> int:
         """Choose, then let one interval pass."""

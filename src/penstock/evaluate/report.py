@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from penstock.evaluate import claims
-from penstock.evaluate.exhibits import sections
-from penstock.report.page import Section, Table, markdown, render
+from penstock.evaluate.experiments import EXPERIMENTS
+from penstock.report.page import Figure, Section, Table, markdown, render
 
 TITLE = "Results: tuning Lustre clients"
 LEAD = (
@@ -24,13 +25,53 @@ Document = Mapping[str, Any]
 
 
 def build(documents: Sequence[Document]) -> tuple[str, str]:
-    """The page and the same in Markdown."""
+    """The page and the same in Markdown. Some rows of an experiment are no verdict on what was aimed at for all."""
     first: dict[str, Document] = {}
     for document in documents:
+        if document.get("only"):
+            continue
         first.setdefault(document.get("role", document["set"]), document)
-    verdicts = claims.section(first)
-    parts = [*_goals(first), *([verdicts] if verdicts is not None else []), *sections(documents)]
-    return render(TITLE, LEAD, parts), markdown(TITLE, LEAD, parts)
+    answer, (picture, shown) = _answer(documents[0]), _first_picture(sections(documents))
+    parts = [*_goals(first), *_claims(first), *shown]
+    page = render(TITLE, LEAD, parts, answer, picture)
+    return page, markdown(TITLE, LEAD, parts, answer)
+
+
+def _answer(document: Document) -> str:
+    """What the first experiment says, in one sentence; a document without a summary says only what it is."""
+    mean, worst = document.get("geomean_vs_default"), document.get("worst_vs_default")
+    if mean is None:
+        return f"{document.get('policy', 'Policies')} on the simulated cluster {document.get('cluster', '')}"
+    low = f"; the worst gets {worst:.2f}" if worst is not None else ""
+    rows = len(document["rows"])
+    count = f"{rows} simulated cases" if rows != 1 else "one simulated case"
+    return f"**{document['policy']}** gets {mean:.2f} times what the default gets, over {count}{low}."
+
+
+def _first_picture(parts: Sequence[Section]) -> tuple[Figure | None, list[Section]]:
+    """The first large drawing, to stand at the top, and the sections without it."""
+    for number, part in enumerate(parts):
+        large = next((figure for figure in part.figures if not figure.small), None)
+        if large is not None:
+            rest = [figure for figure in part.figures if figure is not large]
+            return large, [*parts[:number], replace(part, figures=rest), *parts[number + 1 :]]
+    return None, list(parts)
+
+
+def sections(documents: Sequence[Document]) -> list[Section]:
+    """One section per document, in order."""
+    return [EXPERIMENTS[document["set"]].section(document) for document in documents]
+
+
+def _claims(first: Mapping[str, Document]) -> list[Section]:
+    """Every claim that can be checked with the experiments at hand; `carat` must be among them."""
+    rows = [
+        row
+        for name, experiment in EXPERIMENTS.items()
+        if name in first and claims.CARAT in first[name].get("policies", {})
+        for row in experiment.claims(first[name])
+    ]
+    return [claims.section(next(iter(first.values()))["policy"], rows)] if rows else []
 
 
 def write(documents: Sequence[Document], out: Path) -> None:

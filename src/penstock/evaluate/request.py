@@ -36,7 +36,6 @@ class Request:
 
     @property
     def policy(self) -> str:
-        """The one judged."""
         return self.policies[0]
 
     @property
@@ -91,6 +90,7 @@ class Request:
             "seconds": self.seconds,
             "seed": self.seed,
             "seeds": self.seeds,
+            "only": list(self.only),
             "command": self.command(experiment),
         }
 

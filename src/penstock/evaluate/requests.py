@@ -43,26 +43,6 @@ def read_requests(path: Path) -> Requests:
     return from_rows(rows)
 
 
-def write_requests(path: Path, requests: Requests) -> None:
-    """The same requests as CSV, for people and other programs."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow((*COLUMNS, "seconds"))
-        for n in range(len(requests)):
-            writer.writerow(
-                (
-                    f"{requests.t_s[n]:.6f}",
-                    int(requests.client[n]),
-                    int(requests.stream[n]),
-                    requests.names[int(requests.file[n])],
-                    OPS[int(requests.op[n])],
-                    int(requests.offset[n]),
-                    int(requests.size[n]),
-                    f"{requests.seconds[n]:.6f}",
-                )
-            )
-
-
 def _read_csv(path: Path) -> Iterator[Row]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)
@@ -129,7 +109,7 @@ def _row(path: Path, line: int, record: Mapping[str, Any]) -> Row:
 
 def _read_dxt(path: Path) -> Iterator[Row]:
     """What a log traced beneath MPI-IO: hosts become clients, ranks streams."""
-    from penstock.plan.darshan import read_dxt
+    from penstock.observe.darshan_log import read_dxt
 
     segments = read_dxt(path)
     if not segments:

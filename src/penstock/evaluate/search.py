@@ -1,23 +1,26 @@
-"""The best static setting by successive halving: all 99 briefly, the best of them longer, the last in full.
+"""The best static setting by successive halving: all settings briefly, the best of them longer, the last in full.
 
 Chosen on one seed; whoever measures the choice does so on another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.evaluate.drivers import Course
 from penstock.evaluate.lab import Lab
-from penstock.evaluate.simulated import grid
-from penstock.evaluate.trial import WARMUP_S, Trial
+from penstock.evaluate.simulated import legal_grid
+from penstock.evaluate.trial import WARMUP_S, Measured, Trial
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Plan
 from penstock.spaces import LUSTRE
 
 CHOICE_SEED = 1_000_003
 DEFAULT = LUSTRE.default.only("pages", "flight")
+
+# What each setting is worth, from what every world of a race measured under it; the most wins.
+Judge = Callable[[Mapping[Setting, Sequence[Measured]], float], Mapping[Setting, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,20 @@ class Round:
 ROUNDS = (Round(99, 3.0, 3.0), Round(24, 4.0, 10.0), Round(8, WARMUP_S, 25.0), Round(3, WARMUP_S, 60.0))
 
 
+def total(found: Mapping[Setting, Sequence[Measured]], seconds: float) -> dict[Setting, float]:
+    """The judge that counts what all applications got, in all worlds together."""
+    return {setting: sum(one.app_mbps for one in measured) for setting, measured in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """Worlds in which one setting is wanted for all, how long it is searched for, and what counts."""
+
+    plans: Sequence[Plan]
+    rounds: Sequence[Round] = ROUNDS
+    judge: Judge = total
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The last round's settings, the best first, and the first round's map of all, in the order of the grid."""
@@ -41,48 +58,58 @@ class Choice:
 
     @property
     def setting(self) -> Setting:
-        """The one chosen."""
         return self.ranking[0]
 
 
 def choose(
     lab: Lab, groups: Mapping[str, Sequence[Plan]], seconds: float, rounds: Sequence[Round] = ROUNDS
 ) -> dict[str, Choice]:
-    """For each named group of worlds the setting under which their throughputs sum to most.
+    """For each named group of worlds the setting under which their throughputs sum to most."""
+    return race(lab, {name: Race(plans, rounds) for name, plans in groups.items()}, seconds)
 
-    All groups go through a round together, which keeps every worker busy. The default always stays in the
+
+def race(lab: Lab, races: Mapping[str, Race], seconds: float) -> dict[str, Choice]:
+    """Each race's best settings. All have equally many rounds, and no run is longer than `seconds`.
+
+    All races go through a round together, which keeps every worker busy. The default always stays in the
     race: the best static setting is never worse than it, but for chance.
     """
-    racing = {name: list(grid()) for name in groups}
+    racing = {name: list(legal_grid(one.plans[0].cluster)) for name, one in races.items()}
     surfaces: dict[str, tuple[float, ...]] = {}
-    for number, this in enumerate(rounds, 1):
-        shorter = replace(this, seconds=min(this.seconds, max(seconds, 1.0)))
-        scores = _score(lab, f"search, round {number}", groups, racing, shorter)
-        if number == 1:
-            surfaces = {name: tuple(found.values()) for name, found in scores.items()}
-        following = rounds[number].settings if number < len(rounds) else this.settings
-        racing = {name: _best(found, following) for name, found in scores.items()}
-    return {name: Choice(tuple(racing[name]), surfaces[name]) for name in groups}
+    count = max((len(one.rounds) for one in races.values()), default=0)
+    for number in range(count):
+        rounds = {name: _capped(one.rounds[number], seconds) for name, one in races.items()}
+        found = _measure(lab, f"search, round {number + 1}", races, rounds, racing)
+        scores = {name: one.judge(found[name], rounds[name].seconds) for name, one in races.items()}
+        if number == 0:
+            surfaces = {name: tuple(each.values()) for name, each in scores.items()}
+        following = min(number + 1, count - 1)
+        racing = {name: _best(scores[name], one.rounds[following].settings) for name, one in races.items()}
+    return {name: Choice(tuple(racing[name]), surfaces[name]) for name in races}
 
 
-def _score(
+def _capped(this: Round, seconds: float) -> Round:
+    return replace(this, seconds=min(this.seconds, max(seconds, 1.0)))
+
+
+def _measure(
     lab: Lab,
     stage: str,
-    groups: Mapping[str, Sequence[Plan]],
+    races: Mapping[str, Race],
+    rounds: Mapping[str, Round],
     racing: Mapping[str, Sequence[Setting]],
-    this: Round,
-) -> dict[str, dict[Setting, float]]:
+) -> dict[str, dict[Setting, list[Measured]]]:
     wanted = [
-        (name, setting, Trial(_elsewhere(plan), Course(this.seconds, this.warmup_s, setting)))
-        for name, plans in groups.items()
+        (name, setting, Trial(_elsewhere(plan), Course(rounds[name].seconds, rounds[name].warmup_s, setting)))
+        for name, one in races.items()
         for setting in racing[name]
-        for plan in plans
+        for plan in one.plans
     ]
-    scores: dict[str, dict[Setting, float]] = {name: {} for name in groups}
+    found: dict[str, dict[Setting, list[Measured]]] = {name: {} for name in races}
     measured = lab.measure(stage, [trial for _, _, trial in wanted])
-    for (name, setting, _), one in zip(wanted, measured, strict=True):
-        scores[name][setting] = scores[name].get(setting, 0.0) + one.app_mbps
-    return scores
+    for (name, setting, _), result in zip(wanted, measured, strict=True):
+        found[name].setdefault(setting, []).append(result)
+    return found
 
 
 def _best(scores: Mapping[Setting, float], count: int) -> list[Setting]:

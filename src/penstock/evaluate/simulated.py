@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
-from penstock.evaluate.drivers import INTERVAL_S, Course, make_driver
+import numpy as np
+
+from penstock.campaign.workers import Workers
+from penstock.evaluate.drivers import INTERVAL_S, Course, Decided, make_driver
 from penstock.knobs import Setting
-from penstock.simulate.assembly import Job, Plan
-from penstock.simulate.catalogue import named_plan
+from penstock.simulate.assembly import Plan
 from penstock.simulate.cluster import Cluster
-from penstock.simulate.protocol import Cell, Rhythm, hold, random_walk, recorded_rhythm, single
-from penstock.simulate.simulation import Simulation, Totals
+from penstock.simulate.counters import BYTES
+from penstock.simulate.protocol import Cell, Rhythm, random_walk, recorded_rhythm
+from penstock.simulate.simulation import Simulation, Totals, client_space
 from penstock.spaces import LUSTRE
 from penstock.units import PAGE_BYTES
-from penstock.workload import Workload
+
+Counts = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunFigures:
     """What one client, or all together, achieved over the measured time."""
 
     seconds: float
@@ -63,21 +66,46 @@ class Trail:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """A whole run: aggregates, each client, and what the knobs did."""
+class Share:
+    """What some application calls moved over the measured time, 10^6 bytes a second, and how many there were."""
 
-    total: Outcome
-    clients: tuple[Outcome, ...]
+    read_mbps: float
+    write_mbps: float
+    reads: int
+    writes: int
+
+    @property
+    def app_mbps(self) -> float:
+        return self.read_mbps + self.write_mbps
+
+    @property
+    def requests(self) -> int:
+        """Calls of both kinds."""
+        return self.reads + self.writes
+
+    def __add__(self, other: Share) -> Share:
+        return Share(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Share)))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A whole run: aggregates, each client, each of the plan's jobs, and what the knobs did.
+
+    `targets` are those that hold files of jobs, by client and OST; `wire_mbps` is what went over the wire, read
+    and written.
+    """
+
+    total: RunFigures
+    clients: tuple[RunFigures, ...]
     final: Setting
     changes: int
     events: int
     trail: Trail
-    lost_bytes: tuple[int, ...] = ()
-
-
-def cluster_plan(cluster: Cluster, workload: Workload, clients: int, seed: int) -> Plan:
-    """Every client runs the same workload on files of its own."""
-    return Plan(cluster, tuple(Job(workload, client) for client in range(clients)), clients, seed)
+    lost_bytes: tuple[int, ...]
+    jobs: tuple[Share, ...]
+    targets: Mapping[tuple[int, int], Share]
+    wire_mbps: tuple[float, float]
+    decided: tuple[Decided, ...]
 
 
 def run(plan: Plan, course: Course, progress: Callable[[float], None] = lambda _: None) -> Run:
@@ -88,23 +116,64 @@ def run(plan: Plan, course: Course, progress: Callable[[float], None] = lambda _
     simulation.run_until(course.warmup_s)
     before = [simulation.totals(client) for client in range(plan.clients)]
     events = simulation.totals().events
-    changes, trail = _drive(simulation, course, progress)
+    streams, wire = _stream_counts(simulation), _wire_bytes(simulation)
+    changes, trail, decided = _drive(simulation, course, progress)
+    by_job, by_target = _shares(simulation, _stream_counts(simulation) - streams, course.seconds)
+    wire_read, wire_write = _wire_bytes(simulation)
     each = tuple(simulation.totals(client) - before[client] for client in range(plan.clients))
     total = each[0]
     for one in each[1:]:
         total = total + one
     return Run(
-        Outcome(course.seconds, total),
-        tuple(Outcome(course.seconds, one) for one in each),
+        RunFigures(course.seconds, total),
+        tuple(RunFigures(course.seconds, one) for one in each),
         simulation.setting(int(simulation.world.file.osc[0])),
         changes,
         simulation.totals().events - events,
         trail,
         tuple(simulation.lost_bytes(client) for client in range(plan.clients)),
+        by_job,
+        by_target,
+        ((wire_read - wire[0]) / course.seconds / 1e6, (wire_write - wire[1]) / course.seconds / 1e6),
+        tuple(decided),
     )
 
 
-def _drive(simulation: Simulation, course: Course, progress: Callable[[float], None]) -> tuple[int, Trail]:
+def _stream_counts(simulation: Simulation) -> Counts:
+    """What every stream has moved so far: bytes read and written, calls that read and wrote."""
+    stream = simulation.world.stream
+    names = ("read_bytes", "write_bytes", "read_calls", "write_calls")
+    return np.stack([stream[name] for name in names], axis=1)
+
+
+def _wire_bytes(simulation: Simulation) -> tuple[float, float]:
+    read, write = simulation.world.sums[:, BYTES].reshape(-1, 2).sum(axis=0)
+    return float(read), float(write)
+
+
+def _share(moved: Counts, seconds: float) -> Share:
+    read_bytes, write_bytes, reads, writes = (int(each) for each in moved.sum(axis=0))
+    return Share(read_bytes / seconds / 1e6, write_bytes / seconds / 1e6, reads, writes)
+
+
+def _shares(
+    simulation: Simulation, moved: Counts, seconds: float
+) -> tuple[tuple[Share, ...], dict[tuple[int, int], Share]]:
+    """What each job and each target had. The streams of a job follow each other, in the order of the jobs."""
+    jobs = simulation.plan.jobs
+    ends = np.cumsum([job.workload.streams for job in jobs]).tolist()
+    by_job = tuple(_share(part, seconds) for part in np.split(moved, ends)[: len(jobs)])
+    world, osts = simulation.world, simulation.plan.cluster.layout.ost_count
+    oscs = world.file.osc[world.stream.file[: ends[-1] if ends else 0]]
+    by_target = {
+        divmod(int(osc), osts): _share(moved[: len(oscs)][oscs == osc], seconds) for osc in np.unique(oscs)
+    }
+    return by_job, by_target
+
+
+def _drive(
+    simulation: Simulation, course: Course, progress: Callable[[float], None]
+) -> tuple[int, Trail, Sequence[Decided]]:
     start_s, end_s = simulation.now_s, course.warmup_s + course.seconds
     driver = make_driver(simulation, course)
     recorder = Recorder(simulation)
@@ -115,7 +184,7 @@ def _drive(simulation: Simulation, course: Course, progress: Callable[[float], N
         progress((simulation.now_s - start_s) / course.seconds)
     if simulation.now_s < end_s:
         simulation.run_until(end_s)
-    return changes, recorder.trail()
+    return changes, recorder.trail(), driver.decided
 
 
 class Recorder:
@@ -141,7 +210,6 @@ class Recorder:
         self._look()
 
     def trail(self) -> Trail:
-        """Everything so far."""
         return Trail(tuple(self._read), tuple(self._write), tuple(self._moves))
 
     def _moved(self) -> list[Any]:
@@ -159,21 +227,29 @@ class Recorder:
 
 def grid() -> tuple[Setting, ...]:
     """The 11 x 9 settings of the traces."""
-    return LUSTRE.grid("pages", "flight")
+    return LUSTRE.candidates().settings
 
 
-def static_surface(plan: Plan, seconds: float, warmup_s: float, workers: int = 1) -> Iterator[Cell]:
+def legal_grid(cluster: Cluster) -> tuple[Setting, ...]:
+    """Those of the 11 x 9 settings that this cluster's clients accept."""
+    return client_space(cluster).candidates().settings
+
+
+def static_surface(
+    plan: Plan, seconds: float, warmup_s: float, workers: int = 1
+) -> Generator[Cell, None, None]:
     """Every setting held on its own; the cells do not depend on the number of worker processes."""
-    one = partial(_hold, plan, seconds, warmup_s)
+    one = partial(hold, plan, seconds, warmup_s)
     if workers <= 1:
         yield from map(one, grid())
         return
-    with ProcessPoolExecutor(workers) as pool:
-        yield from pool.map(one, grid(), chunksize=3)
+    with Workers(workers) as pool:
+        yield from pool.ordered(one, grid())
 
 
-def _hold(plan: Plan, seconds: float, warmup_s: float, setting: Setting) -> Cell:
-    return hold(plan, setting, seconds, warmup_s)
+def hold(plan: Plan, seconds: float, warmup_s: float, setting: Setting) -> Cell:
+    """One setting from the start, measured after the warm-up."""
+    return Cell(setting, seconds, run(plan, Course(seconds, warmup_s, setting)).total.totals)
 
 
 def walk_surface(
@@ -190,14 +266,11 @@ def walk_surface(
 __all__ = [
     "Course",
     "Move",
-    "Outcome",
     "Run",
+    "RunFigures",
     "Trail",
-    "cluster_plan",
     "grid",
-    "named_plan",
     "run",
-    "single",
     "static_surface",
     "walk_surface",
 ]

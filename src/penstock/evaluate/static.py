@@ -13,9 +13,9 @@ from penstock.evaluate.search import Choice, choose
 from penstock.evaluate.trial import Measured
 from penstock.report.heatmap import trace_name
 from penstock.simulate.assembly import Plan
-from penstock.simulate.protocol import single
+from penstock.simulate.catalogue import named_plan
 from penstock.spaces import LUSTRE
-from penstock.workload import NAMES, parse_workload
+from penstock.workload import NAMES
 
 EXPERIMENT = "static"
 
@@ -56,7 +56,7 @@ def _compared(held: Contest, names: Sequence[str], policy: str) -> dict[str, Any
 
 
 def _plan(request: Request, name: str, seed: int) -> Plan:
-    return single(request.cluster, parse_workload(name), seed)
+    return named_plan(request.cluster, name, seed=seed)
 
 
 def _row(

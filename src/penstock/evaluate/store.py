@@ -6,19 +6,16 @@ what decides, predicts and drives besides for the others. Results of different p
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from penstock.campaign.program import version
 from penstock.evaluate.trial import Measured, Trial, dump, load
 
 WORLD = (
     "simulate",
-    "knobs.py",
+    "knobs",
     "spaces.py",
     "units.py",
     "workload.py",
@@ -26,8 +23,9 @@ WORLD = (
     "evaluate/trial.py",
 )
 DECIDING = (
-    "agent/loop.py", "agent/spaces.py", "agent/policies.py", "decide", "decision.py", "predict", "snapshot.py",
-    "window.py", "evaluate/bayes.py", "evaluate/drivers.py", "evaluate/oracle.py", "evaluate/tuners.py",
+    "agent/loop.py", "agent/spaces.py", "agent/plugins.py", "decide", "decision.py", "predict", "snapshot.py",
+    "window.py", "evaluate/bayes.py", "evaluate/drivers.py", "evaluate/oracle.py", "evaluate/strict.py",
+    "evaluate/tuners.py",
 )  # fmt: skip
 KEPT_VERSIONS = 12
 
@@ -36,23 +34,6 @@ def default_directory() -> Path:
     """Where this user's caches are."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "penstock" / "evaluate"
-
-
-@cache
-def version(*parts: str) -> str:
-    """A mark of these sources of the package, data files included."""
-    mark = hashlib.sha256()
-    for part in parts:
-        for file in _files(resources.files("penstock").joinpath(part)):
-            mark.update(file.name.encode() + b"\0" + file.read_bytes())
-    return mark.hexdigest()[:16]
-
-
-def _files(place: Traversable) -> list[Traversable]:
-    if place.is_file():
-        return [place]
-    inside = sorted(place.iterdir(), key=lambda each: each.name) if place.is_dir() else []
-    return [file for each in inside if each.name != "__pycache__" for file in _files(each)]
 
 
 class Store:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
 
-from penstock.evaluate.drivers import INTERVAL_S, Course
-from penstock.evaluate.simulated import Run, run
+from penstock.agent.plugins import source_file
+from penstock.evaluate.drivers import INTERVAL_S, Course, Decided
+from penstock.evaluate.simulated import Run, Share, run
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Plan
 
@@ -36,14 +37,16 @@ class Trial:
     def key(self) -> str:
         """A hash of everything that determines the result, except the program itself."""
         document: Any = {"plan": _plain(self.plan), "course": _plain(self.course)}
-        for name in (self.course.policy, self.course.model):
-            if name is not None and Path(name).suffix in (".py", ".json") and Path(name).is_file():
-                document[name] = hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        policy = source_file(self.course.policy) if self.course.policy is not None else None
+        model = Path(self.course.model) if self.course.model is not None else None
+        for path in (policy, model):
+            if path is not None and path.is_file():
+                document[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
         return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:24]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """From when on the first client's target on an OST held a setting."""
 
     t_s: float
@@ -56,7 +59,9 @@ class Measured:
     """What is kept of a run. Rates are what applications saw, 10^6 bytes per second, all clients together.
 
     `read` and `write` have one rate per interval; `clients` one pair of rates, read and written, per client.
-    `late_moves` counts settings changed in the second half of the time, on all clients.
+    `late_moves` counts settings changed in the second half of the time, on all clients. `jobs` are the plan's, in
+    its order, `targets` those that hold their files, by client and OST; `wire` is what went over the wire, read
+    and written; times of `decided` count from the end of the warm-up.
     """
 
     app_mbps: float
@@ -66,7 +71,12 @@ class Measured:
     clients: tuple[tuple[float, float], ...]
     read: tuple[float, ...]
     write: tuple[float, ...]
-    path: tuple[Step, ...]
+    path: tuple[PathStep, ...]
+    jobs: tuple[Share, ...] = ()
+    targets: Mapping[tuple[int, int], Share] = field(default_factory=dict)
+    wire: tuple[float, float] = (0.0, 0.0)
+    decided: tuple[Decided, ...] = ()
+    events: int = 0
 
     @property
     def series(self) -> tuple[float, ...]:
@@ -80,7 +90,6 @@ class Measured:
 
 
 def perform(trial: Trial) -> Measured:
-    """Run it."""
     return _kept(run(trial.plan, trial.course), trial.course)
 
 
@@ -100,23 +109,44 @@ def _kept(done: Run, course: Course) -> Measured:
         tuple(zip(*per_client, strict=True)),
         tuple(round(sum(each) / INTERVAL_S / 1e6, 2) for each in trail.read_bytes),
         tuple(round(sum(each) / INTERVAL_S / 1e6, 2) for each in trail.write_bytes),
-        tuple(Step(round(m.t_s - course.warmup_s, 3), m.ost, m.setting) for m in first),
+        tuple(PathStep(round(m.t_s - course.warmup_s, 3), m.ost, m.setting) for m in first),
+        done.jobs,
+        done.targets,
+        done.wire_mbps,
+        tuple(replace(each, t_s=round(each.t_s - course.warmup_s, 3)) for each in done.decided),
+        done.events,
     )
 
 
 def dump(measured: Measured) -> dict[str, Any]:
-    """As JSON."""
     plain: dict[str, Any] = _plain(measured)
     return plain
 
 
 def load(document: Mapping[str, Any]) -> Measured:
-    """From JSON."""
     fields = dict(document)
     fields["clients"] = tuple((read, write) for read, write in fields["clients"])
     fields["read"], fields["write"] = tuple(fields["read"]), tuple(fields["write"])
-    fields["path"] = tuple(Step(s["t_s"], s["ost"], Setting(s["setting"])) for s in fields["path"])
+    fields["path"] = tuple(PathStep(s["t_s"], s["ost"], Setting(s["setting"])) for s in fields["path"])
+    fields["jobs"] = tuple(Share(**job) for job in fields["jobs"])
+    fields["targets"] = {_place(place): Share(**share) for place, share in fields["targets"].items()}
+    fields["wire"] = (fields["wire"][0], fields["wire"][1])
+    fields["decided"] = tuple(_load_decided(each) for each in fields["decided"])
     return Measured(**fields)
+
+
+def _place(text: str) -> tuple[int, int]:
+    client, _, ost = text.partition("/")
+    return int(client), int(ost)
+
+
+def _load_decided(document: Mapping[str, Any]) -> Decided:
+    settings = {name: Setting(document[name]) for name in ("before", "wanted")}
+    return Decided(**{**document, **settings})
+
+
+def _name(key: Any) -> str:
+    return "/".join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
 def _plain(value: Any) -> Any:
@@ -124,7 +154,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump()
     if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
+        return {_name(key): _plain(each) for key, each in value.items()}
     if isinstance(value, np.ndarray):
         return hashlib.sha256(value.tobytes()).hexdigest()
     if is_dataclass(value) and not isinstance(value, type):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from penstock.agent.policies import load_policy
-from penstock.decide.cache import CacheBudget
+from penstock.agent import plugins
+from penstock.decide.budget import CacheBudget
 from penstock.decide.guard import Guard
 from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES
 from penstock.decide.policies._base import Policy
 from penstock.decide.tuner import Tuner
+from penstock.evaluate.strict import strict
 from penstock.ports import Predictor
 from penstock.units import MIB
 
@@ -25,19 +26,27 @@ def shipped_policy() -> str:
 
 
 def find_policy(name: str) -> type[Policy]:
-    """A policy as the agent knows it, or one of those that only experiments have."""
+    """A policy as the agent knows it, or one of those that only experiments have.
+
+    One that is not built in ends the experiment when it raises or proposes nonsense.
+    """
     if name == "bayes":
         from penstock.evaluate.bayes import BayesPolicy
 
         return BayesPolicy
-    return load_policy(name)
+    found = plugins.find_policy(name)
+    return strict(found) if plugins.is_foreign(name) else found
 
 
-def make_tuner(policy: str, seed: int, ram_bytes: int, model: Path | None = None) -> Tuner:
-    """The policy as the agent would run it on a node with this much memory, but without the guard."""
-    found = find_policy(policy)
-    predictor = _predictor(found.model_kind, model) if found.uses_model else None
-    return Tuner(found, seed, predictor, CacheBudget(int(CACHE_RATIO * ram_bytes / MIB)))
+def make_tuner(
+    policy: str, seed: int, ram_bytes: int, model: Path | None = None, predictor: Predictor | None = None
+) -> Tuner:
+    """The policy as the agent would run it on a node with this much memory, but without the guard.
+
+    It asks the given predictor, or else the one that it comes with.
+    """
+    asked = predictor or make_predictor(policy, model)
+    return Tuner(find_policy(policy), seed, asked, CacheBudget(int(CACHE_RATIO * ram_bytes / MIB)))
 
 
 def make_guard(policy: str, seed: int, forced: bool | None = None) -> Guard | None:
@@ -46,8 +55,11 @@ def make_guard(policy: str, seed: int, forced: bool | None = None) -> Guard | No
     return Guard(seed=seed) if guarded else None
 
 
-def _predictor(kind: str, file: Path | None) -> Predictor:
-    """The shipped model of this kind, or one from a file."""
+def make_predictor(policy: str, file: Path | None = None) -> Predictor | None:
+    """What a policy asks: the shipped model of its kind, or one from a file; None where it asks none."""
     from penstock.predict.kinds import default_predictor, load_predictor
 
-    return load_predictor(kind, file) if file is not None else default_predictor(kind)
+    found = find_policy(policy)
+    if not found.uses_model:
+        return None
+    return load_predictor(found.model_kind, file) if file is not None else default_predictor(found.model_kind)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from penstock.observe.deadline import Deadline, Outcome
+from penstock.observe.deadline import Deadline, Pass
 from penstock.observe.kernelfs import KernelFs
 from penstock.observe.lustre.client import explain
 from penstock.observe.lustre.layout import PLACES, osc_target
@@ -76,7 +76,7 @@ class LustreObserver:
             self._next_scan_s = float("-inf")
         return NodeSnapshot(t_s, tuple(targets), mounts, tuple(problems), "lustre", self._version)
 
-    def _look(self) -> Outcome[Source, object]:
+    def _look(self) -> Pass[Source, object]:
         if not self._peek:
             return self._deadline.run(self._order, lambda source: source.read())
         busy_first = sorted(self._order, key=lambda source: source.resting)
@@ -111,7 +111,7 @@ class LustreObserver:
         self._sources, self._order = {}, []
         self._next_scan_s = float("-inf")
 
-    def _troubles(self, outcome: Outcome[Source, object]) -> list[Problem]:
+    def _troubles(self, outcome: Pass[Source, object]) -> list[Problem]:
         found = [Problem(source.name, "stale: a read of its files blocks") for source in outcome.blocked]
         found += [Problem(source.name, "not read: too many reads block") for source in outcome.untouched]
         for source in outcome.done:

@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[T, R]):
+class Pass(Generic[T, R]):
     """What became of a pass: the items done and their results, those that hang, those nobody dared touch."""
 
     done: tuple[T, ...]
@@ -38,15 +38,6 @@ class _Batch(Generic[T, R]):
     done: threading.Event = field(default_factory=threading.Event)
     failure: BaseException | None = None
 
-    def run(self) -> None:
-        for position, item in enumerate(self.items):
-            self.position = position
-            result = self.work(item)
-            if self.abandoned:
-                return
-            self.results.append(result)
-        self.done.set()
-
 
 class Deadline(Generic[T, R]):
     """Runs passes over items with a deadline per item. Used from one thread; close it when done."""
@@ -62,7 +53,7 @@ class Deadline(Generic[T, R]):
         self._forget_returned()
         return frozenset(self._blocked)
 
-    def run(self, items: Sequence[T], work: Callable[[T], R]) -> Outcome[T, R]:
+    def run(self, items: Sequence[T], work: Callable[[T], R]) -> Pass[T, R]:
         """Do `work` for every item that is not still blocked from before. An exception in it is raised."""
         self._forget_returned()
         waiting = [item for item in items if item not in self._blocked] if self._blocked else list(items)
@@ -88,7 +79,7 @@ class Deadline(Generic[T, R]):
             self._worker = None
             waiting = waiting[position + 1 :]
         blocked = tuple(item for item in items if item in self._blocked) if self._blocked else ()
-        return Outcome(tuple(done), tuple(results), blocked, tuple(waiting))
+        return Pass(tuple(done), tuple(results), blocked, tuple(waiting))
 
     def close(self) -> None:
         """Let the idle worker go. Blocked ones are daemons: they end with their read or with the process."""
@@ -139,9 +130,14 @@ class _Worker:
             if batch is None:
                 return
             try:
-                batch.run()
+                for position, item in enumerate(batch.items):
+                    batch.position = position
+                    result = batch.work(item)
+                    if batch.abandoned:
+                        return
+                    batch.results.append(result)
             except BaseException as error:  # noqa: BLE001 - handed to whoever waits for the batch
                 batch.failure = error
-                batch.done.set()
+            batch.done.set()
             if batch.abandoned:
                 return

@@ -54,7 +54,6 @@ class RecordingWriter:
         self._last_line = line
 
     def close(self) -> None:
-        """End the recording."""
         self._file.close()
 
     def _rotate(self) -> None:

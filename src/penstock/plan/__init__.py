@@ -1,5 +1,4 @@
-"""Advice before the run: how long a job's writes will take, and how to write them faster.
+"""Advice before the run, in three rooms: `write` (write time), `collective` (hints), `job` (a job's log).
 
-A system description and a write pattern give parameters (loads, skews, resources in use); parameters give
-features; a model turns features into seconds and into the share of every feature in them.
+They share `storage` (what a write passes on its way to a disk) and `hints` (the MPI-IO hints that exist).
 """

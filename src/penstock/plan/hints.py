@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from penstock.errors import UsageError, did_you_mean
-from penstock.plan.system import STRIPE_UNIT_BYTES
+from penstock.plan.storage import STRIPE_UNIT_BYTES
 
 SWITCHES = ("romio_cb_read", "romio_cb_write", "romio_ds_read", "romio_ds_write")
 COUNTS = (

@@ -10,14 +10,14 @@ All magnitudes are base-2 logarithms, so that a distance of 1 is a factor of two
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import UsageError
-from penstock.knobs import Setting
-from penstock.units import MIB, PAGE_BYTES
+from penstock.knobs import Candidates, Role
+from penstock.units import PAGE_BYTES
 from penstock.window import DIRECTIONS, Window
 
 Floats = NDArray[np.float64]
@@ -40,11 +40,10 @@ _NEGLIGIBLE_BYTES = float(PAGE_BYTES)
 # The metrics a direction is measured by, spelled once: windows are measured a thousand at a time.
 _METRICS = {
     direction: (
-        f"{direction}.bytes",
-        f"{direction}.page_utilisation",
-        f"{direction}.channel_utilisation",
-        f"app.{direction}_bytes",
-        f"app.{direction}_calls",
+        *(f"{direction}.{name}" for name in ("bytes", "rpcs", "usec")),
+        *(f"app.{direction}_{name}" for name in ("bytes", "calls")),
+        "dirty.bytes",
+        "grant.bytes",
     )
     for direction in DIRECTIONS
 }
@@ -124,49 +123,29 @@ def candidate_features(pages: Floats, flight: Floats) -> Floats:
     return np.stack([log_pages, log_flight, log_pages + log_flight], axis=-1)
 
 
-def candidate_matrix(candidates: Sequence[Setting]) -> Floats:
+def candidate_matrix(candidates: Candidates) -> Floats:
     """`candidate_features` of settings."""
-    values = np.array([(setting["pages"], setting["flight"]) for setting in candidates], dtype=np.float64)
-    return candidate_features(values[:, 0], values[:, 1])
+    return candidate_features(candidates.column(Role.REQUEST_SIZE), candidates.column(Role.IN_FLIGHT))
 
 
 def stack_windows(histories: Sequence[Sequence[Window]], direction: str, history: int) -> Floats:
     """Measures of targets from their windows in time order; a short history leaves NaN behind it."""
     stack = np.full((len(histories), history + 1, len(MEASURES)), np.nan)
-    for index, windows in enumerate(histories):
-        rows = [measure(window, direction) for window in list(reversed(windows))[: history + 1]]
-        if rows:
-            stack[index, : len(rows)] = rows
+    rows = [measure(window, direction) for windows in histories for window in windows[: -history - 2 : -1]]
+    if rows:
+        lengths = np.array([min(len(windows), history + 1) for windows in histories])
+        stack[np.arange(history + 1) < lengths[:, None]] = rows
     return stack
 
 
 def measure(window: Window, direction: str) -> list[float]:
-    """One window's measures, recovered from its metrics; NaN where the window does not know."""
-    metrics, seconds = window.metrics, window.seconds
-    wire, page_utilisation, channel_utilisation, app_bytes, app_calls = _METRICS[direction]
-    pages, flight = float(window.setting["pages"]), float(window.setting["flight"])
-    moved = _known(metrics, wire)
-    rpc_pages = _known(metrics, page_utilisation) * pages
-    busy_us = _known(metrics, channel_utilisation) * flight * seconds * 1e6
-    idle = moved == 0
-    dirty_bytes = _known(metrics, "dirty.utilisation") * window.setting.get("dirty", 0) * MIB
-    return [
-        seconds,
-        pages,
-        flight,
-        moved,
-        0.0 if idle else moved / PAGE_BYTES / rpc_pages if rpc_pages > 0 else np.nan,
-        0.0 if idle else busy_us,
-        _known(metrics, app_bytes),
-        _known(metrics, app_calls),
-        _known(metrics, "dirty.bytes", dirty_bytes),
-        _known(metrics, "grant.bytes"),
-    ]
-
-
-def _known(metrics: Mapping[str, float | None], name: str, otherwise: float = np.nan) -> float:
-    value = metrics.get(name)
-    return otherwise if value is None else float(value)
+    """One window's measures; NaN where the window does not know. Where nothing moved there was no request either."""
+    known = window.metrics.get
+    moved, rpcs, usec, *others = [known(name, np.nan) for name in _METRICS[direction]]
+    if moved == 0:
+        rpcs = usec = 0.0
+    setting = window.setting
+    return [window.seconds, float(setting["pages"]), float(setting["flight"]), moved, rpcs, usec, *others]
 
 
 def _when(lag: int) -> str:

@@ -16,14 +16,15 @@ KINDS = (FOREST, SURVEY)
 def default_predictor(kind: str) -> ForestPredictor | SurveyPredictor:
     """The shipped one."""
     if _known(kind) == SURVEY:
-        return SurveyPredictor(shipped.default_survey())
+        return SurveyPredictor(shipped.default_survey(), shipped.mount_surveys())
     return ForestPredictor(shipped.default_model())
 
 
 def load_predictor(kind: str, path: Path) -> ForestPredictor | SurveyPredictor:
-    """The one in a file."""
+    """The one in a file. A survey of one file system's knobs leaves the shipped ones of others in use."""
     if _known(kind) == SURVEY:
-        return SurveyPredictor(surveyfile.load(path))
+        others = (shipped.default_survey(), *shipped.mount_surveys())
+        return SurveyPredictor(surveyfile.load(path), others)
     return ForestPredictor(modelfile.load(path))
 
 

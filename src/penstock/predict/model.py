@@ -9,15 +9,29 @@ import numpy as np
 
 from penstock.decision import Outlook
 from penstock.errors import UsageError
-from penstock.knobs import Setting
-from penstock.predict.features import candidate_matrix, past_features, row_names
-from penstock.predict.recent import Recent
-from penstock.predict.trees import CompiledForest, Forest, compile_forest, scores
+from penstock.knobs import Candidates, Setting
+from penstock.predict.features import (
+    CANDIDATE_FEATURES,
+    candidate_matrix,
+    past_features,
+    row_names,
+    stack_windows,
+)
+from penstock.predict.trees import (
+    CompiledForest,
+    Forest,
+    compile_forest,
+    has_numba,
+    scores_numba,
+    scores_numpy,
+)
 from penstock.predict.trees.forest import Bools, Floats
 from penstock.window import Window
 
 # In features that are base-2 logarithms: up to twice or half of anything seen in training is still familiar.
 RANGE_MARGIN = 1.0
+# The knob space whose counters and knobs the features are about.
+SPACE = "lustre"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,12 +79,13 @@ class Model:
 
 
 class ForestPredictor:
-    """The `Predictor` port over a model. Pure but for caches of candidates and measured windows."""
+    """The `Predictor` port over a model. Pure but for a cache of candidates."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        #: Whether compiled code walks the trees; who cannot wait for a compiler says no until `compile` is done.
+        self.compiled_walk = has_numba()
         self._compiled: dict[tuple[str, tuple[Setting, ...]], CompiledForest] = {}
-        self._recent: dict[str, Recent] = {}
 
     @property
     def history(self) -> int:
@@ -82,15 +97,19 @@ class ForestPredictor:
         """The model file's sha256."""
         return self.model.digest
 
+    @property
+    def spaces(self) -> tuple[str, ...]:
+        """Models are made of the features of one kind of client."""
+        return (SPACE,)
+
     def outlooks(
-        self, direction: str, histories: Sequence[Sequence[Window]], candidates: Sequence[Setting]
+        self, direction: str, histories: Sequence[Sequence[Window]], candidates: Candidates
     ) -> list[Outlook]:
         """One outlook per target. A target with an unfamiliar current window is marked out of range."""
         if not histories:
             return []
         part = self.model[direction]
-        recent = self._recent.setdefault(direction, Recent(direction, part.history))
-        past = past_features(recent.stack(histories), direction)
+        past = past_features(stack_windows(histories, direction, part.history), direction)
         rows = np.ascontiguousarray(self.probabilities(direction, past, candidates))
         # A view of its row holds a target's probabilities as they are; a list would make a hundred objects.
         return [
@@ -98,11 +117,31 @@ class ForestPredictor:
             for row, familiar in zip(rows, part.familiar(past), strict=True)
         ]
 
-    def probabilities(self, direction: str, past: Floats, candidates: Sequence[Setting]) -> Floats:
+    def probabilities(self, direction: str, past: Floats, candidates: Candidates) -> Floats:
         """The probability of every (sample, candidate), from features of the past."""
-        key = (direction, tuple(candidates))
+        compiled = self._ready(direction, candidates)
+        return compiled.forest.probability(self._scores(compiled, past))
+
+    def compile(self) -> bool:
+        """Compile the walk, which may take seconds; true when compiled code answers from now on.
+
+        May run beside `outlooks`: those walk with numpy until `compiled_walk` is set.
+        """
+        if not has_numba():
+            return False
+        direction = next(iter(self.model.directions))
+        forest = self.model[direction].forest
+        few = compile_forest(forest, np.zeros((1, len(CANDIDATE_FEATURES))))
+        scores_numba(few, np.zeros((1, few.past)))
+        return True
+
+    def _ready(self, direction: str, candidates: Candidates) -> CompiledForest:
+        key = (direction, candidates.settings)
         if key not in self._compiled:
             forest = self.model[direction].forest
             self._compiled[key] = compile_forest(forest, candidate_matrix(candidates))
-        compiled = self._compiled[key]
-        return compiled.forest.probability(scores(compiled, past))
+        return self._compiled[key]
+
+    def _scores(self, compiled: CompiledForest, past: Floats) -> Floats:
+        walk = scores_numba if self.compiled_walk else scores_numpy
+        return walk(compiled, np.ascontiguousarray(past))

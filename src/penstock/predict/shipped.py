@@ -11,6 +11,8 @@ from penstock.predict.surfaces import Survey
 
 MODEL = "default.json"
 SURVEY = "survey.json"
+# Surveys of other file systems' knobs.
+MOUNT_SURVEYS = ("survey-fuse.json",)
 
 
 @cache
@@ -23,6 +25,12 @@ def default_model() -> Model:
 def default_survey() -> Survey:
     """The shipped survey, checked like any other."""
     return surveyfile.parse(_raw(SURVEY), f"the shipped survey {SURVEY}")
+
+
+@cache
+def mount_surveys() -> tuple[Survey, ...]:
+    """What ships for file systems beside the first one, checked like any other."""
+    return tuple(surveyfile.parse(_raw(name), f"the shipped survey {name}") for name in MOUNT_SURVEYS)
 
 
 def _raw(name: str) -> bytes:

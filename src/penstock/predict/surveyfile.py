@@ -12,14 +12,13 @@ import numpy as np
 from penstock.errors import ModelFileError
 from penstock.predict.checks import fail_unless, mapping, numbers, text, whole
 from penstock.predict.modelfile import decode, digest, read
-from penstock.predict.surfaces import LIKENESS, Case, Survey
-from penstock.window import DIRECTIONS
+from penstock.predict.surfaces import KINDS, Case, Survey, grid_size
 
 FORMAT = "penstock-survey"
-SCHEMA = 2
-MAX_CASES = 4096
-FEATURES = {direction: list(names) for direction, names in LIKENESS.items()}
-DECIMALS = 3
+SCHEMA = 3
+MAX_CASES = 8192
+DECIMALS = 2
+MOST_LOG2 = 20.0
 
 
 def load(path: Path) -> Survey:
@@ -40,16 +39,14 @@ def dump(survey: Survey) -> bytes:
     document: dict[str, Any] = {
         "format": FORMAT,
         "schema": SCHEMA,
-        "pages": list(survey.pages),
-        "flight": list(survey.flight),
-        "features": FEATURES,
+        "space": survey.space,
+        "knobs": {knob_id: list(values) for knob_id, values in survey.knobs.items()},
         "provenance": dict(survey.provenance),
         "cases": [
             {
-                "cluster": case.cluster,
-                "workload": case.workload,
-                "direction": case.direction,
-                "values": [round(float(value), DECIMALS) for value in case.features.ravel()],
+                "origin": case.origin,
+                "kind": case.kind,
+                "gains": [round(float(value), DECIMALS) for value in case.gains.ravel()],
             }
             for case in survey.cases
         ],
@@ -65,29 +62,29 @@ def _build(document: Mapping[str, Any]) -> Survey:
     )
     said = text(document, "sha256")
     fail_unless(said == digest(document), "the content does not match its sha256: damaged or edited")
-    fail_unless(document.get("features") == FEATURES, f"key 'features' is not {FEATURES}")
-    pages, flight = (_axis(document, key) for key in ("pages", "flight"))
+    axes = mapping(document.get("knobs"), "knobs")
+    knobs = {knob_id: _axis(axes, knob_id) for knob_id in axes}
+    fail_unless(bool(knobs), "key 'knobs' names no knob")
     found = document.get("cases")
     fail_unless(isinstance(found, list) and 0 < len(found) <= MAX_CASES, f"cases: allowed are 1..{MAX_CASES}")
-    places = len(pages) * len(flight)
-    cases = tuple(_case(mapping(one, f"cases[{i}]"), places, i) for i, one in enumerate(found or ()))
-    for direction in DIRECTIONS:
-        fail_unless(any(case.direction == direction for case in cases), f"no case of direction {direction!r}")
-    return Survey(pages, flight, cases, mapping(document.get("provenance"), "provenance"), said)
+    size = grid_size(knobs)
+    cases = tuple(_case(mapping(one, f"cases[{i}]"), size, i) for i, one in enumerate(found or ()))
+    provenance = mapping(document.get("provenance"), "provenance")
+    return Survey(text(document, "space"), knobs, cases, provenance, said)
 
 
-def _axis(document: Mapping[str, Any], key: str) -> tuple[int, ...]:
-    values = whole(document.get(key), key)
-    rising = values == sorted(set(values)) and bool(values) and values[0] >= 1
-    fail_unless(rising, f"{key} is not a rising list of positive numbers")
+def _axis(axes: Mapping[str, Any], knob_id: str) -> tuple[int, ...]:
+    values = whole(axes.get(knob_id), f"knobs.{knob_id}")
+    rising = values == sorted(set(values)) and bool(values) and values[0] >= 0
+    fail_unless(rising, f"knobs.{knob_id} is not a rising list of numbers")
     return tuple(values)
 
 
-def _case(document: Mapping[str, Any], places: int, index: int) -> Case:
-    direction = text(document, "direction")
-    fail_unless(direction in DIRECTIONS, f"cases[{index}]: direction {direction!r} is neither read nor write")
-    values = numbers(document.get("values"), f"cases[{index}].values")
-    wanted = places * len(FEATURES[direction])
-    fail_unless(len(values) == wanted, f"cases[{index}].values has {len(values)} entries, not {wanted}")
-    table = np.ascontiguousarray(values.reshape(places, -1))
-    return Case(text(document, "cluster"), text(document, "workload"), direction, table)
+def _case(document: Mapping[str, Any], size: int, index: int) -> Case:
+    kind = text(document, "kind")
+    fail_unless(kind in KINDS, f"cases[{index}]: kind {kind!r} is none of {', '.join(KINDS)}")
+    values = numbers(document.get("gains"), f"cases[{index}].gains")
+    wanted = size * len(KINDS[kind])
+    fail_unless(len(values) == wanted, f"cases[{index}].gains has {len(values)} entries, not {wanted}")
+    fail_unless(bool(np.all(np.abs(values) <= MOST_LOG2)), f"cases[{index}].gains leaves +-{MOST_LOG2:g}")
+    return Case(text(document, "origin"), kind, np.ascontiguousarray(values.reshape(len(KINDS[kind]), size)))

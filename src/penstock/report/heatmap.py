@@ -32,12 +32,12 @@ class CellLike(Protocol):
 def trace_name(workload: str) -> str | None:
     """The name the traces give to a single-stream workload: `s_rd_rn_1m` is `rnd_r_1_io_1m`.
 
-    >>> trace_name("s_rd_rn_1m"), trace_name("f_wr_sq_8k")
-    ('rnd_r_1_io_1m', None)
+    >>> trace_name("s_rd_rn_1m"), trace_name("f_wr_sq_8k"), trace_name("dlio-bert")
+    ('rnd_r_1_io_1m', None, None)
     """
-    streams, direction, order, size = workload.split("_")
-    if streams != "s":
+    if not workload.startswith("s_"):
         return None
+    _, direction, order, size = workload.split("_")
     return f"{ {'sq': 'seq', 'rn': 'rnd'}[order] }_{direction[0]}_1_io_{size}"
 
 
@@ -53,10 +53,13 @@ def read_measured(path: Path, workload: str) -> Surface | None:
     } or None
 
 
-def draw_surface(path: Path, workload: str, subtitle: str, cells: Sequence[CellLike], measured: Path) -> None:
-    """Write the map of one workload."""
+def draw_surface(
+    path: Path, workload: str, subtitle: str, cells: Sequence[CellLike], measured: Path | None
+) -> None:
+    """Write the map of one workload, beside the one that was measured where a file of such is given."""
     simulated = {(c.setting["pages"], c.setting["flight"]): c.app_mbps for c in cells}
-    draw_maps(path, workload, {f"simulated ({subtitle})": simulated}, read_measured(measured, workload))
+    beside = read_measured(measured, workload) if measured is not None else None
+    draw_maps(path, workload, {f"simulated ({subtitle})": simulated}, beside)
 
 
 def draw_maps(path: Path, title: str, maps: Mapping[str, Surface], measured: Surface | None) -> None:

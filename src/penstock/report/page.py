@@ -1,29 +1,34 @@
-"""One self-contained page of sections: text, inline SVG and tables; no script, no network. Also as Markdown."""
+"""One self-contained page: the answer and one picture first, then sections of text, drawings and tables.
+
+It needs no network; a few lines of script sort its tables, and without them it only cannot do that. Also as Markdown.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 
-STYLE = """
-:root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--faint:#d0d7de;--soft:#f6f8fa;
---default:#9a6700;--policy:#1a7f37;--best:#0969da}
-@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--paper:#0d1117;--faint:#30363d;--soft:#161b22;
---default:#d29922;--policy:#3fb950;--best:#58a6ff}}
-body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:960px;
-margin:2rem auto;padding:0 1rem}svg{width:100%;height:auto}
-text{fill:var(--ink);font:12px system-ui,sans-serif}
-.grid{stroke:var(--faint)}table{border-collapse:collapse;width:100%;font-size:14px}
-td,th{border-bottom:1px solid var(--faint);padding:.3rem .6rem;text-align:left}
-"""
-_WIDER = """
-h2{margin-top:2.5rem}.wide{overflow-x:auto;margin:1rem 0}.wide svg{min-width:640px}
-.maps{display:grid;grid-template-columns:repeat(auto-fill,minmax(260px,1fr));gap:1rem}
-figure{margin:0}figcaption{font-size:13px}td{font-variant-numeric:tabular-nums;white-space:nowrap}
-td.num,th.num{text-align:right}code{font-size:12px;background:var(--soft);padding:0 .2rem;user-select:all}
-nav a{margin-right:1rem}a{color:var(--best)}
-"""
+HOME = Path(__file__).parent
+#: Colours, type and tables, shared with the web page.
+DESIGN = HOME / "design.css"
+
+# Columns of words, and of sentences, which may take several lines; every other but the first holds numbers.
+_WORDS = (
+    "command",
+    "best static",
+    "setting",
+    "seen",
+    "workload",
+    "change",
+    "target",
+    "user",
+    "kind",
+    "block",
+    "last",
+)
+_PROSE = ("why",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,25 +58,44 @@ class Section:
     tables: Sequence[Table] = ()
 
 
-def render(title: str, lead: Sequence[str], sections: Sequence[Section]) -> str:
-    """The page as HTML."""
+def render(
+    title: str,
+    lead: Sequence[str],
+    sections: Sequence[Section],
+    answer: str = "",
+    picture: Figure | None = None,
+) -> str:
+    """The page as HTML. The answer, in one sentence, and the picture that shows it come before everything else."""
     links = " ".join(f'<a href="#{_anchor(part.title)}">{escape(part.title)}</a>' for part in sections)
+    heading = (
+        f'<p class="title">{escape(title)}</p>\n<h1>{_inline(answer)}</h1>'
+        if answer
+        else f"<h1>{escape(title)}</h1>"
+    )
+    first = heading + (_figure(picture) if picture is not None else "")
+    looks = _read("design.css") + _read("page.css")
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>\n'
-        f'<meta name="viewport" content="width=device-width"><style>{STYLE}{_WIDER}</style>\n'
-        f"<h1>{escape(title)}</h1>\n{_paragraphs(lead)}<nav>{links}</nav>\n"
+        f'<meta name="viewport" content="width=device-width"><style>{looks}</style>\n'
+        f'<div class="hero">{first}</div>\n{_paragraphs(lead)}<nav aria-label="Sections">{links}</nav>\n'
         + "".join(_section(part) for part in sections)
-        + "</html>\n"
+        + "<script>"
+        + _read("sort.js")
+        + "</script></html>\n"
     )
 
 
-def markdown(title: str, lead: Sequence[str], sections: Sequence[Section]) -> str:
+def markdown(title: str, lead: Sequence[str], sections: Sequence[Section], answer: str = "") -> str:
     """The same without the drawings."""
-    parts = [f"# {title}", *lead]
+    parts = [f"# {title}", *([answer] if answer else []), *lead]
     for section in sections:
         parts += [f"## {section.title}", *section.text]
         parts += [_markdown_table(table) for table in section.tables]
     return "\n\n".join(parts) + "\n"
+
+
+def _read(name: str) -> str:
+    return (HOME / name).read_text(encoding="utf-8")
 
 
 def _anchor(title: str) -> str:
@@ -83,35 +107,37 @@ def _paragraphs(text: Sequence[str]) -> str:
 
 
 def _section(section: Section) -> str:
-    large = "".join(
-        f'<figure><div class="wide">{f.svg}</div><figcaption>{escape(f.caption)}</figcaption></figure>\n'
-        for f in section.figures
-        if not f.small
-    )
-    small = "".join(
-        f"<figure>{f.svg}<figcaption>{escape(f.caption)}</figcaption></figure>\n"
-        for f in section.figures
-        if f.small
-    )
+    large = "".join(_figure(figure) for figure in section.figures if not figure.small)
+    small = "".join(_figure(figure) for figure in section.figures if figure.small)
     maps = f'<div class="maps">{small}</div>\n' if small else ""
     tables = "".join(_table(table) for table in section.tables)
     heading = f'<h2 id="{_anchor(section.title)}">{escape(section.title)}</h2>\n'
     return heading + _paragraphs(section.text) + large + tables + maps
 
 
+def _figure(figure: Figure) -> str:
+    return f"<figure><figcaption>{escape(figure.caption)}</figcaption>{figure.svg}</figure>\n"
+
+
 def _table(table: Table) -> str:
-    head = "".join(f"<th{_class(c, i)}>{escape(c)}</th>" for i, c in enumerate(table.heading))
+    head = "".join(f'<th scope="col"{_class(c, i)}>{escape(c)}</th>' for i, c in enumerate(table.heading))
     body = "".join(
-        "<tr>"
-        + "".join(f"<td{_class(table.heading[i], i)}>{_inline(c)}</td>" for i, c in enumerate(row))
-        + "</tr>\n"
+        "<tr>" + "".join(_cell(table.heading[i], i, c) for i, c in enumerate(row)) + "</tr>\n"
         for row in table.rows
     )
-    return f'<div class="wide"><table><tr>{head}</tr>\n{body}</table></div>\n'
+    rows = f"<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody>"
+    return f'<div class="wide"><table class="sortable">{rows}</table></div>\n'
+
+
+def _cell(heading: str, column: int, text: str) -> str:
+    """The heading comes along: on a narrow page every cell stands on a line of its own."""
+    return f'<td{_class(heading, column)} data-label="{escape(heading)}">{_inline(text)}</td>'
 
 
 def _class(heading: str, column: int) -> str:
-    return ' class="num"' if column and heading not in ("command", "best static", "setting", "seen") else ""
+    if heading in _PROSE:
+        return ' class="prose"'
+    return ' class="num"' if column and heading not in _WORDS else ""
 
 
 def _inline(text: str) -> str:

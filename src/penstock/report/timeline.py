@@ -1,4 +1,7 @@
-"""A self-contained page that compares series over time: inline SVG, no script, no network."""
+"""Lines over time as inline SVG: what was measured, and below it on the same time axis the settings.
+
+Every drawing comes twice, for a wide and for a narrow page, so that its text can be read on both.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from penstock.report.page import STYLE
-
-WIDTH, HEIGHT, LEFT, BOTTOM = 920, 300, 64, 36
+LEFT, RIGHT, TOP, RATE_H, GAP, STEP_H = 56, 10, 40, 190, 18, 96
+LEGEND_ROW, AXIS_H = 20, 24
+# The class that the page shows on wide or on narrow screens, and the width drawn for it.
+WIDTHS = {"at-wide": 920, "at-narrow": 360}
+_DASHES = ("", "8 3", "2 3", "10 3 2 3")
+# Lengths, names and digits of the units of a time axis; the first that an axis is five times as long as.
+_TIMES = ((3600, "h", 1), (60, "min", 1), (1, "s", 0))
+KNOB_COLOURS = ("var(--k0)", "var(--k1)", "var(--k2)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,59 +30,189 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """Everything the page shows."""
+class Band:
+    """A stretch of time with a name, such as a phase of a workload."""
+
+    start_s: float
+    end_s: float
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A moment at which something was changed, and what."""
+
+    t_s: float
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """All that one chart shows. `steps` are settings, each held until its next point, on a scale of powers of two."""
 
     title: str
-    lead: str
     unit: str
     series: Sequence[Series]
-    heading: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    bands: Sequence[Band] = ()
+    marks: Sequence[Mark] = ()
+    steps: Sequence[Series] = ()
+    #: No line is drawn between measurements that lie further apart.
+    gap_s: float = math.inf
+
+    @property
+    def end_s(self) -> float:
+        """The end of the time axis."""
+        times = [t for line in (*self.series, *self.steps) for t, _ in line.points]
+        return max(times, default=1.0) or 1.0
+
+    def legend(self) -> list[tuple[str, str, str]]:
+        """Name, colour and dashes of every line, and the sign of a change."""
+        found = [(f"{s.name} ({self.unit})", s.colour, _dash(i)) for i, s in enumerate(self.series)]
+        found += [(s.name, s.colour, _dash(i)) for i, s in enumerate(self.steps)]
+        return [*found, *([("▲ changed", "", "")] if self.marks else [])]
 
 
-def render(page: Page) -> str:
-    """The page as HTML."""
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in page.heading)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>\n" for row in page.rows
+def draw(drawing: Drawing) -> str:
+    """The chart for wide and for narrow pages."""
+    return "".join(
+        f'<div class="{name}">{_Canvas(drawing, width).svg()}</div>' for name, width in WIDTHS.items()
     )
-    return (
-        f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{escape(page.title)}</title>\n'
-        f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style>\n'
-        f"<h1>{escape(page.title)}</h1>\n<p>{escape(page.lead)}</p>\n{chart(page.title, page.unit, page.series)}\n"
-        f"<table><tr>{head}</tr>\n{body}</table>\n</html>\n"
-    )
 
 
-def chart(title: str, unit: str, series: Sequence[Series]) -> str:
-    """The lines alone, as SVG."""
-    end_s = max((t for line in series for t, _ in line.points), default=1.0) or 1.0
-    top = _round_up(max((value for line in series for _, value in line.points), default=1.0))
+def _dash(number: int) -> str:
+    return _DASHES[number % len(_DASHES)]
 
-    def x(t_s: float) -> float:
-        return LEFT + (WIDTH - LEFT - 8) * t_s / end_s
 
-    def y(value: float) -> float:
-        return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - 8) * value / top
+class _Canvas:
+    """One drawing at one width."""
 
-    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">']
-    for i in range(5):
-        value, t_s = top * i / 4, end_s * i / 4
-        parts.append(
-            f'<line class="grid" x1="{LEFT}" x2="{WIDTH - 8}" y1="{y(value):.1f}" y2="{y(value):.1f}"/>'
+    def __init__(self, drawing: Drawing, width: int) -> None:
+        self.drawing, self.width = drawing, width
+        self.bottom = TOP + RATE_H + (GAP + STEP_H if drawing.steps else 0)
+        self.columns = max(1, (width - LEFT) // 190)
+        rows = math.ceil(len(drawing.legend()) / self.columns)
+        self.height = self.bottom + AXIS_H + LEGEND_ROW * rows + 8
+
+    def svg(self) -> str:
+        title = escape(self.drawing.title)
+        parts = [f'<svg viewBox="0 0 {self.width} {self.height}" role="img" aria-label="{title}">']
+        parts += [*self._bands(), *self._rates(), *self._steps(), *self._times(), *self._marks()]
+        return "\n".join([*parts, *self._legend()]) + "</svg>"
+
+    def x(self, t_s: float) -> float:
+        return LEFT + (self.width - LEFT - RIGHT) * t_s / self.drawing.end_s
+
+    def _bands(self) -> list[str]:
+        parts = []
+        for number, band in enumerate(self.drawing.bands):
+            left, right = self.x(band.start_s), self.x(band.end_s)
+            shade = "band odd" if number % 2 else "band"
+            parts.append(
+                f'<rect class="{shade}" x="{left:.1f}" y="{TOP}" width="{right - left:.1f}" '
+                f'height="{self.bottom - TOP}"/>'
+            )
+            # Names of short phases would run into each other on a narrow page.
+            y = TOP - 6 - (14 * (number % 2) if self.width < 600 else 0)
+            parts.append(f'<text x="{left + 3:.1f}" y="{y}" class="soft">{escape(band.name)}</text>')
+        return parts
+
+    def _rates(self) -> list[str]:
+        lines = self.drawing.series
+        top = _round_up(max((value for line in lines for _, value in line.points), default=1.0))
+
+        def y(value: float) -> float:
+            return TOP + RATE_H - RATE_H * value / top
+
+        parts = [f'<text x="4" y="{TOP - 14}" class="soft">{escape(self.drawing.unit)}</text>']
+        for i in range(5):
+            parts += self._level(y(top * i / 4), f"{top * i / 4:g}")
+        for number, line in enumerate(lines):
+            for part in _unbroken(line.points, self.drawing.gap_s):
+                path = " ".join(f"{self.x(t):.1f},{y(value):.1f}" for t, value in part)
+                parts.append(_polyline(path, line.colour, _dash(number)))
+                if len(part) == 1 and self.drawing.gap_s < math.inf:
+                    x, dot = self.x(part[0][0]), y(part[0][1])
+                    parts.append(f'<circle cx="{x:.1f}" cy="{dot:.1f}" r="2.5" style="fill:{line.colour}"/>')
+        return parts
+
+    def _steps(self) -> list[str]:
+        lines = self.drawing.steps
+        if not lines:
+            return []
+        most = max((value for line in lines for _, value in line.points), default=2.0)
+        top, floor = max(2, math.ceil(math.log2(max(most, 2.0)))), TOP + RATE_H + GAP + STEP_H
+
+        def y(value: float) -> float:
+            return floor - STEP_H * math.log2(max(value, 1.0)) / top
+
+        parts = []
+        for power in range(0, top + 1, 4 if top > 8 else 2):
+            parts += self._level(y(2**power), str(2**power))
+        for number, line in enumerate(lines):
+            held: list[tuple[float, float]] = []
+            for t_s, value in line.points:
+                held += [(t_s, held[-1][1]), (t_s, value)] if held else [(t_s, value)]
+            if held:
+                held.append((self.drawing.end_s, held[-1][1]))
+            path = " ".join(f"{self.x(t):.1f},{y(value):.1f}" for t, value in held)
+            parts.append(_polyline(path, line.colour, _dash(number)))
+        return parts
+
+    def _level(self, y: float, label: str) -> list[str]:
+        return [
+            f'<line class="grid" x1="{LEFT}" x2="{self.width - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>',
+            f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{label}</text>',
+        ]
+
+    def _times(self) -> list[str]:
+        count, y = (4 if self.width > 600 else 2), self.bottom + 17
+        anchors = ("start", *["middle"] * (count - 1), "end")
+        times = [self.drawing.end_s * i / count for i in range(count + 1)]
+        length_s, unit, digits = next(
+            each for each in _TIMES if self.drawing.end_s >= each[0] * 5 or each[0] == 1
         )
-        parts.append(f'<text x="{LEFT - 8}" y="{y(value) + 4:.1f}" text-anchor="end">{value:.0f}</text>')
-        anchor = "end" if i == 4 else "middle"
-        parts.append(f'<text x="{x(t_s):.1f}" y="{HEIGHT - 18}" text-anchor="{anchor}">{t_s:.0f} s</text>')
-    for i, line in enumerate(series):
-        path = " ".join(f"{x(t):.1f},{y(value):.1f}" for t, value in line.points)
-        parts.append(f'<polyline fill="none" style="stroke:{line.colour}" stroke-width="2" points="{path}"/>')
-        parts.append(
-            f'<text x="{LEFT + 12 + 160 * i}" y="{HEIGHT - 3}" style="fill:{line.colour};font-weight:600">'
-            f"{escape(line.name)} ({escape(unit)})</text>"
-        )
-    return "\n".join(parts) + "</svg>"
+        return [
+            f'<text x="{self.x(t_s):.1f}" y="{y}" text-anchor="{anchor}">{t_s / length_s:.{digits}f} {unit}</text>'
+            for t_s, anchor in zip(times, anchors, strict=True)
+        ]
+
+    def _marks(self) -> list[str]:
+        """A thin line over all parts and a triangle on the axis; its words come up where a pointer rests."""
+        parts = []
+        for mark in self.drawing.marks:
+            x = self.x(mark.t_s)
+            parts.append(
+                f'<g class="mark"><title>{mark.t_s:.1f} s: {escape(mark.words)}</title>'
+                f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{self.bottom}" style="stroke:var(--ink)" '
+                f'opacity=".35"/><path d="M{x:.1f},{self.bottom - 9} l5,9 l-10,0 z"/></g>'
+            )
+        return parts
+
+    def _legend(self) -> list[str]:
+        parts = []
+        for number, (name, colour, dash) in enumerate(self.drawing.legend()):
+            x = LEFT + (self.width - LEFT) / self.columns * (number % self.columns)
+            y = self.bottom + AXIS_H + LEGEND_ROW * (number // self.columns) + 16
+            if colour:
+                line = f"{x:.0f},{y - 4} {x + 26:.0f},{y - 4}"
+                parts.append(_polyline(line, colour, dash))
+            parts.append(f'<text x="{x + (32 if colour else 6):.0f}" y="{y}">{escape(name)}</text>')
+        return parts
+
+
+def _unbroken(points: Sequence[tuple[float, float]], gap_s: float) -> list[list[tuple[float, float]]]:
+    parts: list[list[tuple[float, float]]] = []
+    for point in points:
+        if parts and point[0] - parts[-1][-1][0] <= gap_s:
+            parts[-1].append(point)
+        else:
+            parts.append([point])
+    return parts
+
+
+def _polyline(points: str, colour: str, dash: str) -> str:
+    dashed = f' stroke-dasharray="{dash}"' if dash else ""
+    return f'<polyline fill="none" style="stroke:{colour}" stroke-width="2"{dashed} points="{points}"/>'
 
 
 def _round_up(value: float) -> float:

@@ -3,15 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 
 CELL_W, CELL_H, LEFT, TOP, BOTTOM = 26, 20, 34, 6, 34
 _COLOURS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 Place = tuple[int, int]
+# Signs have a dark edge around a light line, so that they show on every colour; shapes, not colours, tell them apart.
+_LINE = (
+    'fill="none" stroke="#fff" stroke-width="2.5" style="paint-order:stroke;filter:drop-shadow(0 0 1px #000)"'
+)
+_SQUARE = "M4,3 h18 v14 h-18 z"
+_DIAMOND = "M13,2 L21,10 L13,18 L5,10 z"
+_STAR = "M13,2 l2.4,5.4 l5.6,.6 l-4.2,3.8 l1.2,5.6 l-5,-2.9 l-5,2.9 l1.2,-5.6 l-4.2,-3.8 l5.6,-.6 z"
+#: What the signs mean, for captions.
+SIGNS = "□ default, ◇ best of short runs, ☆ best over longer runs, ○ where the tuner ended"
 
 
-def draw(title: str, surface: Mapping[Place, float], path: Sequence[Place], default: Place) -> str:
-    """Pages per RPC across, RPCs in flight up; brighter is faster. Circle: where the tuner ended."""
+@dataclass(frozen=True, slots=True)
+class Landscape:
+    """What every setting brings, and the way a tuner walked over it.
+
+    `best` is the best setting known from longer runs, where there is one; `unit` says how a value is told.
+    """
+
+    title: str
+    surface: Mapping[Place, float]
+    path: Sequence[Place]
+    default: Place
+    best: Place | None = None
+    unit: str = "{:.0f} MB/s"
+
+
+def draw(shown: Landscape) -> str:
+    """Pages per RPC across, RPCs in flight up; brighter is faster. `SIGNS` tells what the signs mean."""
+    surface = shown.surface
     pages, flights = (sorted({place[axis] for place in surface}) for axis in range(2))
     width, height = LEFT + CELL_W * len(pages) + 4, TOP + CELL_H * len(flights) + BOTTOM
     top = max(surface.values()) or 1.0
@@ -22,29 +48,32 @@ def draw(title: str, surface: Mapping[Place, float], path: Sequence[Place], defa
             TOP + CELL_H * (len(flights) - 1 - _nearest(flights, place[1])),
         )
 
-    parts = [f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title)}">']
+    parts = [f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(shown.title)}">']
     for place, value in surface.items():
         x, y = corner(place)
         parts.append(
             f'<rect x="{x}" y="{y}" width="{CELL_W}" height="{CELL_H}" fill="{_colour(value / top)}">'
-            f"<title>{place[0]} x {place[1]}: {value:.0f} MB/s</title></rect>"
+            f"<title>{place[0]} x {place[1]}: {shown.unit.format(value)}</title></rect>"
         )
     parts += _ticks(pages, flights, corner)
-    middles = [(x + CELL_W / 2, y + CELL_H / 2) for x, y in map(corner, path)]
+    middles = [(x + CELL_W / 2, y + CELL_H / 2) for x, y in map(corner, shown.path)]
     if len(middles) > 1:
         line = " ".join(f"{x},{y}" for x, y in middles)
         for colour, thick in (("#000", 4), ("#fff", 1.8)):
             parts.append(f'<polyline fill="none" stroke="{colour}" stroke-width="{thick}" points="{line}"/>')
-    best = corner(max(surface, key=lambda place: surface[place]))
-    for (x, y), colour in ((corner(default), "#ff9a3c"), (best, "#ff3b6b")):
-        parts.append(
-            f'<rect x="{x + 1}" y="{y + 1}" width="{CELL_W - 2}" height="{CELL_H - 2}" fill="none" '
-            f'stroke="{colour}" stroke-width="2.5"/>'
-        )
+    parts.append(_sign(_SQUARE, corner(shown.default), "default"))
+    parts.append(_sign(_DIAMOND, corner(max(surface, key=lambda place: surface[place])), "best here"))
+    if shown.best is not None:
+        parts.append(_sign(_STAR, corner(shown.best), "best over longer runs"))
     if middles:
         x, y = middles[-1]
         parts.append(f'<circle cx="{x}" cy="{y}" r="5" fill="#fff" stroke="#000" stroke-width="1.5"/>')
     return "\n".join(parts) + "</svg>"
+
+
+def _sign(shape: str, corner: tuple[float, float], words: str) -> str:
+    x, y = corner
+    return f'<path d="{shape}" transform="translate({x} {y})" {_LINE}><title>{words}</title></path>'
 
 
 def _ticks(pages: Sequence[int], flights: Sequence[int], corner: object) -> list[str]:

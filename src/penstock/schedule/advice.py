@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from penstock.errors import DataError
-from penstock.schedule.application import Curve
+from penstock.schedule.certainty import Certainty, Stakes, choose, fastest
 from penstock.schedule.demand import Demand, fits
 from penstock.schedule.guide import implied
 from penstock.schedule.job import Job
@@ -40,13 +41,21 @@ class Advice:
     io_load_after: float
     options: tuple[Option, ...]
     reason: str
+    certainty: Certainty | None = None
 
 
 class Occupancy:
     """What the running jobs make of the resources: their load, their users, and who sits where."""
 
-    def __init__(self, resources: int, running: Sequence[Job], unusable: Collection[int] = ()) -> None:
+    def __init__(
+        self,
+        resources: int,
+        running: Sequence[Job],
+        unusable: Collection[int] = (),
+        measured: Mapping[int, float] | None = None,
+    ) -> None:
         self.resources = resources
+        self.running = tuple(running)
         self.load = [0.0] * resources
         self.users = [0] * resources
         self.jobs: list[list[int]] = [[] for _ in range(resources)]
@@ -58,6 +67,9 @@ class Occupancy:
                 self.load[resource] += share
                 self.users[resource] += 1
                 self.jobs[resource].append(index)
+        for resource, load in (measured or {}).items():
+            # Whatever else uses a resource shows only in what was measured there.
+            self.load[resource] = max(self.load[resource], load)
         closed = set(unusable)
         usable = (resource for resource in range(resources) if resource not in closed)
         self.order = sorted(usable, key=lambda one: (self.load[one], self.users[one], one))
@@ -70,18 +82,31 @@ class Occupancy:
         return sum(self.load) / self.resources
 
 
-def advise(occupancy: Occupancy, job: Job, compute_nodes: int) -> Advice:
-    """The best resources for `job`, by the best rule that what is known of it allows."""
+def advise(occupancy: Occupancy, job: Job, compute_nodes: int, worst_slowdown: float = math.inf) -> Advice:
+    """The best resources for `job`, by the best rule that what is known of it allows.
+
+    Counts that make the job, or anybody who runs, slower than `worst_slowdown` times its fastest are left out
+    where there are others.
+    """
     demand = job.demand(occupancy.resources)
     if demand is not None and demand.io_bytes > 0:
         options = tuple(_options(occupancy, demand))
-        chosen = _best(options)
+        legal, held = _within(options, occupancy, job, worst_slowdown)
+        certainty = _certainty(occupancy, job, demand, legal)
+        chosen = _best(legal) if certainty is None else options[certainty.count - 1]
         reason = _reason(job, demand, chosen, options)
-        return _advice(occupancy, job, ("balance", chosen.count, reason), options)
+        if not held:
+            reason += f"; no count keeps everybody within {worst_slowdown:g} times their fastest"
+        advice = _advice(occupancy, job, ("balance", chosen.count, reason), options)
+        return replace(advice, certainty=certainty)
     facts = implied(job.known)
     most = len(occupancy.order)
     if demand is not None:
         return _advice(occupancy, job, ("balance", 1, f"{job.name} moves no bytes: one resource will do"), ())
+    if job.belief is not None and job.curve is None and job.best_count is None:
+        likely = fastest(job.belief, most)
+        reason = f"jobs that access files as {job.name} does are mostly fastest on {likely.count}"
+        return replace(_advice(occupancy, job, ("bestbdw", likely.count, reason), ()), certainty=likely)
     if "best-count" in facts:
         curve = job.curve
         best = job.best_count or (
@@ -92,10 +117,6 @@ def advise(occupancy: Occupancy, job: Job, compute_nodes: int) -> Advice:
     share = (2 * job.compute_nodes * occupancy.resources + compute_nodes) // (2 * compute_nodes)
     reason = f"only its size is known: {job.compute_nodes} of {compute_nodes} compute nodes"
     return _advice(occupancy, job, ("static", min(max(share, 1), most), reason), ())
-
-
-def _fastest(curve: Curve) -> int:
-    return curve.counts[curve.bytes_per_s.index(max(curve.bytes_per_s))]
 
 
 def _options(occupancy: Occupancy, demand: Demand) -> Iterator[Option]:
@@ -122,9 +143,53 @@ def _options(occupancy: Occupancy, demand: Demand) -> Iterator[Option]:
 
 
 def _best(options: Sequence[Option]) -> Option:
-    """The fewest idle nodes among those that do not saturate the system, where there are such."""
+    """The fewest idle nodes."""
+    return min(options, key=lambda option: (option.idle_nodes, option.count))
+
+
+def _within(
+    options: Sequence[Option], occupancy: Occupancy, job: Job, worst_slowdown: float
+) -> tuple[list[Option], bool]:
+    """Options that neither saturate the system nor slow anybody down too much, and whether there are such."""
     calm = [option for option in options if fits(option.io_load)] or list(options)
-    return min(calm, key=lambda option: (option.idle_nodes, option.count))
+    if math.isinf(worst_slowdown):
+        return calm, True
+    worst = {option.count: max(option.slowdown, _others_worst(option, occupancy)) for option in calm}
+    held = [option for option in calm if worst[option.count] <= worst_slowdown]
+    if held:
+        return held, True
+    return [min(calm, key=lambda option: (worst[option.count], option.count))], False
+
+
+def _others_worst(option: Option, occupancy: Occupancy) -> float:
+    """The largest slowdown of a running job whose resources the option would use."""
+    taken = set(occupancy.order[: option.count])
+    worst = 1.0
+    for one in occupancy.running:
+        if one.curve is None or not taken & set(one.resources):
+            continue
+        share = one.io_share
+        crowd = max(
+            occupancy.load[r] - share + (option.io_share if r in taken else 0.0) for r in one.resources
+        )
+        fastest = max(one.curve.up_to(occupancy.resources))
+        worst = max(worst, (1 + max(crowd, 0.0)) * fastest / one.curve.at(len(one.resources)))
+    return worst
+
+
+def _certainty(occupancy: Occupancy, job: Job, demand: Demand, legal: Sequence[Option]) -> Certainty | None:
+    """The choice under what is believed of the job's curve; None where the curve was measured."""
+    if job.belief is None:
+        return None
+    width = min(demand.limit, len(occupancy.order))
+    crowd = tuple(occupancy.load[occupancy.order[count]] for count in range(width))
+    met: set[int] = set()
+    others = []
+    for resource in occupancy.order[:width]:
+        met.update(occupancy.jobs[resource])
+        others.append(math.fsum(occupancy.weights[index] for index in met))
+    stakes = Stakes(job.compute_nodes, demand.compute_s, demand.io_bytes, crowd, tuple(others))
+    return choose(job.belief, stakes, [option.count for option in legal])
 
 
 def _advice(

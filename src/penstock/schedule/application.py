@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import pairwise
 
 from penstock.errors import DataError
 
@@ -48,6 +49,23 @@ class Curve:
         x0, x1 = self.counts[right - 1], self.counts[right]
         y0, y1 = self.bytes_per_s[right - 1], self.bytes_per_s[right]
         return y1 if count == x1 else y0 + (y1 - y0) * (count - x0) / (x1 - x0)
+
+    def up_to(self, count: int) -> list[float]:
+        """`at` for 1 .. `count`, measured stretch by measured stretch.
+
+        >>> Curve((2, 4), (10.0, 30.0)).up_to(5)
+        [10.0, 10.0, 20.0, 30.0, 30.0]
+        """
+        values = [self.bytes_per_s[0]] * self.counts[0]
+        points = list(zip(self.counts, self.bytes_per_s, strict=True))
+        for (x0, y0), (x1, y1) in pairwise(points):
+            if x0 >= count:
+                break
+            rise, width = y1 - y0, x1 - x0
+            values += [y0 + rise * step / width for step in range(1, width)]
+            values.append(y1)
+        values += [self.bytes_per_s[-1]] * (count - len(values))
+        return values[:count]
 
 
 @dataclass(frozen=True, slots=True)

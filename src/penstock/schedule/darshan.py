@@ -1,24 +1,32 @@
-"""Volume and times of a past run, from its Darshan log."""
+"""Volume, times and the OSTs of a past run, from its Darshan log."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import DataError, MissingError, require_extra
+from penstock.observe.darshan_log import RawLog, read_log
 
 MODULES = ("POSIX", "STDIO")
 
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """What a log says of a run: `io_s` is the time an average process spent in I/O."""
+    """What a log says of a run: `io_s` is the time an average process spent in I/O.
 
+    `osts` is the number of OSTs its files lay on and `shared` whether ranks shared the largest file, both None
+    where the log does not say.
+    """
+
+    program: str
     processes: int
     run_s: float
     io_s: float
     io_bytes: float
+    osts: int | None = None
+    shared: bool | None = None
 
     @property
     def compute_s(self) -> float:
@@ -32,30 +40,43 @@ class PastRun:
 
 
 def read_darshan(path: Path) -> PastRun:
-    """Read a log with the Darshan library; MPI-IO is counted where it ends up, in POSIX."""
-    try:
-        import darshan  # type: ignore[import-untyped, unused-ignore]
-    except ImportError as error:
-        raise require_extra("darshan", error) from error
-    if not path.is_file():
-        raise MissingError(f"{path}: no such Darshan log")
-    try:
-        report = darshan.DarshanReport(str(path), read_all=False)
-        job = report.metadata["job"]
-        io_bytes = busy_s = 0.0
-        for module in MODULES:
-            if module in report.modules:
-                report.mod_read_all_records(module, dtype="pandas")
-                moved, spent = _totals(report.records[module][0], module)
-                io_bytes, busy_s = io_bytes + moved, busy_s + spent
-        processes, run_s = int(job["nprocs"]), float(job["run_time"])
-    except (RuntimeError, KeyError, ValueError, IndexError) as error:
-        raise DataError(f"{path}: not a Darshan log that can be read: {error}") from None
-    return PastRun(processes, run_s, min(busy_s / max(processes, 1), run_s), io_bytes)
+    """Read a log; a damaged one is an error here, never a crash."""
+    return past_run(read_log(path))
 
 
-def _totals(tables: dict[str, Any], module: str) -> tuple[float, float]:
-    counters, times = tables["counters"], tables["fcounters"]
-    moved = sum(float(counters[f"{module}_BYTES_{way}"].sum()) for way in ("READ", "WRITTEN"))
-    kinds = ("READ", "WRITE", "META")
-    return moved, sum(float(times[f"{module}_F_{kind}_TIME"].sum()) for kind in kinds)
+def past_run(raw: RawLog) -> PastRun:
+    """Sum a log up. MPI-IO is counted where it ends up, in POSIX. Pure."""
+    busy_s = 0.0
+    moved: dict[int, float] = {}
+    ranks: dict[int, set[int]] = {}
+    for module in MODULES:
+        for row in raw.modules.get(module, ()):
+            busy_s += sum(float(row[f"{module}_F_{kind}_TIME"]) for kind in ("READ", "WRITE", "META"))
+            volume = sum(float(row[f"{module}_BYTES_{way}"]) for way in ("READ", "WRITTEN"))
+            file = int(row["id"])
+            moved[file] = moved.get(file, 0.0) + volume
+            ranks.setdefault(file, set()).add(int(row["rank"]))
+    files = {file for file, volume in moved.items() if volume > 0}
+    largest = max(files, key=lambda file: moved[file]) if files else None
+    return PastRun(
+        program=raw.program.split(" ")[0].rsplit("/", 1)[-1],
+        processes=raw.ranks,
+        run_s=raw.run_s,
+        io_s=min(busy_s / max(raw.ranks, 1), raw.run_s),
+        io_bytes=sum(moved.values()),
+        osts=_osts(raw.striping, files),
+        shared=None
+        if largest is None
+        else raw.ranks > 1 and (-1 in ranks[largest] or len(ranks[largest]) > 1),
+    )
+
+
+def _osts(striping: Iterable[Mapping[str, Any]], files: set[int]) -> int | None:
+    """How many OSTs the files lie on: those the log names, else the widest stripe count."""
+    named: set[int] = set()
+    widest = 0
+    for row in striping:
+        if int(row["id"]) in files:
+            named |= {ost for ost in row.get("LUSTRE_OST_IDS", ()) if ost >= 0}
+            widest = max(widest, int(row.get("LUSTRE_COMP_STRIPE_COUNT", row.get("LUSTRE_STRIPE_WIDTH", 0))))
+    return len(named) or max(widest, 0) or None

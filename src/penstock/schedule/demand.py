@@ -43,11 +43,12 @@ def demand_of(application: Application, resources: int) -> Demand:
     volume, compute_s = application.io_bytes, application.compute_s
     ceiling = min(application.curve.largest, resources)
     limit = ceiling if volume > 0 else 1
-    counts = range(1, ceiling + 1)
-    bandwidth = (math.nan, *(application.curve.at(n) for n in counts))
-    io_s = (math.nan, *(volume / bandwidth[n] for n in counts))
-    stress = (math.nan, *(n * _ratio(io_s[n], compute_s) for n in counts))
-    cpu_load = (math.nan, *(application.compute_nodes * _ratio(compute_s, io_s[n]) for n in counts))
+    nodes = application.compute_nodes
+    bandwidth = (math.nan, *application.curve.up_to(ceiling))
+    io_s = (math.nan, *[volume / one for one in bandwidth[1:]])
+    shares = [one / (one + compute_s) if one > 0 else 0.0 for one in io_s[1:]]
+    stress = (math.nan, *[n * share for n, share in enumerate(shares, 1)])
+    cpu_load = (math.nan, *[nodes * _ratio(compute_s, one) for one in io_s[1:]])
     return Demand(
         limit=limit,
         compute_nodes=application.compute_nodes,

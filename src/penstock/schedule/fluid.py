@@ -4,7 +4,7 @@ A transfer on a resource needs `work_s` seconds alone and progresses at 1/m whil
 resource. Each resource keeps a virtual clock that runs at that rate, so a transfer ends when the clock has
 advanced by its work, whoever else comes and goes. Nothing is discretised: results are exact up to rounding.
 """
-# ruff: noqa: PLR0912, PLR0913, PLR0915, PLR0917 - a kernel is one flat loop over arrays
+# ruff: noqa: PLR0913, PLR0917 - a kernel is one flat loop over arrays
 
 from __future__ import annotations
 
@@ -17,8 +17,13 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Result = tuple[Floats, Floats, Floats, Floats, float, int]
 
-# Columns of the per-resource table.
+# Rows of the table of resources, a column each.
 CLOCK, CLOCK_AT, DUE, BUSY_SINCE, BUSY = 0, 1, 2, 3, 4
+# Rows of the table of applications' times and of the one of their states, a column each.
+WAKE, SINCE, IO, MOVED, END = 0, 1, 2, 3, 4
+PHASE, OPENED, COMPUTED = 0, 1, 2
+# How many applications have ended, and how many are still in their first phase.
+DONE, FRESH = 0, 1
 
 
 @compiled
@@ -38,15 +43,11 @@ def run_fluid(
     end (NaN when stopped before), per resource its busy time, then the horizon and the number of events.
     """
     count = phase_start.size - 1
-    phase = phase_start[:-1].copy()
-    opened = np.zeros(count, np.int64)
-    wake = np.zeros(count)
-    computed = np.zeros(count, np.bool_)
-    since = np.zeros(count)
-    io_s = np.zeros(count)
-    moved_s = np.zeros(count)
-    end_s = np.full(count, np.nan)
-
+    state = np.zeros((3, count), np.int64)
+    state[PHASE] = phase_start[:-1]
+    times = np.zeros((5, count))
+    times[END] = np.nan
+    tally = np.array([0, count])
     slot_start = _slot_starts(resources, place_ids)
     slot_app = np.zeros(place_ids.size, np.int64)
     slot_target = np.zeros(place_ids.size)
@@ -55,63 +56,98 @@ def run_fluid(
     table = np.zeros((5, resources))
     table[DUE] = np.inf
 
-    now, events, done, fresh = 0.0, 0, 0, count
-    while done < count and not (until_first and done > 0 and fresh == 0):
-        app = int(np.argmin(wake))
+    now, events = 0.0, 0
+    while tally[DONE] < count and not (until_first and tally[DONE] > 0 and tally[FRESH] == 0):
+        app = int(np.argmin(times[WAKE]))
         resource = int(np.argmin(table[DUE]))
         events += 1
-        if wake[app] > table[DUE, resource]:
+        if times[WAKE, app] > table[DUE, resource]:
             # A transfer ends: the resource forgets it, and with the last one its application's I/O is over.
             now = table[DUE, resource]
             app = _finish(resource, now, slot_start, slot_app, slot_target, active, due_slot, table)
-            moved_s[app] += work_s[phase[app]] / (place_start[app + 1] - place_start[app])
-            opened[app] -= 1
-            if opened[app] > 0:
+            times[MOVED, app] += work_s[state[PHASE, app]] / (place_start[app + 1] - place_start[app])
+            state[OPENED, app] -= 1
+            if state[OPENED, app] > 0:
                 continue
-            io_s[app] += now - since[app]
-            phase[app] += 1
-            fresh -= phase[app] == phase_start[app] + 1
+            times[IO, app] += now - times[SINCE, app]
+            _next_phase(app, phase_start, state, tally)
         else:
-            now = wake[app]
-        # The application goes on to its next compute part, its next I/O, or its end.
-        wake[app] = np.inf
-        while opened[app] == 0:
-            index = phase[app]
-            if index == phase_start[app + 1]:
-                end_s[app] = now
-                done += 1
-                break
-            if not computed[app]:
-                computed[app] = True
-                if compute_s[index] > 0:
-                    wake[app] = now + compute_s[index]
-                    break
-            computed[app] = False
-            if work_s[index] > 0:
-                since[app] = now
-                opened[app] = place_start[app + 1] - place_start[app]
-                for place in range(place_start[app], place_start[app + 1]):
-                    resource = place_ids[place]
-                    slot = slot_start[resource] + active[resource]
-                    slot_app[slot] = app
-                    slot_target[slot] = _join(resource, now, active, table) + work_s[index]
-                    _reschedule(resource, now, slot_start, slot_target, active, due_slot, table)
-            else:
-                phase[app] += 1
-                fresh -= phase[app] == phase_start[app] + 1
+            now = times[WAKE, app]
+        if _opens_io(app, now, phase_start, compute_s, work_s, state, times, tally):
+            work = work_s[state[PHASE, app]]
+            for place in range(place_start[app], place_start[app + 1]):
+                resource = place_ids[place]
+                slot = slot_start[resource] + active[resource]
+                slot_app[slot] = app
+                slot_target[slot] = _join(resource, now, active, table) + work
+                _reschedule(resource, now, slot_start, slot_target, active, due_slot, table)
+            state[OPENED, app] = place_start[app + 1] - place_start[app]
 
-    for app in range(count):
-        if opened[app] > 0:
-            io_s[app] += now - since[app]
-    for resource in range(resources):
+    _close(now, work_s, place_start, slot_start, slot_app, slot_target, active, table, state, times)
+    return times[IO].copy(), times[MOVED].copy(), times[END].copy(), table[BUSY].copy(), now, events
+
+
+@compiled
+def _next_phase(app: int, phase_start: Ints, state: Ints, tally: Ints) -> None:
+    state[PHASE, app] += 1
+    tally[FRESH] -= state[PHASE, app] == phase_start[app] + 1
+
+
+@compiled
+def _opens_io(
+    app: int,
+    now: float,
+    phase_start: Ints,
+    compute_s: Floats,
+    work_s: Floats,
+    state: Ints,
+    times: Floats,
+    tally: Ints,
+) -> bool:
+    """Go on to the application's next compute part, its next I/O, or its end; True when I/O begins now."""
+    times[WAKE, app] = np.inf
+    while state[PHASE, app] < phase_start[app + 1]:
+        index = state[PHASE, app]
+        if state[COMPUTED, app] == 0:
+            state[COMPUTED, app] = 1
+            if compute_s[index] > 0:
+                times[WAKE, app] = now + compute_s[index]
+                return False
+        state[COMPUTED, app] = 0
+        if work_s[index] > 0:
+            times[SINCE, app] = now
+            return True
+        _next_phase(app, phase_start, state, tally)
+    times[END, app] = now
+    tally[DONE] += 1
+    return False
+
+
+@compiled
+def _close(
+    now: float,
+    work_s: Floats,
+    place_start: Ints,
+    slot_start: Ints,
+    slot_app: Ints,
+    slot_target: Floats,
+    active: Ints,
+    table: Floats,
+    state: Ints,
+    times: Floats,
+) -> None:
+    """Count what was still open when the simulation stopped."""
+    for app in range(times.shape[1]):
+        if state[OPENED, app] > 0:
+            times[IO, app] += now - times[SINCE, app]
+    for resource in range(active.size):
         if active[resource] > 0:
             table[BUSY, resource] += now - table[BUSY_SINCE, resource]
             _advance(resource, now, active, table)
         for slot in range(slot_start[resource], slot_start[resource] + active[resource]):
             app = slot_app[slot]
-            part = work_s[phase[app]] - (slot_target[slot] - table[CLOCK, resource])
-            moved_s[app] += max(part, 0.0) / (place_start[app + 1] - place_start[app])
-    return io_s, moved_s, end_s, table[BUSY].copy(), now, events
+            part = work_s[state[PHASE, app]] - (slot_target[slot] - table[CLOCK, resource])
+            times[MOVED, app] += max(part, 0.0) / (place_start[app + 1] - place_start[app])
 
 
 @compiled

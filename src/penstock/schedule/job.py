@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.schedule.application import Application, Curve, Phase
+from penstock.schedule.belief import Belief
 from penstock.schedule.demand import Demand, demand_of
 
 USUAL_IO_SHARE = 0.1
@@ -21,8 +22,16 @@ class Job:
     io_bytes: float | None = None
     curve: Curve | None = None
     best_count: int | None = None
+    belief: Belief | None = None
+    """What is believed of a curve that was not measured in full; `curve` then is its median."""
     resources: tuple[int, ...] = ()
     directory: str | None = None
+    uid: int | None = None
+    gid: int | None = None
+    """Whose rights commands on its directory run with; None: those of whoever runs them."""
+    pool: str | None = None
+    applied: str | None = None
+    """In which way its start changed its directory's layout; None where nothing was changed."""
 
     @property
     def known(self) -> frozenset[str]:

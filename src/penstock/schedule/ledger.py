@@ -1,95 +1,222 @@
-"""Who runs where, as jobs come and go: an append-only file that survives a crash at any byte."""
+"""Who runs where, as jobs come and go: one file, one lock, safe against a crash at any byte.
+
+The file holds starts and ends, one JSON line each. A last line without its newline was never recorded.
+Whoever reads, decides and writes holds the lock file beside the ledger the whole time.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
-from dataclasses import asdict
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import AccessError, DataError, MissingError
+from penstock.errors import AccessError, DataError, MissingError, PenstockError
 from penstock.schedule.application import Curve
 from penstock.schedule.job import Job
 
+WAIT_S = 60.0
+POLL_S = 0.02
+MOST_DEAD_LINES = 2000
+"""With more lines than this that say nothing about a running job, the file is written anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A job on its resources, since when, and the answer it was given, as JSON text."""
+
+    job: Job
+    started_s: float
+    answer: str
+
 
 class Ledger:
-    """Starts and ends, one JSON line each. A torn last line is a job that was never recorded."""
+    """The ledger at `path`; it need not exist yet."""
+
+    def __init__(self, path: Path, wait_s: float = WAIT_S) -> None:
+        self.path = path
+        self._lock_path = path.with_name(path.name + ".lock")
+        self._wait_s = wait_s
+
+    def read(self) -> Book:
+        """What the ledger says now; changes nothing."""
+        with self._lock(fcntl.LOCK_SH, os.O_RDONLY):
+            return Book(self.path)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[Book]:
+        """The ledger for reading and writing; nobody else decides or writes until the block ends."""
+        with self._lock(fcntl.LOCK_EX, os.O_RDWR | os.O_CREAT):
+            yield Book(self.path)
+
+    @contextlib.contextmanager
+    def _lock(self, kind: int, flags: int) -> Iterator[None]:
+        try:
+            handle = os.open(self._lock_path, flags | os.O_CLOEXEC, 0o640)
+        except FileNotFoundError:
+            if flags & os.O_CREAT:
+                raise MissingError(f"{self.path}: no such directory") from None
+            # Nobody has written yet, so there is nothing to wait for.
+            yield
+            return
+        except OSError as error:
+            raise AccessError(f"{self._lock_path}: {error.strerror}") from None
+        try:
+            self._wait(handle, kind)
+            yield
+        finally:
+            os.close(handle)
+
+    def _wait(self, handle: int, kind: int) -> None:
+        deadline_s = time.monotonic() + self._wait_s
+        while True:
+            try:
+                fcntl.flock(handle, kind | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() > deadline_s:
+                    raise PenstockError(
+                        f"{self.path}: another process has held {self._lock_path} for {self._wait_s:g} s"
+                    ) from None
+            time.sleep(POLL_S)
+
+
+class Book:
+    """The ledger's content. `start` and `end` are for those who hold the lock (`Ledger.locked`)."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._running: dict[str, Job] = {}
-        for number, line in enumerate(self._lines()):
+        self._grants: dict[str, Grant] = {}
+        self._lines = 0
+        for line in _whole_lines(path):
+            self._lines += 1
             try:
                 self._apply(json.loads(line))
             except (ValueError, KeyError, TypeError, DataError) as error:
-                raise DataError(f"{path}: line {number + 1} is not a ledger entry: {error}") from None
+                raise DataError(f"{path}: line {self._lines} is not a ledger entry: {error}") from None
+
+    @property
+    def grants(self) -> tuple[Grant, ...]:
+        """Jobs that started and have not ended, oldest first."""
+        return tuple(self._grants.values())
 
     @property
     def running(self) -> tuple[Job, ...]:
-        """Jobs that started and have not ended, oldest first."""
-        return tuple(self._running.values())
+        """The jobs of all grants."""
+        return tuple(grant.job for grant in self._grants.values())
 
-    def start(self, job: Job) -> None:
-        """Record that `job` runs on its resources."""
-        if job.name in self._running:
-            raise DataError(f"{self._path}: job {job.name!r} is already running")
-        self._write({"event": "start", "job": asdict(job)})
+    def find(self, name: str) -> Grant | None:
+        """The grant of the job called `name`, if it runs."""
+        return self._grants.get(name)
 
-    def end(self, name: str) -> Job:
-        """Record that the job ended; returns it."""
-        if name not in self._running:
-            known = ", ".join(sorted(self._running)) or "none"
+    def start(self, grant: Grant) -> None:
+        """Record that a job runs on its resources; it is on disk when this returns."""
+        if grant.job.name in self._grants:
+            raise DataError(f"{self._path}: job {grant.job.name!r} is already running")
+        self._write({"event": "start", **asdict(grant)})
+
+    def end(self, name: str) -> Grant:
+        """Record that the job ended; returns what it had."""
+        if name not in self._grants:
+            known = ", ".join(sorted(self._grants)) or "none"
             raise MissingError(f"{self._path}: job {name!r} is not running (running: {known})")
-        job = self._running[name]
+        grant = self._grants[name]
         self._write({"event": "end", "name": name})
-        return job
-
-    def _lines(self) -> list[str]:
-        try:
-            text = self._path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return []
-        except PermissionError:
-            raise AccessError(f"{self._path}: permission denied") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise DataError(f"{self._path}: {error}") from None
-        whole, _, _ = text.rpartition("\n")
-        return whole.splitlines()
+        return grant
 
     def _apply(self, entry: dict[str, Any]) -> None:
         if entry["event"] == "end":
-            self._running.pop(entry["name"], None)
+            self._grants.pop(entry["name"], None)
             return
         fields = dict(entry["job"])
         curve = fields["curve"]
         if curve is not None:
             fields["curve"] = Curve(tuple(curve["counts"]), tuple(curve["bytes_per_s"]))
         fields["resources"] = tuple(fields["resources"])
-        job = Job(**fields)
-        self._running[job.name] = job
+        # What a running job's curve may have been matters to nobody else.
+        fields["belief"] = None
+        grant = Grant(Job(**fields), float(entry["started_s"]), str(entry["answer"]))
+        self._grants[grant.job.name] = grant
 
     def _write(self, entry: dict[str, Any]) -> None:
-        line = json.dumps(entry).encode() + b"\n"
         try:
-            handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o640)
-        except FileNotFoundError:
-            raise MissingError(f"{self._path}: no such directory") from None
+            if self._lines - len(self._grants) > MOST_DEAD_LINES:
+                self._rewrite()
+            _append(self._path, _line(entry))
         except PermissionError:
             raise AccessError(f"{self._path}: permission denied") from None
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            end = _whole_end(handle)
-            os.ftruncate(handle, end)
-            os.pwrite(handle, line, end)
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        except OSError as error:
+            raise PenstockError(f"{self._path}: {error.strerror}; nothing was recorded") from None
+        self._lines += 1
         self._apply(entry)
+
+    def _rewrite(self) -> None:
+        """Keep only what runs: a new file takes the old one's place in one step."""
+        fresh = self._path.with_name(self._path.name + ".new")
+        fresh.unlink(missing_ok=True)
+        _append(fresh, b"".join(_line({"event": "start", **asdict(grant)}) for grant in self.grants))
+        fresh.replace(self._path)
+        _sync_directory(self._path)
+        self._lines = len(self._grants)
+
+
+def _line(entry: dict[str, Any]) -> bytes:
+    return json.dumps(entry).encode() + b"\n"
+
+
+def _whole_lines(path: Path) -> list[str]:
+    try:
+        raw = path.read_bytes()
+        return raw[: raw.rfind(b"\n") + 1].decode("utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+    except PermissionError:
+        raise AccessError(f"{path}: permission denied") from None
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not a ledger: byte {error.start} is not UTF-8") from None
+
+
+def _append(path: Path, lines: bytes) -> None:
+    """Add whole lines after the last whole line: what a crash tore is written over."""
+    created = not path.exists()
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+    try:
+        end = _whole_end(handle)
+        os.ftruncate(handle, end)
+        try:
+            _write_all(handle, lines, end)
+            os.fsync(handle)
+        except OSError:
+            # A whole line that was reported as failed must not count later.
+            os.ftruncate(handle, end)
+            raise
+    finally:
+        os.close(handle)
+    if created:
+        _sync_directory(path)
+
+
+def _write_all(handle: int, data: bytes, offset: int) -> None:
+    while data:
+        written = os.pwrite(handle, data, offset)
+        data, offset = data[written:], offset + written
 
 
 def _whole_end(handle: int) -> int:
-    """Where the last whole line ends: what a crash tore is written over."""
     size = os.fstat(handle).st_size
     return os.pread(handle, size, 0).rfind(b"\n") + 1
+
+
+def _sync_directory(path: Path) -> None:
+    directory = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)

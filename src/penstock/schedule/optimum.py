@@ -43,13 +43,27 @@ def count_schedules(applications: int, resources: int) -> int:
     return math.comb(2**applications + resources - 1, resources)
 
 
+def magnitude(applications: int, resources: int) -> float:
+    """The decimal logarithm of `count_schedules`, without numbers of thousands of digits.
+
+    >>> round(magnitude(4, 4), 2), round(magnitude(1000, 1008))
+    (3.59, 300847)
+    """
+    # A product of `resources` factors (2^applications - 1 + i) / i.
+    kinds = math.exp2(min(applications, 1000))
+    beyond = max(applications - 1000, 0) * math.log(2)
+    factors = (math.log(kinds - 1 + i) + beyond - math.log(i) for i in range(1, resources + 1))
+    return math.fsum(factors) / math.log(10)
+
+
 def optimise(workload: ApplicationSet, until: Until = "all") -> dict[str, Optimum]:
     """The optimum for each objective; refuses sets with more than half a million schedules."""
-    schedules = count_schedules(len(workload.applications), workload.resources)
-    if schedules > MOST_SCHEDULES:
+    applications, resources = len(workload.applications), workload.resources
+    exponent = magnitude(applications, resources)
+    if exponent > 12 or count_schedules(applications, resources) > MOST_SCHEDULES:
         raise UsageError(
-            f"{len(workload.applications)} applications on {workload.resources} resources have up to "
-            f"{schedules} schedules; the exact optimum is for at most {MOST_SCHEDULES}"
+            f"{applications} applications on {resources} resources have up to 10^{exponent:.0f} "
+            f"schedules; the exact optimum is for at most {MOST_SCHEDULES}"
         )
     demands = demands_of(workload)
     best: dict[str, Optimum] = {}

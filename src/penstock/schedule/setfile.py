@@ -1,20 +1,23 @@
 """Application sets as JSON: read strictly, written so that they read back the same.
 
-A count of 0 (direct access) is ignored; other keys than the documented ones are not looked at.
+A count of 0 (direct access) is ignored; a key that is not documented is an error.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import AccessError, DataError, MissingError
+from penstock.errors import AccessError, DataError, MissingError, did_you_mean
 from penstock.schedule.application import Application, ApplicationSet, Curve, Phase
 
 MAX_SET_BYTES = 256 << 20
+SET_KEYS = ("resources", "compute_nodes", "applications")
+APPLICATION_KEYS = ("name", "compute_nodes", "bandwidth", "phases", "resources")
+PHASE_KEYS = ("compute_s", "io_bytes")
 
 
 def load_set(path: Path) -> ApplicationSet:
@@ -97,6 +100,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _set(document: object) -> ApplicationSet:
     if not isinstance(document, Mapping):
         raise DataError("not an object with resources, compute_nodes and applications")
+    _known(document, SET_KEYS, "")
     resources = _whole(_required(document, "resources", ""), "resources")
     compute_nodes = _whole(_required(document, "compute_nodes", ""), "compute_nodes")
     applications = _required(document, "applications", "")
@@ -112,6 +116,7 @@ def _application(item: object, index: int, resources: int) -> Application:
     where = f"applications[{index}]"
     if not isinstance(item, Mapping):
         raise DataError(f"{where}: not an object")
+    _known(item, APPLICATION_KEYS, where)
     name = _required(item, "name", where)
     if not isinstance(name, str) or not name:
         raise DataError(f"{where}.name: {name!r} is not a name")
@@ -151,12 +156,20 @@ def _phases(value: object, where: str) -> tuple[Phase, ...]:
         at = f"{where}.phases[{index}]"
         if not isinstance(item, Mapping):
             raise DataError(f"{at}: not an object")
+        _known(item, PHASE_KEYS, at)
         compute_s = _number(_required(item, "compute_s", at), f"{at}.compute_s")
         io_bytes = _number(_required(item, "io_bytes", at), f"{at}.io_bytes")
         if compute_s < 0 or io_bytes < 0:
             raise DataError(f"{at}: compute_s {compute_s!r} and io_bytes {io_bytes!r} must not be negative")
         phases.append(Phase(compute_s, io_bytes))
     return tuple(phases)
+
+
+def _known(document: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
+    for key in document:
+        if key not in keys:
+            place = f"{where}: " if where else ""
+            raise DataError(f"{place}unknown key {key!r}{did_you_mean(key, keys)}")
 
 
 def _required(document: Mapping[str, Any], key: str, where: str) -> Any:

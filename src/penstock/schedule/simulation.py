@@ -129,7 +129,8 @@ def _outcome(
 
 def _experience(demand: Demand, count: int, io_s: float, moved_s: float, end_s: float) -> Experience:
     end = None if math.isnan(end_s) else end_s
-    if not moved_s > 0:
+    # A transfer that opens at the very end has moved nothing, but for rounding.
+    if not (moved_s > 0 and io_s > 0):
         return Experience(io_s, 0.0, end, 1.0, 1.0, 0.0)
     best, own = demand.bandwidth[demand.n_perf], demand.bandwidth[count]
     slowdown, allocation = io_s * best / (moved_s * own), best / own

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,8 +11,10 @@ from pydantic import Field
 from penstock import config
 from penstock.errors import ConfigError, DataError
 from penstock.schedule.application import Curve
+from penstock.schedule.belief import PAST_SPREAD, Belief, Measurement, believe
 from penstock.schedule.darshan import PastRun, read_darshan
 from penstock.schedule.family import FAMILIES
+from penstock.schedule.ior import read_ior
 from penstock.schedule.job import Job
 
 Positive = Annotated[int, Field(ge=1)]
@@ -29,31 +31,58 @@ class PlatformSection(config.Section):
     unusable: list[Count] = Field(default_factory=list)
     fsname: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,8}$")] = "lustre"
     family_limit: Positive = 8
+    apply: Literal["directory", "progressive", "pool"] = "directory"
+    worst_slowdown: Annotated[float, Field(gt=1)] | None = None
 
 
-class JobSection(config.Section):
-    """One job. Its curve is measured (`bandwidth`) or assumed (`family` through one known bandwidth)."""
+class LustreSection(config.Section):
+    """Where to ask for the OSTs' health (`lfs df`) and, on a server, for their load."""
 
-    name: Annotated[str, Field(min_length=1)]
-    compute_nodes: Positive
+    mount: Annotated[str, Field(pattern=r"^/")]
+    min_free: Annotated[float, Field(ge=0, lt=1)] = 0.05
+    ost_bandwidth: Annotated[config.Size, Field(ge=1)] | None = None
+    sample: Annotated[config.Duration, Field(gt=0, le=60)] = 1.0
+
+
+class KnowledgeSection(config.Section):
+    """What is known of an application: its curve is measured (`bandwidth`), or assumed from a `family`."""
+
     compute: Annotated[config.Duration, Field(ge=0)] | None = None
     io: Annotated[config.Size, Field(ge=0)] | None = None
     bandwidth: dict[str, config.Size] | None = None
     family: Literal["ascent", "descent", "peak", "neutral"] | None = None
     family_bandwidth: Annotated[config.Size, Field(ge=1)] | None = None
-    measured_on: Positive = 1
+    measured_on: Positive | None = None
     best_count: Positive | None = None
+    access: Literal["shared", "file-per-process"] | None = None
     darshan: str | None = None
+    history: list[str] = Field(default_factory=list)
+    ior: dict[str, str] = Field(default_factory=dict)
     directory: str | None = None
+
+
+class JobSection(KnowledgeSection):
+    """One job."""
+
+    name: Annotated[str, Field(min_length=1)]
+    compute_nodes: Positive
     resources: list[Count] = Field(default_factory=list)
+
+
+class ApplicationSection(KnowledgeSection):
+    """What is known of every job whose name matches, as a shell pattern; for jobs that a scheduler starts."""
+
+    match: Annotated[str, Field(min_length=1)]
 
 
 class SiteSection(config.Section):
     """The whole file."""
 
     platform: PlatformSection
+    lustre: LustreSection | None = None
     running: list[JobSection] = Field(default_factory=list)
     next: JobSection | None = None
+    application: list[ApplicationSection] = Field(default_factory=list)
 
 
 def load_site(path: Path) -> SiteSection:
@@ -76,20 +105,45 @@ def load_site(path: Path) -> SiteSection:
 
 
 def job_of(section: JobSection, platform: PlatformSection, base: Path) -> Job:
-    """The job with everything that can be found out about it; a log's path is relative to the site file."""
+    """The job with everything that can be found out about it; paths are relative to the site file."""
     past = read_darshan(base / section.darshan) if section.darshan else None
     compute_s = section.compute if section.compute is not None else past.compute_s if past else None
     io_bytes = section.io if section.io is not None else past.io_bytes if past else None
+    curve = _curve(section, platform, past)
+    belief = None if curve is not None else _belief(section, platform, past, base)
     return Job(
         name=section.name,
         compute_nodes=section.compute_nodes,
         compute_s=compute_s,
         io_bytes=io_bytes,
-        curve=_curve(section, platform, past),
+        curve=belief.curve() if belief and belief.measured else curve,
         best_count=section.best_count,
+        belief=belief,
         resources=tuple(section.resources),
         directory=section.directory,
     )
+
+
+def _belief(
+    section: JobSection, platform: PlatformSection, past: PastRun | None, base: Path
+) -> Belief | None:
+    """A curve from what is there: IOR results, logs of past runs, and the class for all the rest."""
+    seen = [one for count, file in section.ior.items() for one in _ior(section.name, count, base / file)]
+    runs = [read_darshan(base / log) for log in section.history] + ([past] if past else [])
+    for run in runs:
+        if run.bytes_per_s is not None and run.osts is not None:
+            seen.append(Measurement(run.osts, run.bytes_per_s, PAST_SPREAD))
+    if not seen and section.access is None:
+        return None
+    shared = next((run.shared for run in runs if run.shared is not None), None)
+    found = {None: "unknown", True: "shared", False: "file-per-process"}[shared]
+    return believe(section.access or found, min(platform.family_limit, platform.resources), seen)
+
+
+def _ior(job: str, count: str, path: Path) -> Iterator[Measurement]:
+    if not (count.isascii() and count.isdigit() and int(count)):
+        raise DataError(f"job {job!r}: ior: {count!r} is not a number of resources")
+    return (Measurement(int(count), value) for value in read_ior(path))
 
 
 def _curve(section: JobSection, platform: PlatformSection, past: PastRun | None) -> Curve | None:
@@ -108,7 +162,9 @@ def _curve(section: JobSection, platform: PlatformSection, past: PastRun | None)
     if known is None:
         raise DataError(f"job {section.name!r}: family needs family_bandwidth or a Darshan log with I/O")
     limit = min(platform.family_limit, platform.resources)
-    return FAMILIES[section.family].curve(limit, float(known), min(section.measured_on, limit))
+    seen = past.osts if past and section.family_bandwidth is None else None
+    measured_on = section.measured_on or seen or 1
+    return FAMILIES[section.family].curve(limit, float(known), min(measured_on, limit))
 
 
 def _check_ids(ids: Sequence[int], resources: int, where: str) -> None:

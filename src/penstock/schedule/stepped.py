@@ -3,7 +3,7 @@
 Whatever does not last a whole number of steps is rounded up to one, so results approach the exact ones
 only as the step shrinks.
 """
-# ruff: noqa: PLR0912, PLR0913, PLR0915, PLR0917 - a kernel is one flat loop over arrays
+# ruff: noqa: PLR0912, PLR0913, PLR0917 - a kernel is one flat loop over arrays
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ Ints = npt.NDArray[np.int64]
 Result = tuple[Floats, Floats, Floats, Floats, float, int]
 
 SLACK = 1e-9
+# Rows of the table of applications' times and of the one of their states, a column each.
+LEFT, IO, MOVED, END = 0, 1, 2, 3
+PHASE, OPENED, COMPUTING = 0, 1, 2
+# How many applications have ended, and how many are still in their first phase.
+DONE, FRESH = 0, 1
 
 
 @compiled
@@ -32,55 +37,33 @@ def run_stepped(
 ) -> Result:
     """As `fluid.run_fluid`, in steps of `step_s`; the last returned number counts steps."""
     count = phase_start.size - 1
-    phase = phase_start[:-1].copy()
-    computing = np.ones(count, np.bool_)
-    left = np.zeros(count)
-    opened = np.zeros(count, np.int64)
-    io_s = np.zeros(count)
-    moved_s = np.zeros(count)
-    end_s = np.full(count, np.nan)
+    state = np.zeros((3, count), np.int64)
+    state[PHASE] = phase_start[:-1]
+    state[COMPUTING] = 1
+    times = np.zeros((4, count))
+    times[END] = np.nan
     busy_s = np.zeros(resources)
     remaining = np.zeros((resources, count))
     turn = np.zeros(resources, np.int64)
     waiting = np.zeros(resources, np.int64)
-    slack = SLACK * step_s
-    done = 0
-    fresh = count
-    steps = 0
+    tally = np.array([0, count])
+    slack, steps = SLACK * step_s, 0
     for app in range(count):
-        left[app] = compute_s[phase[app]]
+        times[LEFT, app] = compute_s[state[PHASE, app]]
     while True:
-        now = steps * step_s
-        # Move every application that has nothing left to do in its subphase on to the next one.
         for app in range(count):
-            while phase[app] < phase_start[app + 1] and opened[app] == 0:
-                index = phase[app]
-                if computing[app]:
-                    if left[app] > slack:
-                        break
-                    computing[app] = False
-                    if work_s[index] > 0:
-                        for place in range(place_start[app], place_start[app + 1]):
-                            remaining[place_ids[place], app] = work_s[index]
-                            waiting[place_ids[place]] += 1
-                            opened[app] += 1
-                        break
-                phase[app] += 1
-                computing[app] = True
-                if phase[app] == phase_start[app] + 1:
-                    fresh -= 1
-                if phase[app] == phase_start[app + 1]:
-                    end_s[app] = now
-                    done += 1
-                else:
-                    left[app] = compute_s[phase[app]]
-        if done == count or (until_first and done > 0 and fresh == 0):
+            if _opens_io(app, steps * step_s, slack, phase_start, compute_s, work_s, state, times, tally):
+                for place in range(place_start[app], place_start[app + 1]):
+                    remaining[place_ids[place], app] = work_s[state[PHASE, app]]
+                    waiting[place_ids[place]] += 1
+                    state[OPENED, app] += 1
+        if tally[DONE] == count or (until_first and tally[DONE] > 0 and tally[FRESH] == 0):
             break
         for app in range(count):
-            if opened[app] > 0:
-                io_s[app] += step_s
-            elif computing[app]:
-                left[app] -= step_s
+            if state[OPENED, app] > 0:
+                times[IO, app] += step_s
+            elif state[COMPUTING, app]:
+                times[LEFT, app] -= step_s
         for resource in range(resources):
             if waiting[resource] == 0:
                 continue
@@ -89,12 +72,43 @@ def run_stepped(
             while remaining[resource, app] <= 0:
                 app = (app + 1) % count
             part = min(step_s, remaining[resource, app])
-            moved_s[app] += part / (place_start[app + 1] - place_start[app])
+            times[MOVED, app] += part / (place_start[app + 1] - place_start[app])
             remaining[resource, app] -= part
             if remaining[resource, app] <= slack:
                 remaining[resource, app] = 0.0
                 waiting[resource] -= 1
-                opened[app] -= 1
+                state[OPENED, app] -= 1
             turn[resource] = (app + 1) % count
         steps += 1
-    return io_s, moved_s, end_s, busy_s, steps * step_s, steps
+    return times[IO].copy(), times[MOVED].copy(), times[END].copy(), busy_s, steps * step_s, steps
+
+
+@compiled
+def _opens_io(
+    app: int,
+    now: float,
+    slack: float,
+    phase_start: Ints,
+    compute_s: Floats,
+    work_s: Floats,
+    state: Ints,
+    times: Floats,
+    tally: Ints,
+) -> bool:
+    """Move an application with nothing left to do in its subphase on to the next one; True when I/O begins now."""
+    while state[PHASE, app] < phase_start[app + 1] and state[OPENED, app] == 0:
+        if state[COMPUTING, app]:
+            if times[LEFT, app] > slack:
+                return False
+            state[COMPUTING, app] = 0
+            if work_s[state[PHASE, app]] > 0:
+                return True
+        state[PHASE, app] += 1
+        state[COMPUTING, app] = 1
+        tally[FRESH] -= state[PHASE, app] == phase_start[app] + 1
+        if state[PHASE, app] == phase_start[app + 1]:
+            times[END, app] = now
+            tally[DONE] += 1
+        else:
+            times[LEFT, app] = compute_s[state[PHASE, app]]
+    return False

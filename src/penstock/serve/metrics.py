@@ -79,9 +79,9 @@ def _agent(status: AgentStatus) -> Iterator[Metric]:
     for mode in status.modes:
         modes.add_metric((mode,), float(mode == status.mode))
     yield modes
-    yield _gauge("penstock_agent_paused", "1 while everything is paused.", float(status.paused))
-    yield _gauge("penstock_agent_problems", "Conditions that stand now.", status.problems)
-    yield _gauge("penstock_agent_jobs", "Jobs marked as running on this node.", status.jobs)
+    yield _gauge("penstock_agent_paused", "1 while everything is paused.", float("*" in status.paused))
+    yield _gauge("penstock_agent_problems", "Conditions that stand now.", len(status.problems))
+    yield _gauge("penstock_agent_jobs", "Jobs marked as running on this node.", len(status.jobs))
     yield _counter("penstock_agent_log_lines_lost", "Log lines no disk took.", status.lost_log_lines)
 
 
@@ -103,8 +103,7 @@ def _node(status: AgentStatus) -> Iterator[Metric]:
     yield _gauge(
         "penstock_node_dirty_limit_bytes", "Dirty limits of all targets together.", node.dirty_limits_bytes
     )
-    if node.dirty_budget_bytes is not None:
-        yield _gauge("penstock_node_dirty_budget_bytes", "What they may add up to.", node.dirty_budget_bytes)
+    yield _gauge("penstock_node_dirty_budget_bytes", "What they may add up to.", node.dirty_budget_bytes)
     if node.memory_available_ratio is not None:
         yield _gauge(
             "penstock_node_memory_available_ratio",
@@ -127,6 +126,11 @@ def _tallies(status: AgentStatus) -> Iterator[Metric]:
     yield guarded
     yield _counter("penstock_change_failures", "Changes the system refused.", tallies.failures)
     yield _counter("penstock_restores", "Targets that were given their originals back.", tallies.restores)
+    yield _counter(
+        "penstock_policy_errors",
+        "Intervals in which the policy raised or answered nonsense.",
+        tallies.policy_errors,
+    )
     yield _counter("penstock_job_marks", "Begins and ends of jobs taken from prologs.", tallies.job_marks)
 
 

@@ -1,6 +1,7 @@
 """The screen of `penstock agent top`, composed as lines: what is shown, apart from any terminal.
 
-Everything fits 80 columns and any height from ten lines up; with a thousand targets the busy ones come first.
+Everything fits 80 columns and any height from ten lines up; a larger terminal shows longer names, the reason of
+each last change and more targets. With a thousand targets the busy ones come first.
 """
 
 from __future__ import annotations
@@ -11,10 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-KEYS = "up/down choose   p pause   P pause all   m mode   e explain   q quit"
+from penstock.serve.status import effect_sentence
+
+KEYS = "up/down/PgUp/PgDn/Home/End choose  p pause  P all  m mode  e explain  q quit"
+PANE_KEYS = "up/down/PgUp/PgDn scroll   any other key: back"
 ASK_MODE = "mode: o observe   a advise   t tune   any other key: leave it"
-LABEL_WIDTH = 15
-HEADING = f"{'target':<{LABEL_WIDTH}}{'rd MB/s':>8}{'wr MB/s':>8}  {'setting':<14}{'state':<11}last change"
+LABEL_WIDTH, MOST_LABEL = 17, 48
+SETTING_WIDTH = 15
+# Everything but the label and the last change.
+FIXED_WIDTH = 8 + 8 + 2 + SETTING_WIDTH + 10
 FEWEST_ROWS = 3
 
 
@@ -42,6 +48,7 @@ class View:
     message: str = ""
     asking: bool = False
     pane: tuple[str, ...] = ()
+    scroll: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +90,14 @@ def compose(status: Mapping[str, Any] | None, view: View, size: Size, now_s: flo
 
 def _overview(status: Mapping[str, Any], view: View, size: Size, now_s: float) -> list[Line]:
     known = rows(status)
-    head = [*_head(status, size, now_s), Line(HEADING, "bold underline")]
+    width = _label_width(known, size)
+    head = [*_head(status, size, now_s), Line(_heading(width), "bold underline")]
     below = _below(status, known, view, size)
     room = max(FEWEST_ROWS, size.height - len(head) - len(below) - 1)
     shown, hidden = _slice(known, view.chosen, room)
-    table = [_target_line(row, view, now_s) for row in shown]
+    table = [_target_line(row, view, now_s, width) for row in shown]
     if hidden:
-        table[-1] = Line(f"... {hidden + 1} more targets", "dim")
+        table[-1] = Line(f"... {hidden + 1} more targets below", "dim")
     if not known:
         table = [Line("no targets: is a file system mounted?", "yellow")]
     padding = [Line("")] * (room - len(table))
@@ -107,7 +115,20 @@ def _head(status: Mapping[str, Any], size: Size, now_s: float) -> list[Line]:
     return [
         Line(f"{first:<{size.width - 8}}{clock}", style),
         Line(_node(status.get("node") or {}, status.get("jobs") or ())),
+        Line(effect_sentence(status.get("effect"))),
     ]
+
+
+def _label_width(known: Sequence[Row], size: Size) -> int:
+    """As wide as the longest name where the terminal has room for it beside the last change."""
+    longest = max((len(row.label) + 1 for row in known), default=LABEL_WIDTH)
+    room = size.width - FIXED_WIDTH - 20
+    return max(LABEL_WIDTH, min(longest, room, MOST_LABEL))
+
+
+def _heading(width: int) -> str:
+    setting = f"{'pages/RPCs/MiB':<{SETTING_WIDTH}}"
+    return f"{'target':<{width}}{'rd MB/s':>8}{'wr MB/s':>8}  {setting}{'state':<10}last change"
 
 
 def _node(node: Mapping[str, Any], jobs: Sequence[str]) -> str:
@@ -125,10 +146,10 @@ def _node(node: Mapping[str, Any], jobs: Sequence[str]) -> str:
     return "  ".join(parts)
 
 
-def _target_line(row: Row, view: View, now_s: float) -> Line:
+def _target_line(row: Row, view: View, now_s: float, width: int) -> Line:
     text = (
-        f"{_fit(row.label):<{LABEL_WIDTH}}{row.read_mbps:>8.1f}{row.write_mbps:>8.1f}  "
-        f"{row.setting[:13]:<14}{row.state[:10]:<11}{_last(row, now_s)}"
+        f"{_fit(row.label, width):<{width}}{row.read_mbps:>8.1f}{row.write_mbps:>8.1f}  "
+        f"{row.setting[: SETTING_WIDTH - 1]:<{SETTING_WIDTH}}{row.state[:9]:<10}{_last(row, now_s)}"
     )
     if row.name == view.chosen:
         return Line(text, "bold reverse")
@@ -139,7 +160,8 @@ def _last(row: Row, now_s: float) -> str:
     if row.last is None:
         return "-"
     what = " ".join(_new_value(str(change)) for change in row.last["changes"])
-    return f"{_age(now_s - row.last['time_s'])} {'' if row.last['made'] else 'adv. '}{what}"
+    # The reason stands at the end: it shows where the terminal is wide enough.
+    return f"{_age(now_s - row.last['time_s'])} {'' if row.last['made'] else 'adv. '}{what}  {row.last['sentence']}"
 
 
 def _new_value(change: str) -> str:
@@ -152,9 +174,9 @@ def _new_value(change: str) -> str:
     return f"{knob_id}={value}"
 
 
-def _fit(label: str) -> str:
+def _fit(label: str, width: int) -> str:
     """The end of a long name: there the targets differ."""
-    return label if len(label) < LABEL_WIDTH else "~" + label[2 - LABEL_WIDTH :]
+    return label if len(label) < width else "~" + label[2 - width :]
 
 
 def _below(status: Mapping[str, Any], known: Sequence[Row], view: View, size: Size) -> list[Line]:
@@ -174,7 +196,7 @@ def _why(row: Row, width: int) -> list[str]:
         return ["nothing changed yet"]
     verb = "set" if row.last["made"] else "advised"
     gain = row.last.get("gain")
-    effect = f"; throughput is {gain:.2f} times what it was" if gain is not None else ""
+    effect = f"; throughput is {gain:.2f} times what it was (before/after)" if gain is not None else ""
     text = (
         f"{verb} {', '.join(row.last['changes'])} [{row.last['id']}] because "
         f"{row.last['sentence']} ({row.last['reason']}){effect}"
@@ -183,19 +205,24 @@ def _why(row: Row, width: int) -> list[str]:
 
 
 def _pane(status: Mapping[str, Any], view: View, size: Size, clock: str) -> list[Line]:
-    lines = [Line(f"penstock  {status['mode']}  {clock}", "bold")]
-    for text in view.pane:
-        lines += [
-            Line(part) for part in textwrap.wrap(text, size.width, subsequent_indent="          ") or [""]
-        ]
-    filler = [Line("")] * (size.height - 1 - len(lines))
-    return [*lines, *filler]
+    """A text over the whole screen, from the line it was scrolled to; the last page stays full."""
+    texts = [part for text in view.pane for part in _wrapped(text, size.width)]
+    room = size.height - 2
+    first = max(0, min(view.scroll, len(texts) - room))
+    shown = [Line(text) for text in texts[first : first + room]]
+    left = f"  ({len(texts) - first - len(shown)} lines below)" if first + len(shown) < len(texts) else ""
+    head = Line(f"penstock  {status['mode']}  {clock}{left}", "bold")
+    return [head, *shown, *[Line("")] * (room - len(shown))]
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, subsequent_indent="          ") or [""]
 
 
 def _footer(view: View) -> str:
     if view.asking:
         return ASK_MODE
-    return "any key: back" if view.pane else KEYS
+    return PANE_KEYS if view.pane else KEYS
 
 
 def _slice(known: Sequence[Row], chosen: str, room: int) -> tuple[list[Row], int]:
@@ -210,7 +237,7 @@ def _row(entry: Mapping[str, Any]) -> Row:
     setting = entry.get("setting") or {}
     return Row(
         name=str(entry["target"]),
-        label=f"{entry['fs']}:{entry['resource']}" if entry.get("resource") else str(entry["target"]),
+        label=str(entry["short"]),
         read_mbps=float(entry.get("read_bytes_per_s") or 0.0) / 1e6,
         write_mbps=float(entry.get("write_bytes_per_s") or 0.0) / 1e6,
         setting="/".join(str(value) for value in setting.values()),

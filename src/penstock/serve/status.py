@@ -1,27 +1,72 @@
-"""What an agent shows of itself at one instant: plain figures, taken without stopping the loop."""
+"""What an agent shows of itself at one instant, taken without stopping the loop.
+
+There is one such object. Metrics, `penstock agent status` and `top` are three ways to print it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from penstock.decide.guard import BoundUse
 
 ByReason = Mapping[str, int]
 ByKnob = Mapping[tuple[str, str, str], int]
 
 
 @dataclass(frozen=True, slots=True)
-class TargetStatus:
-    """One target. `label` is its short name where that is unique on the node, else its full one.
+class LastChange:
+    """A target's most recent change, made or advised, and what it turned out to do (after over before)."""
 
-    `knobs` are in base units (bytes, not MiB); `counters` are cumulative, by metric name; `up` is false while
-    its last interval could not be trusted.
+    id: str
+    time_s: float
+    changes: tuple[str, ...]
+    reason: str
+    sentence: str
+    made: bool
+    gain: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TargetStatus:
+    """One target.
+
+    `label` is its resource's name where that is unique within its file system, else its full name: a remount
+    then continues its series. `short` is unique on the node. `knobs` are in base units (bytes, not MiB), `setting`
+    in the system's own. `counters` are cumulative, by metric name.
     """
 
+    name: str
     fs: str
+    resource: str
     label: str
+    short: str
     knobs: Mapping[str, float]
     counters: Mapping[str, float]
-    up: bool
+    setting: Mapping[str, int] = field(default_factory=dict)
+    #: Why its last interval cannot be trusted; None while it can.
+    void: str | None = None
+    #: Whether there was an interval at all.
+    seen: bool = True
+    read_bytes_per_s: float = 0.0
+    write_bytes_per_s: float = 0.0
+    #: The last word of the policy or the guard: id, reason and sentence of a decision.
+    decision: str | None = None
+    reason: str | None = None
+    sentence: str | None = None
+    paused: bool = False
+    in_scope: bool = True
+    #: Knobs that belong to their administrator.
+    manual: tuple[str, ...] = ()
+    #: The rule that holds it back, `trial`, or nothing.
+    guard: str = ""
+    last_change: LastChange | None = None
+
+    @property
+    def up(self) -> bool:
+        """Whether its last interval can be trusted."""
+        return self.seen and self.void is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +82,7 @@ class Tallies:
     failures: int = 0
     restores: int = 0
     job_marks: int = 0
+    policy_errors: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +98,10 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class NodeStatus:
-    """What the node allows; None where it does not say."""
+    """What the node allows. The memory left is None where it does not say."""
 
     dirty_limits_bytes: float
-    dirty_budget_bytes: float | None
+    dirty_budget_bytes: float
     memory_available_ratio: float | None
 
 
@@ -64,14 +110,87 @@ class AgentStatus:
     """The whole agent."""
 
     version: str
+    pid: int
     mode: str
     modes: tuple[str, ...]
     policy: str
-    paused: bool
-    problems: int
+    interval_s: float
+    rollback: str
+    #: Targets and file systems that are paused; `*` is everything.
+    paused: tuple[str, ...]
+    #: The conditions that stand, as sentences.
+    problems: tuple[str, ...]
     lost_log_lines: int
-    jobs: int
+    #: The jobs that run on this node.
+    jobs: tuple[str, ...]
     pace: Pace
     node: NodeStatus
     targets: tuple[TargetStatus, ...]
     tallies: Tallies
+    #: The headline: what tuning is worth here, by experiment or else before and after (`penstock.agent.effect`).
+    effect: Mapping[str, Any] | None = None
+    #: Those of them that asked to be left alone.
+    hands_off: tuple[str, ...] = ()
+    #: Where the client's /sys and /proc are.
+    root: str = "/"
+    #: How much of what changes may cost each mount has used.
+    bounds: tuple[BoundUse, ...] = ()
+
+
+def document(status: AgentStatus, now_s: float) -> dict[str, Any]:
+    """The answer to `penstock agent status --json`."""
+    return {
+        "version": status.version,
+        "pid": status.pid,
+        "root": status.root,
+        "mode": status.mode,
+        "policy": status.policy,
+        "interval_s": status.interval_s,
+        "rollback": status.rollback,
+        "uptime_s": now_s - status.pace.started_s,
+        "ticks": status.pace.ticks,
+        "paused": list(status.paused),
+        "lost_log_lines": status.lost_log_lines,
+        "policy_errors": status.tallies.policy_errors,
+        "problems": list(status.problems),
+        "jobs": list(status.jobs),
+        "effect": dict(status.effect) if status.effect is not None else None,
+        "hands_off": list(status.hands_off),
+        "node": asdict(status.node),
+        "bounds": [asdict(bound) for bound in status.bounds],
+        "targets": [_row(target) for target in sorted(status.targets, key=lambda t: t.name) if target.seen],
+    }
+
+
+def _row(target: TargetStatus) -> dict[str, Any]:
+    place = {"target": target.name, "short": target.short, "fs": target.fs, "resource": target.resource}
+    standing = {
+        "paused": target.paused,
+        "in_scope": target.in_scope,
+        "manual": list(target.manual),
+        "guard": target.guard,
+        "last_change": asdict(target.last_change) if target.last_change is not None else None,
+    }
+    if target.void is not None:
+        return {**place, "void": target.void, **standing}
+    return {
+        **place,
+        "setting": dict(target.setting),
+        "read_bytes_per_s": target.read_bytes_per_s,
+        "write_bytes_per_s": target.write_bytes_per_s,
+        "decision": target.decision,
+        "reason": target.reason,
+        "sentence": target.sentence,
+        **standing,
+    }
+
+
+def effect_sentence(effect: Mapping[str, Any] | None) -> str:
+    """The headline in words that claim no more than the figure does."""
+    if effect is None:
+        return "effect: nothing was judged yet"
+    gain = f"effect: {effect['gain']:.2f} times as fast"
+    if effect["kind"] == "switchback":
+        interval = f"95 % between {effect['low']:.2f} and {effect['high']:.2f}"
+        return f"{gain}, {interval} (switchback, {effect['pairs']} pairs)"
+    return f"{gain} (before/after, {effect['changes']} changes; agent trial tells more)"

@@ -1,13 +1,15 @@
 """How kernels are compiled: one decorator, so that the same source also runs as plain Python.
 
 Set `NUMBA_DISABLE_JIT=1` (numba's own switch) to run every kernel uncompiled; the trace is identical, only
-slower. Where numba is not installed the kernels run as plain Python too.
+slower. Where numba is not installed the kernels can be imported, but nothing is simulated: see `require_compiler`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from penstock.errors import require_extra
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,10 +24,13 @@ if TYPE_CHECKING:
         """Compile a function that Python calls too."""
         ...
 
+    _MISSING: ImportError | None
+
 else:
     try:
         from numba import config, njit, types
-    except ImportError:
+    except ImportError as error:
+        _MISSING = error
 
         def kernel(function):
             """Leave the function as it is: numba is not installed."""
@@ -34,6 +39,7 @@ else:
         entry = kernel
 
     else:
+        _MISSING = None
         from penstock.simulate._worldtype import WORLD
 
         _KINDS = {
@@ -63,3 +69,9 @@ else:
         def entry(function):
             """Compile a kernel that Python calls too."""
             return _compiled(function)
+
+
+def require_compiler() -> None:
+    """Refuse to simulate uncompiled where nobody chose to: what takes a second would take many minutes."""
+    if _MISSING is not None:
+        raise require_extra("demo", _MISSING)

@@ -115,7 +115,6 @@ class WorldAttributes(AttributeTemplate):
     key = WorldType
 
     def generic_resolve(self, typ, attribute):
-        """The array's type."""
         kind = ARRAY_TYPES.get(attribute)
         return RecordsType(attribute) if kind and isinstance(kind.dtype, types.Record) else kind
 
@@ -138,7 +137,6 @@ class FieldGet(AbstractTemplate):
     """`field[i]`."""
 
     def generic(self, args, kws):
-        """The element's type."""
         if isinstance(args[0], FieldType) and isinstance(args[1], types.Integer):
             return signature(args[0].dtype, args[0], types.int64)
         return None

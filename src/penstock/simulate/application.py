@@ -7,14 +7,15 @@ memory cost no events.
 from __future__ import annotations
 
 from penstock.simulate._compile import kernel
+from penstock.simulate.cores import in_turn
 from penstock.simulate.counters import tally_call
 from penstock.simulate.events import STREAM_RUNS, next_time, schedule
-from penstock.simulate.layout import NONE, READ, WRITE, World
+from penstock.simulate.layout import NONE, READ, ROOMY, WRITE, World
 from penstock.simulate.locks import hold_lock, leave_lock
 from penstock.simulate.pagecache import cached_run
 from penstock.simulate.readahead import note_read, read_ahead, wants_refill
 from penstock.simulate.rng import integer, uniform
-from penstock.simulate.script import next_call
+from penstock.simulate.script import flush, next_call
 from penstock.simulate.states import ABSENT, RUNNING, STOPPED, WAITS_FOR_LOCK, WAITS_FOR_READ
 from penstock.simulate.writing import end_write, write_on
 
@@ -71,10 +72,36 @@ def _enter_call(w: World, s: int, t_us: float) -> float:
 
 
 @kernel
+def _spend(w: World, s: int, from_us: float, until_us: float) -> float:
+    """The thread was at work from one time to another; on a processor that is modelled it still has to be."""
+    if w.client.cores[w.stream.client[s]] == 0:
+        return until_us
+    if w.stream.owed_us[s] <= 0.0 and until_us > from_us:
+        w.client.working[w.stream.client[s]] += 1
+    w.stream.owed_us[s] += until_us - from_us
+    return from_us
+
+
+@kernel
+def _work(w: World, s: int, t_us: float) -> float:
+    """One time slice of the work that a thread still owes its processor."""
+    c = w.stream.client[s]
+    slice_us = min(w.stream.owed_us[s], w.client.slice_us[c])
+    done_us = in_turn(w, c, slice_us, t_us)
+    w.stream.owed_us[s] -= slice_us
+    if w.stream.owed_us[s] <= 0.0:
+        w.client.working[c] -= 1
+    return done_us
+
+
+@kernel
 def _begin_call(w: World, s: int, t_us: float) -> float:
     stream = w.stream
     if stream.stop_us[s] > 0.0 and t_us >= stream.stop_us[s]:
+        if stream.flushes[s] == 1 and not flush(w, s, t_us):
+            return t_us
         stream.mode[s] = STOPPED
+        stream.call_us[s] = t_us
         return t_us
     if stream.active_us[s] > 0.0 and t_us >= stream.phase_us[s] + stream.active_us[s]:
         t_us += stream.idle_us[s]
@@ -82,7 +109,7 @@ def _begin_call(w: World, s: int, t_us: float) -> float:
         return t_us
     if stream.op_end[s] > 0:
         t_us = next_call(w, s, t_us)
-        return t_us if stream.busy[s] == 0 else _enter_call(w, s, t_us)
+        return t_us if stream.busy[s] == 0 else _spend(w, s, t_us, _enter_call(w, s, t_us))
     direction = READ
     if stream.read_ratio[s] < 1.0 and (
         stream.read_ratio[s] <= 0.0 or uniform(w, stream.rng[s]) >= stream.read_ratio[s]
@@ -90,7 +117,7 @@ def _begin_call(w: World, s: int, t_us: float) -> float:
         direction = WRITE
     stream.direction[s] = direction
     stream.begin[s] = _next_offset(w, s, direction, stream.request[s])
-    return _enter_call(w, s, t_us)
+    return _spend(w, s, t_us, _enter_call(w, s, t_us))
 
 
 @kernel
@@ -99,7 +126,7 @@ def _end_call(w: World, s: int, t_us: float) -> float:
     if stream.direction[s] == WRITE and not end_write(w, s, t_us):
         return t_us
     leave_lock(w, s, t_us)
-    tally_call(w, stream.client[s], stream.direction[s], stream.call_bytes[s])
+    tally_call(w, s)
     stream.busy[s] = 0
     stream.wait_page[s] = NONE
     return t_us + stream.think_us[s]
@@ -110,7 +137,8 @@ def _read_on(w: World, s: int, t_us: float) -> float:
     stream = w.stream
     f = stream.file[s]
     cursor = stream.cursor[s]
-    run = cached_run(w, f, cursor, min(stream.end[s], cursor + COPY_PAGES))
+    most = min(COPY_PAGES, w.client.stride[stream.client[s]])
+    run = cached_run(w, f, cursor, min(stream.end[s], cursor + most))
     if run > 0:
         stream.cursor[s] = cursor + run
         return t_us + run * w.client.read_copy_us_page[stream.client[s]]
@@ -128,20 +156,24 @@ def run_stream(w: World, s: int, now_us: float) -> None:
     """Let a thread go on until it blocks, sleeps, or catches up with the calendar."""
     stream = w.stream
     t_us = now_us
-    stream.mode[s] = RUNNING
+    if stream.owed_us[s] <= 0.0:
+        stream.mode[s] = RUNNING
     f = stream.file[s]
     w.file.lock[f] = stream.lock[s]
     w.file.filling[f] = stream.active_ext[s]
     while True:
-        if stream.busy[s] == 0:
+        if stream.owed_us[s] > 0.0:
+            t_us = _work(w, s, t_us)
+        elif stream.busy[s] == 0:
             t_us = _begin_call(w, s, t_us)
             if stream.mode[s] == STOPPED:
                 return
         elif stream.cursor[s] < stream.end[s]:
-            t_us = _read_on(w, s, t_us) if stream.direction[s] == READ else write_on(w, s, t_us)
+            read = stream.direction[s] == READ
+            t_us = _spend(w, s, t_us, _read_on(w, s, t_us) if read else write_on(w, s, t_us))
         else:
             t_us = _end_call(w, s, t_us)
-        if stream.mode[s] != RUNNING:
+        if (stream.mode[s] != RUNNING and stream.owed_us[s] <= 0.0) or w.sim.full[0] != ROOMY:
             return
         if t_us >= next_time(w) or t_us >= w.sim.until_us[0]:
             schedule(w, t_us, STREAM_RUNS, s)
@@ -152,5 +184,8 @@ def run_stream(w: World, s: int, now_us: float) -> None:
 def wake(w: World, s: int, now_us: float) -> None:
     """What a thread waited for has come: it runs again after the time a wake-up takes."""
     w.stream.mode[s] = RUNNING
+    if w.stream.owed_us[s] > 0.0:
+        # It is still at work and goes on by itself.
+        return
     ready_us = max(now_us, w.stream.call_us[s])
     schedule(w, ready_us + w.client.wake_us[w.stream.client[s]], STREAM_RUNS, s)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -20,13 +19,14 @@ from penstock.simulate.events import (
     schedule,
 )
 from penstock.simulate.faults import KINDS, Fault
+from penstock.simulate.hardware import fill_clients, fill_servers
 from penstock.simulate.layout import NONE, PAGE, World
 from penstock.simulate.placement import PlacedFile, Placement, Wish, place
 from penstock.simulate.program import Program
 from penstock.simulate.rng import seeded
 from penstock.simulate.rpcs import RPCS_PER_OSC
 from penstock.simulate.scripting import Scripts, fill_scripts, lay_out
-from penstock.units import GIB, MIB
+from penstock.units import MIB
 from penstock.workload import Workload
 
 # Readahead windows of one scripted stream that may be under way at once.
@@ -71,9 +71,9 @@ def assemble(plan: Plan) -> World:
     oscs = plan.clients * cluster.layout.ost_count
     osses = -(-cluster.layout.ost_count // cluster.layout.osts_per_oss)
     world = _empty(plan, scripts, placement, oscs, osses)
-    _fill_servers(world, cluster, plan.clients)
-    _fill_clients(world, cluster, plan.clients)
-    _fill_files(world, placement)
+    fill_servers(world, cluster, plan.clients)
+    fill_clients(world, cluster, plan.clients)
+    _fill_files(world, placement, cluster)
     _fill_streams(world, plan, placement)
     fill_scripts(world, scripts, placement)
     _chain_pools(world)
@@ -107,13 +107,14 @@ def _empty(plan: Plan, scripts: Scripts, placement: Placement, oscs: int, osses:
     locks = sum(_lock_room(len(group)) for group in _shared_groups(files).values())
     failures = sum(fault.kind == "fail" for fault, _ in faults)
     rare = 3 * (locks + len(faults)) + plan.clients * failures
-    lru = sum(_lru_size(of) for of in placement.by_osc().values())
+    lru = sum(_lru_size(of, plan.cluster) for of in placement.by_osc().values())
     pages = sum(f.pages for f in files)
     written = sum(f.pages for f in files if f.written)
     links = 2 * plan.clients * osses
     shapes: dict[str, tuple[int, ...]] = {
         "sim": (1,),
-        "heap": (rpcs + streams + plan.clients + layout.ost_count + 3 * oscs + rare + 16,),
+        # Where processors are modelled an RPC's data may leave and arrive at once.
+        "heap": (2 * rpcs + streams + plan.clients + layout.ost_count + 3 * oscs + rare + 16,),
         "client": (plan.clients,),
         "osc": (oscs,),
         "file": (len(files),),
@@ -127,6 +128,7 @@ def _empty(plan: Plan, scripts: Scripts, placement: Placement, oscs: int, osses:
         "ssd": (-(-layout.ost_count // layout.osts_per_device),),
         "nic": (plan.clients + osses,),
         "link": (links,),
+        "core": (plan.clients * plan.cluster.client.cores + osses * plan.cluster.server.cores,),
         "lru": (lru,),
         "op": (scripts.ops,),
         "handle": (scripts.handles,),
@@ -135,7 +137,7 @@ def _empty(plan: Plan, scripts: Scripts, placement: Placement, oscs: int, osses:
         "fault": (len(faults),),
         "foreign": (len(faults), max((fault.depth for fault, _ in faults), default=1)),
         "credit": (links, plan.cluster.network.peer_credits),
-        "rng": (streams + osses + len(faults), 2),
+        "rng": (streams + osses + len(faults) + plan.clients, 2),
         "page_state": (pages,),
         "page_extent": (max(written, 1),),
         "index1": (sum((f.pages >> 6) + 1 for f in files),),
@@ -148,7 +150,7 @@ def _empty(plan: Plan, scripts: Scripts, placement: Placement, oscs: int, osses:
     }
     world = World(shapes)
     world.page_extent[:] = NONE
-    world.rng[:] = seeded(streams + osses + len(faults), plan.seed)
+    world.rng[:] = seeded(len(world.rng), plan.seed)
     return world
 
 
@@ -204,91 +206,17 @@ def _script_extents(plan: Plan, scripts: Scripts) -> int:
     return written + scripts.streams * (2 * scripts.largest_pages + READ_AHEADS * window + 2048)
 
 
-def _lru_size(files: Sequence[PlacedFile]) -> int:
+def _lru_size(files: Sequence[PlacedFile], cluster: Cluster) -> int:
+    """Runs of cached pages an OSC may have to remember: as many as pages fit, and dirty ones cannot go."""
     if not files:
         return 0
-    return min(sum(f.pages for f in files), max(f.cached for f in files) * 5 // 4) + 16
+    lustre = cluster.lustre
+    written = any(f.written for f in files)
+    dirty = max(lustre.grant_initial_bytes, lustre.grant_max_bytes) // PAGE if written else 0
+    return min(sum(f.pages for f in files), max(f.cached for f in files) * 5 // 4 + dirty) + 16
 
 
-def _fill_servers(w: World, cluster: Cluster, clients: int) -> None:
-    server, device, network = cluster.server, cluster.device, cluster.network
-    osses = w.oss.shape[0]
-    w.oss.nic[:] = clients + np.arange(osses)
-    w.oss.threads[:] = server.threads
-    w.oss.request_us[:] = server.request_us
-    w.oss.request_exponential[:] = server.request_exponential_ratio
-    w.oss.reply_us[:] = server.reply_us
-    w.oss.page_us[:] = server.checksum_us_per_page
-    w.oss.fragment_us[:] = server.map_us_per_fragment
-    w.oss.queue_head[:] = NONE
-    w.oss.queue_tail[:] = NONE
-    w.oss.rng[:] = w.stream.shape[0] + np.arange(osses)
-    osts = np.arange(cluster.layout.ost_count)
-    w.ost.oss[:] = osts // cluster.layout.osts_per_oss
-    w.ost.ssd[:] = osts // cluster.layout.osts_per_device
-    w.ost.journal_every_us[:] = server.journal_every_s * SECOND_US
-    w.ost.journal_us[:] = server.journal_ms * 1e3
-    w.ost.range_lock[:] = 1 if cluster.lustre.version == "2.15" else 0
-    for name in ["read_rpc_us", "write_rpc_us", "random_read_us", "write_latency_us", "fragment_us"]:
-        w.ssd[name][:] = getattr(device, name)
-    w.ssd.read_us_page[:] = device.read_us_per_page
-    w.ssd.write_us_page[:] = device.write_us_per_page
-    w.ssd.write_buffer_us[:] = device.write_buffer_mib * MIB / PAGE * device.write_us_per_page
-    w.ssd.ramp[:] = device.read_ramp
-    w.ssd.ramp_max_us[:] = device.read_ramp_max_us
-    w.ssd.spread[:] = device.read_spread
-    w.ssd.mixed[:] = device.mixed_ratio
-    w.ssd.near_pages[:] = int(device.near_kib * 1024) // PAGE
-    w.ssd.queue_depth[:] = device.queue_depth
-    w.ssd.last_file[:] = NONE
-    w.ssd.rotation_us[:] = device.rotation_ms * 1e3
-    w.ssd.track_us[:] = device.seek_track_ms * 1e3
-    # An average seek crosses a third of the disk.
-    w.ssd.stroke_us[:] = max(0.0, device.seek_ms - device.seek_track_ms) * 1e3 * math.sqrt(3.0)
-    w.ssd.capacity_pages[:] = max(1, int(device.capacity_gb * 1e9) // PAGE)
-    w.ssd.queue_head[:] = NONE
-    w.ssd.queue_tail[:] = NONE
-    w.ost.slow[:] = 1.0
-    w.ost.timeout_us[:] = cluster.lustre.timeout_s * SECOND_US
-    w.nic.us_per_byte[:clients] = 1.0 / network.client_mb_per_s
-    w.nic.us_per_byte[clients:] = 1.0 / network.server_mb_per_s
-    w.link.latency_us[:] = network.round_trip_us / 2.0
-
-
-def _fill_clients(w: World, cluster: Cluster, clients: int) -> None:
-    client, lustre = cluster.client, cluster.lustre
-    same = "read_call_us write_call_us wake_us build_read_us build_write_us reply_read_us reply_write_us"
-    for name in same.split():
-        w.client[name][:] = getattr(client, name)
-    per_page = "read_copy read_submit write_new write_over build_write reply"
-    for name in per_page.split():
-        w.client[f"{name}_us_page"][:] = getattr(client, f"{name}_us_per_page")
-    w.client.build_write_us_extent[:] = client.build_write_us_per_extent
-    w.client.lru_free_us_page[:] = client.drop_us_per_page
-    w.client.flush_every_us[:] = client.flush_every_s * SECOND_US
-    w.client.flush_age_us[:] = client.flush_age_s * SECOND_US
-    w.client.extent_tax_bytes[:] = lustre.extent_tax_kib * 1024
-    w.client.grant_step_bytes[:] = lustre.grant_step_bytes
-    w.client.ra_max[:] = int(client.read_ahead_mib * MIB) // PAGE
-    w.client.ra_refill[:] = int(client.read_ahead_refill_mib * MIB) // PAGE
-    w.client.ra_whole[:] = int(client.read_ahead_whole_mib * MIB) // PAGE
-    w.client.dirty_max[:] = int(client.ram_gb * GIB) // 2 // PAGE
-    w.client.cached_max[:] = int(client.ram_gb * GIB) // 2 // PAGE
-    w.client.nic[:] = np.arange(clients)
-    w.client.osts[:] = cluster.layout.ost_count
-    w.client.first_file[:] = NONE
-    oscs = np.arange(w.osc.shape[0])
-    w.osc.client[:] = oscs // cluster.layout.ost_count
-    w.osc.ost[:] = oscs % cluster.layout.ost_count
-    w.osc.grant_bytes[:] = lustre.grant_initial_bytes
-    w.osc.grant_initial_bytes[:] = lustre.grant_initial_bytes
-    w.osc.grant_total_bytes[:] = lustre.grant_initial_bytes
-    w.osc.grant_max_bytes[:] = max(lustre.grant_initial_bytes, lustre.grant_max_bytes)
-    w.osc.first_file[:] = NONE
-    w.osc.cursor[:] = NONE
-
-
-def _fill_files(w: World, placement: Placement) -> None:
+def _fill_files(w: World, placement: Placement, cluster: Cluster) -> None:
     for name in [
         "hp_head",
         "hp_tail",
@@ -329,7 +257,7 @@ def _fill_files(w: World, placement: Placement) -> None:
         w.file.next_in_client[i] = w.client.first_file[f.client]
         w.client.first_file[f.client] = i
         _join_ring(w, i, f.osc)
-    _fill_lru(w, placement)
+    _fill_lru(w, placement, cluster)
     _fill_objects(w, placement)
 
 
@@ -358,11 +286,11 @@ def _join_ring(w: World, i: int, o: int) -> None:
         w.file.next_in_osc[first] = i
 
 
-def _fill_lru(w: World, placement: Placement) -> None:
+def _fill_lru(w: World, placement: Placement, cluster: Cluster) -> None:
     base = 0
     for o, files in sorted(placement.by_osc().items()):
         w.osc.lru_base[o] = base
-        w.osc.lru_size[o] = _lru_size(files)
+        w.osc.lru_size[o] = _lru_size(files, cluster)
         base += w.osc.lru_size[o]
 
 

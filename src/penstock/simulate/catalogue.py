@@ -16,11 +16,6 @@ def workload_names() -> tuple[str, ...]:
     return NAMES + APPLICATION_NAMES
 
 
-def is_application(name: str) -> bool:
-    """Whether a workload's name, without its parameters, is an application's."""
-    return name.partition(":")[0] in APPLICATIONS
-
-
 def named_plan(cluster: Cluster, name: str, clients: int = 1, seed: int = 1) -> Plan:
     """The plan in which `clients` clients run a workload: `s_wr_rn_1m`, or `dlio-bert:threads=4,osts=2`.
 

@@ -1,21 +1,22 @@
 """Cluster descriptions: what the hardware is, in physical units, with the source of every figure in the file.
 
-Two clusters are built in; any other is a TOML file of the same form. Rates and times are those of single parts
+Four clusters are built in; any other is a TOML file of the same form. Rates and times are those of single parts
 (a pipe, a device, a CPU doing one thing); throughput is never an input.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
+from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from penstock.config import Section, parse, validate
+from penstock.config import Section, load, parse, validate
 from penstock.errors import UsageError, did_you_mean
 
-CLUSTER_NAMES = ("c220g5", "c6525-25g")
+CLUSTER_NAMES = ("c220g5", "c6525-25g", "emulated-10ms", "emulated-2ms")
 
 
 class LayoutSection(Section):
@@ -27,16 +28,28 @@ class LayoutSection(Section):
 
 
 class NetworkSection(Section):
-    """`[network]`: one full-duplex pipe per node."""
+    """`[network]`: one full-duplex pipe per node, and what TCP makes of it on a long way.
+
+    A connection has at most `window_mib` under way, and loses packets when more than `queue_mib` wait in the
+    narrowest queue; zero means that neither ever happens. Where `bulk_acknowledged` a server replies to a read only
+    when the client has acknowledged the data (as Lustre does), which costs a round trip.
+    """
 
     client_mb_per_s: float = Field(gt=0)
     server_mb_per_s: float = Field(gt=0)
     round_trip_us: float = Field(ge=0)
     peer_credits: int = Field(ge=1, le=1024)
+    window_mib: float = Field(default=0.0, ge=0)
+    queue_mib: float = Field(default=0.0, ge=0)
+    bulk_acknowledged: int = Field(default=0, ge=0, le=1)
 
 
 class ClientSection(Section):
-    """`[client]`: memory, CPU costs and caches of a client node."""
+    """`[client]`: memory, CPU costs and caches of a client node.
+
+    With `cores` above zero all these costs are work that application, RPCs and whoever reads the counters share
+    the cores for, in slices of `slice_us` where an application works; with zero they are delays, nobody waits.
+    """
 
     ram_gb: float = Field(gt=0)
     read_call_us: float = Field(ge=0)
@@ -59,10 +72,18 @@ class ClientSection(Section):
     read_ahead_whole_mib: float = Field(ge=0)
     flush_every_s: float = Field(gt=0)
     flush_age_s: float = Field(ge=0)
+    cores: int = Field(default=0, ge=0, le=64)
+    slice_us: float = Field(default=1000.0, gt=0)
+    message_us: float = Field(default=0.0, ge=0)
+    send_us_per_page: float = Field(default=0.0, ge=0)
+    receive_us_per_page: float = Field(default=0.0, ge=0)
+    observe_us: float = Field(default=0.0, ge=0)
+    read_demand_us_per_page: float = Field(default=0.0, ge=0)
+    work_exponential_ratio: float = Field(default=0.0, ge=0, le=1)
 
 
 class ServerSection(Section):
-    """`[server]`: threads and CPU costs of an OSS."""
+    """`[server]`: threads and CPU costs of an OSS. With `cores` above zero its RPCs share these."""
 
     threads: int = Field(ge=1)
     request_us: float = Field(ge=0)
@@ -72,6 +93,11 @@ class ServerSection(Section):
     map_us_per_fragment: float = Field(ge=0)
     journal_every_s: float = Field(gt=0)
     journal_ms: float = Field(ge=0)
+    cores: int = Field(default=0, ge=0, le=64)
+    work_exponential_ratio: float = Field(default=0.0, ge=0, le=1)
+    message_us: float = Field(default=0.0, ge=0)
+    send_us_per_page: float = Field(default=0.0, ge=0)
+    receive_us_per_page: float = Field(default=0.0, ge=0)
 
 
 class DeviceSection(Section):
@@ -116,7 +142,7 @@ class LustreSection(Section):
 
 
 class Cluster(Section):
-    """A whole description."""
+    """A whole description. A file may begin with `base = "c220g5"`, a built-in cluster, and say what differs."""
 
     name: str
     layout: LayoutSection
@@ -125,6 +151,22 @@ class Cluster(Section):
     server: ServerSection
     device: DeviceSection
     lustre: LustreSection
+
+    @model_validator(mode="before")
+    @classmethod
+    def _inherit(cls, document: Any) -> Any:
+        if not isinstance(document, dict) or "base" not in document:
+            return document
+        own = {key: value for key, value in document.items() if key != "base"}
+        try:
+            merged = builtin_cluster(str(document["base"])).model_dump()
+        except UsageError as error:
+            raise ValueError(f"key 'base': {error}") from None
+        del merged["name"]
+        for key, value in own.items():
+            inherits = isinstance(value, dict) and isinstance(merged.get(key), dict)
+            merged[key] = {**merged[key], **value} if inherits else value
+        return merged
 
     def override(self, changes: Mapping[str, str]) -> Cluster:
         """This cluster with some parameters replaced, named `section.key` or, where only one has it, `key`."""
@@ -155,6 +197,22 @@ def _value(current: Any, text: str, name: str) -> Any:
 def parse_cluster(text: str, source: str) -> Cluster:
     """A description from TOML text; `source` names it in errors."""
     return parse(text, Cluster, source)
+
+
+def find_cluster(name: str, directory: Path = Path()) -> Cluster:
+    """A built-in cluster by its name, or one described in a file, which may lie in `directory`."""
+    return load(directory / name, Cluster) if name.endswith(".toml") else builtin_cluster(name)
+
+
+def with_changes(cluster: Cluster, texts: Sequence[str]) -> Cluster:
+    """The cluster with some parameters replaced, each given as KEY=VALUE."""
+    changes = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"--set {text}: write KEY=VALUE")
+        changes[key.strip()] = value.strip()
+    return cluster.override(changes) if changes else cluster
 
 
 def builtin_cluster(name: str) -> Cluster:

@@ -110,7 +110,9 @@ def reply_arrives(w: World, r: int, now_us: float) -> None:
     f = w.rpc.file[r]
     direction = w.rpc.direction[r]
     account(w, o, now_us)
-    tally_completion(w, o, direction, w.rpc.pages[r], now_us - w.rpc.handed_us[r])
+    # What is done to the pages afterwards keeps the slot, but the reply has been taken note of before.
+    replied_us = w.rpc.replied_us[r] if w.sim.paced[0] == 1 else now_us
+    tally_completion(w, o, direction, w.rpc.pages[r], replied_us - w.rpc.handed_us[r])
     if direction == READ:
         w.osc.reads[o] -= 1
         _finish_read(w, r)

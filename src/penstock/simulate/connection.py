@@ -20,7 +20,7 @@ from penstock.simulate.offsets import next_cached, note_start
 from penstock.simulate.pagecache import forget
 from penstock.simulate.queues import delist, free_extent, head_of
 from penstock.simulate.rpcs import free_rpc, send_rpcs
-from penstock.simulate.server import server_of, way_in_us
+from penstock.simulate.server import reach_server, server_of
 from penstock.simulate.states import (
     ABSENT,
     DISCONN,
@@ -89,7 +89,7 @@ def import_is_full(w: World, o: int, now_us: float) -> None:
             w.rpc.handed_us[r] = now_us
             s = server_of(w, r)
             arrival_us = send_small(w, link_between(w, c, s, 1), w.client.nic[c], now_us)
-            schedule(w, arrival_us + way_in_us(w, s), REQUEST_ARRIVES, r)
+            schedule(w, reach_server(w, s, arrival_us), REQUEST_ARRIVES, r)
     send_rpcs(w, o, now_us)
 
 

@@ -82,16 +82,21 @@ def tally_completion(w: World, o: int, direction: int, pages: int, usec: float) 
 
 
 @kernel
-def tally_call(w: World, c: int, direction: int, size: int) -> None:
-    """A system call of the application returns."""
-    client = w.client
-    if direction == READ:
+def tally_call(w: World, s: int) -> None:
+    """The system call that stream `s` is in returns: its client's counters, and the stream's own."""
+    client, stream = w.client, w.stream
+    c, size = stream.client[s], stream.call_bytes[s]
+    if stream.direction[s] == READ:
         client.read_min[c] = size if client.read_calls[c] == 0 else min(client.read_min[c], size)
         client.read_max[c] = max(client.read_max[c], size)
         client.read_calls[c] += 1
         client.read_bytes[c] += size
+        stream.read_calls[s] += 1
+        stream.read_bytes[s] += size
     else:
         client.write_min[c] = size if client.write_calls[c] == 0 else min(client.write_min[c], size)
         client.write_max[c] = max(client.write_max[c], size)
         client.write_calls[c] += 1
         client.write_bytes[c] += size
+        stream.write_calls[s] += 1
+        stream.write_bytes[s] += size

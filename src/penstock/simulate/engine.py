@@ -8,7 +8,9 @@ from penstock.simulate.completion import reply_arrives
 from penstock.simulate.connection import import_is_full, import_reconnects, import_times_out
 from penstock.simulate.events import (
     BUILDER_IS_FREE,
+    BULK_ACKNOWLEDGED,
     BULK_ARRIVES,
+    BULK_ASKED_FOR,
     DEVICE_DONE,
     FAULT_BEGINS,
     FAULT_ENDS,
@@ -21,18 +23,33 @@ from penstock.simulate.events import (
     LOCK_CALLED_BACK,
     LOCK_CANCELLED,
     LOCK_WANTED,
+    MESSAGE_LEAVES,
     REPLY_ARRIVES,
     REQUEST_ARRIVES,
+    REQUEST_IS_READ,
+    RPC_IS_DUE,
+    SEGMENT_ARRIVES,
     STREAM_RUNS,
     drop_first,
     schedule,
 )
 from penstock.simulate.flusher import flush_old
-from penstock.simulate.layout import World
+from penstock.simulate.layout import ROOMY, World
 from penstock.simulate.locks import lock_arrives, lock_called_back, lock_cancelled, lock_wanted
 from penstock.simulate.outages import fault_begins, fault_ends, foreign_request
-from penstock.simulate.rpcs import builder_is_free
-from penstock.simulate.server import bulk_arrives, commit_journal, device_done, request_arrives
+from penstock.simulate.rpcs import builder_is_free, rpc_is_due
+from penstock.simulate.server import (
+    bulk_acknowledged,
+    bulk_arrives,
+    bulk_asked_for,
+    commit_journal,
+    device_done,
+    reply_is_in,
+    request_arrives,
+    request_is_read,
+    segment_arrives,
+)
+from penstock.simulate.transfer import message_leaves
 
 
 @kernel
@@ -49,6 +66,24 @@ def _go_wrong(w: World, kind: int, subject: int, now_us: float) -> None:
         import_reconnects(w, subject, now_us)
     else:
         import_is_full(w, subject, now_us)
+
+
+@kernel
+def _step(w: World, kind: int, subject: int, now_us: float) -> None:
+    if kind == SEGMENT_ARRIVES:
+        segment_arrives(w, subject, now_us)
+    elif kind == MESSAGE_LEAVES:
+        message_leaves(w, subject, now_us)
+    elif kind == RPC_IS_DUE:
+        rpc_is_due(w, subject, now_us)
+    elif kind == REQUEST_IS_READ:
+        request_is_read(w, subject, now_us)
+    elif kind == BULK_ASKED_FOR:
+        bulk_asked_for(w, subject, now_us)
+    elif kind == BULK_ACKNOWLEDGED:
+        bulk_acknowledged(w, subject, now_us)
+    else:
+        reply_is_in(w, subject, now_us)
 
 
 @kernel
@@ -78,6 +113,8 @@ def _happen(w: World, kind: int, subject: int, now_us: float) -> None:
         bulk_arrives(w, subject, now_us)
     elif kind == BUILDER_IS_FREE:
         builder_is_free(w, subject, now_us)
+    elif kind >= RPC_IS_DUE:
+        _step(w, kind, subject, now_us)
     elif kind >= FAULT_BEGINS:
         _go_wrong(w, kind, subject, now_us)
     elif kind >= LOCK_WANTED:
@@ -101,11 +138,11 @@ def _note(w: World, now_us: float, kind: int, subject: int) -> None:
 
 @entry
 def run_until(w: World, until_us: float) -> None:
-    """Let everything happen that is due before or at a time; afterwards it is that time."""
+    """Let everything happen that is due before or at a time; afterwards it is that time, unless a pool is full."""
     sim, heap = w.sim, w.heap
     sim.until_us[0] = until_us
     traced = w.trace.shape[0]
-    while sim.heap_size[0] > 0 and heap.t_us[0] <= until_us:
+    while sim.full[0] == ROOMY and sim.heap_size[0] > 0 and heap.t_us[0] <= until_us:
         now_us = heap.t_us[0]
         kind, subject = heap.kind[0], heap.subject[0]
         sim.now_us[0] = now_us
@@ -114,4 +151,5 @@ def run_until(w: World, until_us: float) -> None:
         sim.events[0] += 1
         drop_first(w)
         _happen(w, kind, subject, now_us)
-    sim.now_us[0] = until_us
+    if sim.full[0] == ROOMY:
+        sim.now_us[0] = until_us

@@ -6,7 +6,7 @@ Ties in time are broken by the order of scheduling, so a run is determined by it
 from __future__ import annotations
 
 from penstock.simulate._compile import entry, kernel
-from penstock.simulate.layout import World
+from penstock.simulate.layout import EVENTS_FULL, World
 
 # What can happen. The argument is a stream, an RPC, a client or an OST, as noted.
 STREAM_RUNS = 0  # stream
@@ -27,7 +27,15 @@ FOREIGN_REQUEST = 14  # fault
 IMPORT_TIMES_OUT = 15  # osc
 IMPORT_RECONNECTS = 16  # osc
 IMPORT_IS_FULL = 17  # osc
-KIND_COUNT = 18
+# Only where processors are modelled.
+RPC_IS_DUE = 18  # rpc, at its client: to be built
+REQUEST_IS_READ = 19  # rpc, at its OSS
+BULK_ASKED_FOR = 20  # rpc, at its client
+SEGMENT_ARRIVES = 21  # rpc, at whoever receives its data
+BULK_ACKNOWLEDGED = 22  # rpc, at its OSS
+REPLY_IS_IN = 23  # rpc, at its client: to be dealt with
+MESSAGE_LEAVES = 24  # rpc, at whoever sends its data
+KIND_COUNT = 25
 
 
 @kernel
@@ -45,6 +53,9 @@ def schedule(w: World, t_us: float, kind: int, subject: int) -> None:
     heap = w.heap
     sim = w.sim
     i = sim.heap_size[0]
+    if i >= heap.shape[0]:
+        sim.full[0] = EVENTS_FULL
+        return
     sim.heap_size[0] = i + 1
     order = sim.scheduled[0]
     sim.scheduled[0] = order + 1

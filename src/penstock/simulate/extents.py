@@ -1,4 +1,4 @@
-"""Dirty extents: aligned to RPC boundaries, merged with neighbours, released when filled (W5).
+"""Dirty extents: aligned to RPC boundaries, merged with neighbours, released when filled.
 
 An extent is a run of dirty pages that never crosses a multiple of the `max_pages_per_rpc` it was created under.
 """
@@ -81,7 +81,7 @@ def add_run(w: World, f: int, page: int, pages: int, tax_bytes: int, now_us: flo
     """Make clean pages dirty, joining or creating an extent, which becomes ACTIVE; returns it.
 
     The pages lie within one RPC boundary and were found admissible; joining on both sides merges the two
-    neighbours and refunds one tax.
+    neighbours and refunds one tax. None when the pool of extents is full.
     """
     o = w.file.osc[f]
     mppr = w.osc.mppr[o]
@@ -98,6 +98,8 @@ def add_run(w: World, f: int, page: int, pages: int, tax_bytes: int, now_us: flo
         w.extent.pages[e] += pages
     else:
         e = new_extent(w, f, page, pages, mppr)
+        if e == NONE:
+            return NONE
         w.extent.max_end[e] = max_end
         w.extent.state[e] = ACTIVE
     w.extent.grant_bytes[e] += held

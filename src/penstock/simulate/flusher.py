@@ -1,4 +1,4 @@
-"""The kernel's writeback: every 5 s it sends what belongs to files that have been dirty for 30 s (W7)."""
+"""The kernel's writeback: every 5 s it sends what belongs to files that have been dirty for 30 s."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Permission to hold dirty pages: grant from the server, the extent tax, and the client's own dirty limits (W3)."""
+"""Permission to hold dirty pages: grant from the server, the extent tax, and the client's own dirty limits."""
 
 from __future__ import annotations
 

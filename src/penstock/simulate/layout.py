@@ -26,14 +26,16 @@ def fields(floats: str = "", integers: str = "") -> np.dtype[Any]:
     return np.dtype(named, align=True)
 
 
-SIM = fields("now_us until_us", "heap_size scheduled events rpc_free ext_free ext_used lock_free")
+SIM = fields("now_us until_us", "heap_size scheduled events rpc_free ext_free ext_used lock_free full paced")
 HEAP = fields("t_us", "order kind subject")
 
 CLIENT = fields(
-    "read_call_us read_copy_us_page read_submit_us_page write_call_us write_new_us_page write_over_us_page "
+    "read_call_us read_copy_us_page read_submit_us_page read_demand_us_page write_call_us write_new_us_page "
+    "write_over_us_page "
     "wake_us build_read_us build_write_us build_write_us_page build_write_us_extent reply_read_us reply_write_us "
-    "reply_us_page lru_free_us_page flush_every_us flush_age_us extent_tax_bytes grant_step_bytes",
-    "nic cached_max cached ra_max ra_refill ra_whole osts dirty dirty_max first_file "
+    "reply_us_page lru_free_us_page flush_every_us flush_age_us extent_tax_bytes grant_step_bytes "
+    "slice_us message_us send_us_page receive_us_page observe_us work_exponential",
+    "nic core cores working rng stride cached_max cached ra_max ra_refill ra_whole osts dirty dirty_max first_file "
     "read_calls read_bytes read_min read_max write_calls write_bytes write_min write_max",
 )
 OSC = fields(
@@ -51,10 +53,11 @@ FILE = fields(
     "disk_page writing",
 )
 STREAM = fields(
-    "read_ratio think_us start_us stop_us active_us idle_us phase_us call_us",
+    "read_ratio think_us start_us stop_us active_us idle_us phase_us call_us owed_us",
     "client file sequential request rng mode busy cursor end begin direction position_read position_write "
     "wait_page active_ext ra_start ra_next ra_window ra_end_of_last reads_done cache_pages sync blocked next_in_file "
-    "lock next_wanted call_bytes op op_first op_end op_done repeats paused handle turn",
+    "lock next_wanted call_bytes op op_first op_end op_done repeats paused handle turn flushes "
+    "read_calls read_bytes write_calls write_bytes",
 )
 # One instruction of a scripted stream, some open files of it, and the places where such streams meet.
 OP = fields("at_us think_us", "kind handle fan page pages bytes count stride")
@@ -62,13 +65,14 @@ HANDLE = fields("", "file ra_start ra_next ra_window ra_end_of_last reads_done")
 GATE = fields("", "first streams level limit turn")
 EXTENT = fields("ready_us", "grant_bytes file start pages mppr state kind prev next max_end lock")
 RPC = fields(
-    "sent_us handed_us work_us queued_us",
+    "sent_us handed_us work_us queued_us first_us last_us ready_us hand_us replied_us",
     "direction osc file pages bytes fragments extents low high ext_head ext_tail next lock_prev lock_next locked "
-    "short lost dead",
+    "short lost dead sent sent_before received",
 )
 OSS = fields(
-    "request_us request_exponential reply_us page_us fragment_us",
-    "nic threads busy queue_head queue_tail rng",
+    "request_us request_exponential reply_us page_us fragment_us message_us send_us_page receive_us_page "
+    "work_exponential",
+    "nic core cores acknowledged threads busy queue_head queue_tail rng",
 )
 OST = fields("journal_every_us journal_us slow timeout_us", "oss ssd written range_lock down")
 SSD = fields(
@@ -78,11 +82,18 @@ SSD = fields(
     "near_pages last_page last_file queue_depth capacity_pages queue_head queue_tail serving foreign_pages",
 )
 NIC = fields("us_per_byte send_free_us receive_free_us")
-LINK = fields("latency_us", "turn")
+LINK = fields("latency_us us_per_byte free_us", "turn")
+CORE = fields("free_us busy_us")
 LRU = fields("", "file start pages")
 LOCK = fields("", "file low high direction state users extents called heard next")
 FAULT = fields("begin_us end_us factor gap_us", "kind ost client pages writing depth turn rng active")
 
+
+# What `sim.full` says: nothing, or the pool from which one more was asked for than there are. A world in which that
+# happened is of no use any more, and no kernel goes on in it.
+ROOMY, EVENTS_FULL, EXTENTS_FULL, RPCS_FULL, LOCKS_FULL, RUNS_FULL = range(6)
+# The arrays behind these, by that number.
+POOLS = ("", "heap", "extent", "rpc", "lock", "lru")
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
@@ -104,6 +115,7 @@ ARRAYS: dict[str, tuple[np.dtype[Any], int]] = {
     "ssd": (SSD, 1),
     "nic": (NIC, 1),
     "link": (LINK, 1),
+    "core": (CORE, 1),
     "lru": (LRU, 1),
     "op": (OP, 1),
     "handle": (HANDLE, 1),
@@ -142,6 +154,7 @@ class World:
     ssd: Records
     nic: Records
     link: Records
+    core: Records
     lru: Records
     op: Records
     handle: Records

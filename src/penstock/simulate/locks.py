@@ -1,4 +1,4 @@
-"""Extent locks on files that several clients share (S7): matched at the client, granted and called back by the OST.
+"""Extent locks on files that several clients share: matched at the client, granted and called back by the OST.
 
 A lock is granted as wide as nobody else's wishes forbid, so a lone user soon holds the whole object. When another
 client wants part of it, the holder finishes the calls under way, writes back everything dirty under the lock,
@@ -18,7 +18,7 @@ from penstock.simulate.events import (
     LOCK_WANTED,
     schedule,
 )
-from penstock.simulate.layout import NONE, READ, WRITE, World
+from penstock.simulate.layout import LOCKS_FULL, NONE, READ, WRITE, World
 from penstock.simulate.network import link_between, send_small
 from penstock.simulate.offsets import next_cached
 from penstock.simulate.pagecache import discard
@@ -146,6 +146,9 @@ def _widen(w: World, home: int, k: int, s: int) -> None:
 def _grant(w: World, home: int, s: int, now_us: float) -> None:
     lock = w.lock
     k = w.sim.lock_free[0]
+    if k == NONE:
+        w.sim.full[0] = LOCKS_FULL
+        return
     w.sim.lock_free[0] = lock.next[k]
     lock.file[k] = w.stream.file[s]
     lock.direction[k] = w.stream.direction[s]

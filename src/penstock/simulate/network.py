@@ -38,6 +38,11 @@ def send_bulk(w: World, link: int, sender: int, receiver: int, size: int, now_us
         start_us = max(max(now_us, w.nic.send_free_us[sender]), w.credit[link, turn])
         sent_us = start_us + message * w.nic.us_per_byte[sender]
         w.nic.send_free_us[sender] = sent_us
+        if w.link.us_per_byte[link] > 0.0:
+            # What TCP may have under way to this peer is less than the pipe carries: others may use the rest.
+            start_us = max(start_us, w.link.free_us[link])
+            sent_us = start_us + message * max(w.link.us_per_byte[link], w.nic.us_per_byte[sender])
+            w.link.free_us[link] = sent_us
         w.credit[link, turn] = sent_us + (2.0 * latency_us if message >= ACKNOWLEDGED_BYTES else 0.0)
         w.link.turn[link] = (turn + 1) % credits
         receiving_us = max(w.nic.receive_free_us[receiver], start_us + latency_us)

@@ -1,4 +1,4 @@
-"""The client's page cache: which pages of a file are there, and which leave first (R5).
+"""The client's page cache: which pages of a file are there, and which leave first.
 
 Pages are remembered in runs, oldest first, per OSC, as Lustre keeps its LRU lists. When free slots run low the
 OSC's daemon drops pages in batches of up to pages-per-RPC x RPCs-in-flight (`lru_shrink_max`), and builds no RPC
@@ -8,7 +8,8 @@ meanwhile; a reader that finds no slot at all drops pages itself.
 from __future__ import annotations
 
 from penstock.simulate._compile import kernel
-from penstock.simulate.layout import NONE, World
+from penstock.simulate.cores import on_client
+from penstock.simulate.layout import NONE, RUNS_FULL, World
 from penstock.simulate.states import ABSENT, UPTODATE
 
 
@@ -41,6 +42,9 @@ def _append_run(w: World, o: int, f: int, page: int, pages: int) -> None:
         if w.lru.file[last] == f and w.lru.start[last] + w.lru.pages[last] == page:
             w.lru.pages[last] += pages
             return
+    if count >= size:
+        w.sim.full[0] = RUNS_FULL
+        return
     slot = w.osc.lru_base[o] + (w.osc.lru_head[o] + count) % size
     w.lru.file[slot] = f
     w.lru.start[slot] = page
@@ -167,4 +171,5 @@ def shrink(w: World, o: int, now_us: float) -> None:
         batch = 2 * w.osc.mppr[o]
     if batch > 0:
         spent_us = forget(w, o, batch) * w.client.lru_free_us_page[c]
+        on_client(w, c, spent_us, now_us)
         w.osc.build_free_us[o] = max(now_us, w.osc.build_free_us[o]) + spent_us

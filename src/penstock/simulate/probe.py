@@ -34,6 +34,7 @@ class Probe:
 
     def observe(self) -> NodeSnapshot:
         """What the client's counters, gauges and knobs say now."""
+        self.simulation.look(self.client)
         client = self.simulation.world.client
         app = {
             "app.read_bytes": float(client.read_bytes[self.client]),

@@ -60,13 +60,17 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One thread on one client. `ops` is an array of instructions; a task that repeats starts over at its end."""
+    """One thread on one client. `ops` is an array of instructions; a task that repeats starts over at its end.
+
+    One that `flushes` waits, when its time to stop has come, until the file it wrote last is on its server.
+    """
 
     client: int
     ops: Ops
     repeats: bool = True
     start_s: float = 0.0
     stop_s: float = 0.0
+    flushes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

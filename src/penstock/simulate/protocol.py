@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from penstock.knobs import Setting
-from penstock.simulate.assembly import Job, Plan
-from penstock.simulate.cluster import Cluster
+from penstock.simulate.assembly import Plan
 from penstock.simulate.simulation import Simulation, Totals
 from penstock.workload import Workload
 
@@ -65,21 +64,6 @@ class Cell:
             totals=self.totals + other.totals,
             dirty_bytes=self.dirty_bytes + other.dirty_bytes,
         )
-
-
-def single(cluster: Cluster, workload: Workload, seed: int) -> Plan:
-    """One client that runs one workload."""
-    return Plan(cluster, (Job(workload),), 1, seed)
-
-
-def hold(plan: Plan, setting: Setting, seconds: float, warmup_s: float) -> Cell:
-    """One setting from the start, measured after the warm-up."""
-    simulation = Simulation(plan)
-    simulation.set_all(setting)
-    simulation.run_until(warmup_s)
-    before = simulation.totals()
-    simulation.run_until(warmup_s + seconds)
-    return Cell(setting, seconds, simulation.totals() - before)
 
 
 def recorded_rhythm(workload: Workload) -> Rhythm:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from penstock.simulate._compile import kernel
-from penstock.simulate.layout import NONE, World
+from penstock.simulate.layout import EXTENTS_FULL, NONE, World
 from penstock.simulate.states import FREE, FULL, HIGH_PRIORITY, TO_READ, UNLISTED, URGENT
 
 
 @kernel
 def new_extent(w: World, f: int, start: int, pages: int, mppr: int) -> int:
-    """Take an extent from the pool."""
+    """Take an extent from the pool; none when the pool is full."""
     e = w.sim.ext_free[0]
     if e == NONE:
         # Never used before: memory that no run needs stays untouched.
         e = w.sim.ext_used[0]
+        if e >= w.extent.shape[0]:
+            w.sim.full[0] = EXTENTS_FULL
+            return NONE
         w.sim.ext_used[0] = e + 1
     else:
         w.sim.ext_free[0] = w.extent.next[e]

@@ -1,4 +1,4 @@
-"""The OST's per-object write range lock of 2.14-2.15 (S2): from the first to the last fragment of an RPC.
+"""The OST's per-object write range lock of 2.14-2.15: from the first to the last fragment of an RPC.
 
 Scattered write RPCs to one object overlap in range though not in pages, so they take turns. Contiguous RPCs of
 one client never overlap: nothing needs checking while no scattered RPC is about.

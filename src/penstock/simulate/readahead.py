@@ -1,4 +1,4 @@
-"""Readahead: a window that grows by one RPC per sequential read() and is refilled in large batches (R1-R4)."""
+"""Readahead: a window that grows by one RPC per sequential read() and is refilled in large batches."""
 
 from __future__ import annotations
 
@@ -48,8 +48,11 @@ def wants_refill(w: World, s: int) -> bool:
 
 
 @kernel
-def submit(w: World, f: int, first: int, end: int, now_us: float) -> float:
-    """Queue reads for every absent page of a range, cut at RPC boundaries; returns when the caller is done."""
+def submit(w: World, f: int, first: int, end: int, asked: int, now_us: float) -> float:
+    """Queue reads for every absent page of a range, cut at RPC boundaries; returns when the caller is done.
+
+    Pages before `asked` are those that the call itself wants: they go through the whole read path, one by one.
+    """
     o = w.file.osc[f]
     c = w.osc.client[o]
     mppr = w.osc.mppr[o]
@@ -62,7 +65,10 @@ def submit(w: World, f: int, first: int, end: int, now_us: float) -> float:
             page += 1
             continue
         t_us += run * w.client.read_submit_us_page[c]
+        t_us += max(0, min(run, asked - page)) * w.client.read_demand_us_page[c]
         e = new_extent(w, f, page, run, mppr)
+        if e == NONE:
+            return t_us
         w.extent.ready_us[e] = t_us
         w.page_state[state_base + page : state_base + page + run] = READING
         enlist(w, e, TO_READ)
@@ -89,4 +95,4 @@ def read_ahead(w: World, s: int, now_us: float) -> float:
         end = min(end, w.lock.high[stream.lock[s]] + 1)
     first = cursor if missing else max(cursor, stream.ra_next[s])
     stream.ra_next[s] = max(stream.ra_next[s], end)
-    return submit(w, f, first, end, now_us)
+    return submit(w, f, first, end, stream.end[s], now_us)

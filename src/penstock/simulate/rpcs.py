@@ -1,16 +1,17 @@
-"""When an RPC is made, what goes into it, and who gets a slot (W7-W10, R4)."""
+"""When an RPC is made, what goes into it, and who gets a slot."""
 
 from __future__ import annotations
 
 from penstock.simulate._compile import kernel
+from penstock.simulate.cores import in_turn
 from penstock.simulate.counters import account, tally_send
-from penstock.simulate.events import BUILDER_IS_FREE, REQUEST_ARRIVES, schedule
+from penstock.simulate.events import BUILDER_IS_FREE, REQUEST_ARRIVES, RPC_IS_DUE, schedule
 from penstock.simulate.extents import depart
-from penstock.simulate.layout import NONE, PAGE, READ, WRITE, World
+from penstock.simulate.layout import NONE, PAGE, READ, ROOMY, RPCS_FULL, WRITE, World
 from penstock.simulate.network import link_between, send_small
 from penstock.simulate.offsets import next_cached
 from penstock.simulate.queues import delist, head_of
-from penstock.simulate.server import server_of, way_in_us
+from penstock.simulate.server import reach_server, server_of
 from penstock.simulate.states import FULL, FULL_IMPORT, HIGH_PRIORITY, TO_READ, URGENT
 
 EXTENTS_PER_RPC = 256
@@ -24,6 +25,9 @@ ANYONE, READERS, URGENT_ONLY = 0, 1, 2
 @kernel
 def _new_rpc(w: World, f: int, direction: int) -> int:
     r = w.sim.rpc_free[0]
+    if r == NONE:
+        w.sim.full[0] = RPCS_FULL
+        return NONE
     rpc = w.rpc
     w.sim.rpc_free[0] = rpc.next[r]
     rpc.direction[r] = direction
@@ -51,31 +55,59 @@ def free_rpc(w: World, r: int) -> None:
 
 
 @kernel
+def _built_us(w: World, r: int, start_us: float) -> float:
+    """When an RPC whose build starts then is built, if nobody else needs the processor."""
+    c = w.osc.client[w.rpc.osc[r]]
+    if w.rpc.direction[r] == READ:
+        return start_us + w.client.build_read_us[c]
+    built_us = start_us + w.client.build_write_us[c] + w.rpc.pages[r] * w.client.build_write_us_page[c]
+    return built_us + w.rpc.extents[r] * w.client.build_write_us_extent[c]
+
+
+@kernel
+def _hand_over(w: World, r: int, built_us: float) -> None:
+    c = w.osc.client[w.rpc.osc[r]]
+    s = server_of(w, r)
+    arrival_us = send_small(w, link_between(w, c, s, 1), w.client.nic[c], built_us)
+    schedule(w, reach_server(w, s, arrival_us), REQUEST_ARRIVES, r)
+
+
+@kernel
 def _dispatch(w: World, r: int, now_us: float) -> None:
     """Build the RPC (serially for its OSC: page locks, sorting, checksum) and hand it to the network."""
     rpc = w.rpc
     o = rpc.osc[r]
-    c = w.osc.client[o]
     pages = rpc.pages[r]
     rpc.bytes[r] = pages * PAGE
     account(w, o, now_us)
     start_us = max(max(now_us, w.osc.build_free_us[o]), rpc.handed_us[r])
     if rpc.direction[r] == READ:
         w.osc.reads[o] += 1
-        built_us = start_us + w.client.build_read_us[c]
     else:
         w.osc.writes[o] += 1
         w.file.writing[rpc.file[r]] += 1
-        built_us = start_us + w.client.build_write_us[c] + pages * w.client.build_write_us_page[c]
-        built_us += rpc.extents[r] * w.client.build_write_us_extent[c]
+    built_us = _built_us(w, r, start_us)
     rpc.short[r] = 1 if rpc.fragments[r] == 1 and rpc.bytes[r] <= SHORT_BYTES else 0
     w.osc.build_free_us[o] = built_us
     rpc.sent_us[r] = now_us
     rpc.handed_us[r] = built_us
     tally_send(w, o, rpc.direction[r], pages)
-    s = server_of(w, r)
-    arrival_us = send_small(w, link_between(w, c, s, 1), w.client.nic[c], built_us)
-    schedule(w, arrival_us + way_in_us(w, s), REQUEST_ARRIVES, r)
+    if w.sim.paced[0] == 1:
+        schedule(w, start_us, RPC_IS_DUE, r)
+    else:
+        _hand_over(w, r, built_us)
+
+
+@kernel
+def rpc_is_due(w: World, r: int, now_us: float) -> None:
+    """The OSC's daemon comes to an RPC: build it as soon as the client's processor has time."""
+    o = w.rpc.osc[r]
+    c = w.osc.client[o]
+    work_us = _built_us(w, r, 0.0) + w.client.message_us[c]
+    built_us = in_turn(w, c, work_us, now_us)
+    w.osc.build_free_us[o] = max(w.osc.build_free_us[o], built_us)
+    w.rpc.handed_us[r] = built_us
+    _hand_over(w, r, built_us)
 
 
 @kernel
@@ -102,6 +134,8 @@ def _append(w: World, r: int, e: int) -> None:
 @kernel
 def _send_write(w: World, f: int, now_us: float) -> None:
     r = _new_rpc(w, f, WRITE)
+    if r == NONE:
+        return
     limit = w.osc.mppr[w.file.osc[f]]
     count = 0
     for kind in (HIGH_PRIORITY, URGENT, FULL):
@@ -167,6 +201,8 @@ def _next_object(w: World, o: int, whom: int) -> int:
 @kernel
 def _send_read(w: World, f: int, now_us: float) -> None:
     r = _new_rpc(w, f, READ)
+    if r == NONE:
+        return
     limit = w.osc.mppr[w.file.osc[f]]
     e = head_of(w, f, TO_READ)
     while e != NONE:
@@ -198,10 +234,10 @@ def send_rpcs(w: World, o: int, now_us: float) -> None:
         return
     # Even these leave room for the other OSCs' RPCs.
     room = RPCS_PER_OSC - w.osc.reads[o] - w.osc.writes[o]
-    while w.osc.high_priority[o] > 0 and room > 0 and w.sim.rpc_free[0] != NONE:
+    while w.osc.high_priority[o] > 0 and room > 0 and w.sim.full[0] == ROOMY:
         room -= 1
         _send_write(w, _next_object(w, o, URGENT_ONLY), now_us)
-    while w.osc.reads[o] + w.osc.writes[o] <= w.osc.flight[o] and w.sim.rpc_free[0] != NONE:
+    while w.osc.reads[o] + w.osc.writes[o] <= w.osc.flight[o] and w.sim.full[0] == ROOMY:
         building = w.osc.build_free_us[o] > now_us
         f = _next_object(w, o, READERS if building else ANYONE)
         if f == NONE:
@@ -210,7 +246,7 @@ def send_rpcs(w: World, o: int, now_us: float) -> None:
             return
         if not building and write_ready(w, f):
             _send_write(w, f, now_us)
-        if w.file.reading_head[f] != NONE and w.sim.rpc_free[0] != NONE:
+        if w.file.reading_head[f] != NONE:
             _send_read(w, f, now_us)
 
 

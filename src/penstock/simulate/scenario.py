@@ -1,44 +1,124 @@
-"""A scenario file: which clients run what, where and when, and what happens to the cluster meanwhile.
+"""A scenario file: on which cluster which clients run what, where and when, and what happens to it meanwhile.
 
+cluster = "c220g5"        # or a cluster file, found beside the scenario
 clients = 3
 events = ["slow:ost=0:at=10:for=20:factor=5", "evict:client=1:ost=0:at=15"]
+
+[set]                     # as with --set
+round_trip_us = 5000
 
 [[job]]
 workload = "s_wr_sq_1m"   # on every client, unless `clients` lists some
 shared = "checkpoint"     # one file for all of them
 osts = [0]
 start_s = 2.0             # stop_s = 0, the default, means for ever
+
+[[job]]
+workload = { read_ratio = 0.5, access = "random", request = "1m", streams = 3, file = "3g", cache = "90g" }
+clients = [0]
 """
 
 from __future__ import annotations
 
-from pydantic import Field
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Annotated, Literal
 
-from penstock.config import Section, parse
-from penstock.errors import ConfigError, UsageError
+from pydantic import BeforeValidator, Discriminator, Field, Tag
+
+from penstock.config import Duration, Section, Size, parse
+from penstock.errors import ConfigError, PenstockError, UsageError
 from penstock.simulate.assembly import Job, Plan
 from penstock.simulate.cluster import Cluster
 from penstock.simulate.faults import parse_fault
-from penstock.workload import parse_workload
+from penstock.units import GIB, PAGE_BYTES
+from penstock.workload import Workload, parse_workload
+
+# What a workload's table leaves out is as in this one.
+USUAL = parse_workload("s_rd_sq_1m")
+DEFAULT_CLUSTER = "c220g5"
+
+
+class WorkloadTable(Section):
+    """`workload = {...}`: a workload that has no name. Sizes and times as people write them."""
+
+    read_ratio: float = Field(default=USUAL.read_ratio, ge=0, le=1)
+    access: Literal["random", "sequential"] = "sequential"
+    request: Size = Field(default=USUAL.request_bytes, ge=1, le=GIB)
+    streams: int = Field(default=USUAL.streams, ge=1, le=256)
+    file: Size = Field(default=USUAL.file_bytes, ge=PAGE_BYTES, le=1 << 44)
+    cache: Size = Field(default=USUAL.cache_bytes, ge=PAGE_BYTES, le=1 << 50)
+    think_s: Duration = Field(default=0.0, ge=0)
+    active_s: Duration = Field(default=0.0, ge=0)
+    idle_s: Duration = Field(default=0.0, ge=0)
+
+    def workload(self) -> Workload:
+        """The same as the simulator knows it."""
+        if self.request > self.file:
+            raise UsageError(f"a request of {self.request} bytes does not fit a file of {self.file}")
+        if self.idle_s > 0.0 and self.active_s == 0.0:
+            raise UsageError("idle_s needs active_s: rests come after so much work")
+        return Workload(
+            name="described",
+            streams=self.streams,
+            read_ratio=self.read_ratio,
+            sequential=self.access == "sequential",
+            request_bytes=self.request,
+            file_bytes=self.file,
+            cache_bytes=self.cache,
+            think_s=self.think_s,
+            active_s=self.active_s,
+            idle_s=self.idle_s,
+        )
+
+
+def _form(value: object) -> str:
+    return "table" if isinstance(value, dict | WorkloadTable) else "name"
 
 
 class JobSection(Section):
     """`[[job]]`: a workload on some or all clients."""
 
-    workload: str
+    workload: Annotated[
+        Annotated[str, Tag("name")] | Annotated[WorkloadTable, Tag("table")], Discriminator(_form)
+    ]
     clients: list[int] | None = Field(default=None, min_length=1)
     start_s: float = Field(default=0.0, ge=0)
     stop_s: float = Field(default=0.0, ge=0)
     osts: list[int] = Field(default_factory=list)
     shared: str = ""
 
+    @property
+    def cache_bytes(self) -> int | None:
+        """The page cache this job names, if it names one."""
+        if isinstance(self.workload, str) or "cache" not in self.workload.model_fields_set:
+            return None
+        return self.workload.cache
+
+
+def _flat(value: object) -> object:
+    """`client.cores = 1` in TOML is a table in a table; here it is one key."""
+    if not isinstance(value, dict):
+        return value
+    inner = {key: part for key, part in value.items() if isinstance(part, dict)}
+    return {
+        **{key: part for key, part in value.items() if key not in inner},
+        **{f"{section}.{key}": part for section, parts in inner.items() for key, part in parts.items()},
+    }
+
 
 class Scenario(Section):
-    """A whole file."""
+    """A whole file. `set` holds parameters of the cluster that differ from its description."""
 
+    cluster: str = DEFAULT_CLUSTER
     clients: int = Field(default=1, ge=1, le=1000)
     events: list[str] = Field(default_factory=list)
+    set: Annotated[dict[str, str | int | float], BeforeValidator(_flat)] = Field(default_factory=dict)
     job: list[JobSection] = Field(min_length=1)
+
+    def clients_of(self, job: JobSection) -> list[int]:
+        """The clients a job runs on, in order."""
+        return job.clients if job.clients is not None else list(range(self.clients))
 
 
 def parse_scenario(text: str, source: str) -> Scenario:
@@ -46,6 +126,7 @@ def parse_scenario(text: str, source: str) -> Scenario:
     scenario = parse(text, Scenario, source)
     for job in scenario.job:
         _check(job, scenario.clients, source)
+    _named_caches(scenario, source)
     return scenario
 
 
@@ -53,6 +134,8 @@ def _check(job: JobSection, clients: int, source: str) -> None:
     for client in job.clients or ():
         if not 0 <= client < clients:
             raise ConfigError(f"{source}: job.clients: {client} is not below clients = {clients}")
+    if job.clients is not None and len(set(job.clients)) < len(job.clients):
+        raise ConfigError(f"{source}: job.clients: {job.clients} names a client twice")
     for ost in job.osts:
         if ost < 0:
             raise ConfigError(f"{source}: job.osts: {ost} is negative")
@@ -60,15 +143,52 @@ def _check(job: JobSection, clients: int, source: str) -> None:
         raise ConfigError(f"{source}: job.stop_s = {job.stop_s:g} is not after start_s = {job.start_s:g}")
 
 
-def scenario_plan(scenario: Scenario, cluster: Cluster, seed: int, source: str) -> Plan:
-    """What the file describes, on a cluster. Errors name the file."""
+def _named_caches(scenario: Scenario, source: str) -> dict[int, int]:
+    """The page cache each client's jobs name, in bytes. A client has one: two different ones are an error."""
+    found: dict[int, int] = {}
+    for job in scenario.job:
+        if job.cache_bytes is None:
+            continue
+        for client in scenario.clients_of(job):
+            other = found.setdefault(client, job.cache_bytes)
+            if other != job.cache_bytes:
+                raise ConfigError(
+                    f"{source}: job.workload.cache: jobs of client {client} name caches of {other} and "
+                    f"{job.cache_bytes} bytes; a client has one page cache"
+                )
+    return found
+
+
+def scenario_cluster(scenario: Scenario, base: Cluster, source: str) -> Cluster:
+    """The cluster that the file names, which `base` is, with the file's own changes."""
     try:
-        jobs = tuple(
-            Job(parse_workload(job.workload), client, job.start_s, job.stop_s, tuple(job.osts), job.shared)
-            for job in scenario.job
-            for client in (job.clients if job.clients is not None else range(scenario.clients))
-        )
+        return base.override({key: str(value) for key, value in scenario.set.items()})
+    except PenstockError as error:
+        raise ConfigError(f"{source}: [set]: {str(error).removeprefix('--set').lstrip(' :')}") from None
+
+
+def scenario_plan(scenario: Scenario, cluster: Cluster, seed: int, source: str) -> Plan:
+    """What the file describes, on a cluster; its jobs in the file's order, each client by client. Errors name it."""
+    try:
+        jobs = _one_cache_a_client(_jobs(scenario), _named_caches(scenario, source))
         faults = tuple(map(parse_fault, scenario.events))
     except UsageError as error:
         raise ConfigError(f"{source}: {error}") from None
     return Plan(cluster, jobs, scenario.clients, seed, faults=faults)
+
+
+def _jobs(scenario: Scenario) -> Iterator[Job]:
+    for job in scenario.job:
+        work = parse_workload(job.workload) if isinstance(job.workload, str) else job.workload.workload()
+        for client in scenario.clients_of(job):
+            yield Job(work, client, job.start_s, job.stop_s, tuple(job.osts), job.shared)
+
+
+def _one_cache_a_client(jobs: Iterator[Job], named: dict[int, int]) -> tuple[Job, ...]:
+    """Every job gets its client's page cache: the one named there, else the largest its workloads imply."""
+    found = tuple(jobs)
+    sizes: dict[int, int] = {}
+    for job in found:
+        sizes[job.client] = max(sizes.get(job.client, 0), job.workload.cache_bytes)
+    sizes.update(named)
+    return tuple(replace(job, workload=replace(job.workload, cache_bytes=sizes[job.client])) for job in found)

@@ -134,8 +134,8 @@ def _exchange(w: World, s: int, g: int, change: int, t_us: float) -> bool:
 
 
 @kernel
-def _flush(w: World, s: int, h: int, t_us: float) -> bool:
-    _use(w, s, h, True)
+def flush(w: World, s: int, t_us: float) -> bool:
+    """Whether all of the stream's file is on its server; if not, the stream waits for that."""
     f = w.stream.file[s]
     if w.file.cached_extents[f] == 0 and w.file.writing[f] == 0:
         return True
@@ -149,7 +149,8 @@ def _is_done(w: World, s: int, i: int, t_us: float) -> bool:
     """Carry an instruction out, or one request of it; false if the stream has to wait for somebody first."""
     kind = w.op.kind[i]
     if kind == SYNC:
-        return _flush(w, s, w.op.handle[i], t_us)
+        _use(w, s, w.op.handle[i], True)
+        return flush(w, s, t_us)
     if kind == MEET:
         return _meet(w, s, w.op.handle[i], t_us)
     if kind == PUT:
@@ -168,6 +169,7 @@ def next_call(w: World, s: int, t_us: float) -> float:
     if stream.op[s] == stream.op_end[s]:
         if stream.repeats[s] == 0:
             stream.mode[s] = STOPPED
+            stream.call_us[s] = t_us
             return t_us
         stream.op[s] = stream.op_first[s]
     i = stream.op[s]

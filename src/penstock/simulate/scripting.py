@@ -35,12 +35,10 @@ class Scripts:
 
     @property
     def streams(self) -> int:
-        """How many threads."""
         return len(self.placed)
 
     @property
     def ops(self) -> int:
-        """How many instructions."""
         return sum(len(one.task.ops) for one in self.placed)
 
     @property
@@ -150,6 +148,7 @@ def _fill_stream(w: World, s: int, one: Placed, bases: tuple[int, int]) -> None:
     stream.op[s] = stream.op_first[s] = op
     stream.op_end[s] = op + len(one.task.ops)
     stream.repeats[s] = int(one.task.repeats)
+    stream.flushes[s] = int(one.task.flushes)
     stream.start_us[s], stream.stop_us[s] = one.task.start_s * SECOND_US, one.task.stop_s * SECOND_US
     stream.phase_us[s] = stream.start_us[s]
     stream.cache_pages[s] = one.cache_pages

@@ -7,18 +7,25 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from penstock.errors import KnobError
+from penstock.errors import KnobError, PenstockError
 from penstock.knobs import KnobSpace, Setting
+from penstock.simulate._compile import require_compiler
 from penstock.simulate.assembly import SECOND_US, Plan, assemble
+from penstock.simulate.cluster import Cluster
+from penstock.simulate.cores import look
 from penstock.simulate.counters import BYTES, COUNT, USEC, account_range
 from penstock.simulate.engine import run_until
 from penstock.simulate.knobset import apply_knobs
-from penstock.simulate.layout import ARRAYS, PAGE, World
+from penstock.simulate.layout import ARRAYS, PAGE, POOLS, World
 from penstock.simulate.states import IMPORT_WORDS
 from penstock.spaces import lustre
 from penstock.units import GIB, MIB
 
 PAGES_PER_MIB = MIB // PAGE
+
+
+class PoolError(PenstockError):
+    """A simulated world needs more records than were made for it: a fault of `assembly`, not of its user."""
 
 
 class RefusedError(KnobError):
@@ -48,18 +55,22 @@ class Totals:
         return Totals(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Totals)))
 
 
+def client_space(cluster: Cluster) -> KnobSpace:
+    """What the knobs of such a cluster's clients may do."""
+    # 2.17 raised the least RPC size to 16 pages (64 KiB).
+    pages_floor = 16 if cluster.lustre.version == "2.17" else 1
+    ram_bytes = int(cluster.client.ram_gb * GIB)
+    return lustre(ram_bytes, pages_floor=pages_floor, pages_ceiling=cluster.lustre.brw_pages)
+
+
 class Simulation:
     """One world and its clock. OSCs are numbered client by client, OST by OST."""
 
     def __init__(self, plan: Plan) -> None:
+        require_compiler()
         self.plan = plan
         self.world: World = assemble(plan)
-        # 2.17 raised the least RPC size to 16 pages (64 KiB).
-        pages_floor = 16 if plan.cluster.lustre.version == "2.17" else 1
-        ram_bytes = int(plan.cluster.client.ram_gb * GIB)
-        self.space: KnobSpace = lustre(
-            ram_bytes, pages_floor=pages_floor, pages_ceiling=plan.cluster.lustre.brw_pages
-        )
+        self.space = client_space(plan.cluster)
         for osc in range(self.oscs):
             self._store(osc, self.space.default)
 
@@ -79,8 +90,17 @@ class Simulation:
         return range(client * osts, (client + 1) * osts)
 
     def run_until(self, t_s: float) -> None:
-        """Let virtual time pass."""
+        """Let virtual time pass. Raises `PoolError` when a pool of records is full; the world is then unusable."""
         run_until(self.world, t_s * SECOND_US)
+        full = POOLS[int(self.world.sim.full[0])]
+        if full:
+            size = len(getattr(self.world, full))
+            at_s = float(self.world.sim.now_us[0]) / SECOND_US
+            raise PoolError(f"simulated world: pool '{full}' is full ({size} records) at {at_s:.3f} s")
+
+    def look(self, client: int) -> None:
+        """Somebody reads a client's counters: that takes its processor's time, where that is modelled."""
+        look(self.world, client)
 
     def become(self, other: Simulation) -> None:
         """Take over the whole state of a simulation of the same plan; both then go on independently."""

@@ -1,4 +1,4 @@
-"""A write() call: overwrite in place where that is free, wait where it is not, enter new dirty pages (W1-W6)."""
+"""A write() call: overwrite in place where that is free, wait where it is not, enter new dirty pages."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _enter(w: World, s: int, f: int, page: int, t_us: float) -> float:
     o = w.file.osc[f]
     c = stream.client[s]
     last = boundary(page, w.osc.mppr[o])
-    wanted = clean_run(w, f, page, min(stream.end[s], last + 1))
+    wanted = clean_run(w, f, page, min(min(stream.end[s], last + 1), page + w.client.stride[c]))
     tax = int(w.client.extent_tax_bytes[c])
     joins = joinable(w, f, page - 1, last) != NONE
     if not joins and page + wanted <= last:
@@ -87,6 +87,8 @@ def _enter(w: World, s: int, f: int, page: int, t_us: float) -> float:
     if stream.active_ext[s] != NONE and not joins:
         leave_extent(w, s, t_us)
     e = add_run(w, f, page, pages, tax, t_us)
+    if e == NONE:
+        return t_us
     stream.active_ext[s] = e
     w.file.filling[f] = e
     stream.cursor[s] = page + pages
@@ -113,7 +115,8 @@ def write_on(w: World, s: int, t_us: float) -> float:
         stream.mode[s] = WAITS_FOR_WRITEBACK
         stream.call_us[s] = t_us
         return t_us
-    run = min(stream.end[s], w.extent.start[e] + w.extent.pages[e]) - page
+    end = min(stream.end[s], w.extent.start[e] + w.extent.pages[e])
+    run = min(end - page, w.client.stride[stream.client[s]])
     stream.cursor[s] = page + run
     return t_us + run * w.client.write_over_us_page[stream.client[s]]
 

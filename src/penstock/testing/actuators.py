@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from penstock.decision import Receipt
 from penstock.errors import KnobError
-from penstock.knobs import Setting
+from penstock.knobs import Knob, KnobSpace, Setting
 from penstock.ports import Actuator
 from penstock.snapshot import Target
 
@@ -92,7 +92,7 @@ def check_set_of_one_knob_leaves_uncoupled_ones_alone(make: RigFactory) -> None:
     rig = make()
     space = rig.actuator.space(rig.target)
     rig.actuator.set(rig.target, _some(rig)[0])
-    for knob in space.knobs:
+    for knob in settable(space):
         before = rig.get()
         receipt = rig.actuator.set(rig.target, Setting({knob.id: knob.values[-1]}))
         may_move = {knob.id} | {c.affects for c in space.couplings if knob.id in c.when}
@@ -119,7 +119,7 @@ def check_set_out_of_bounds_is_refused_whole(make: RigFactory) -> None:
     rig = make()
     space = rig.actuator.space(rig.target)
     before = rig.get()
-    first, last = space.knobs[0], space.knobs[-1]
+    first, last = settable(space)[0], settable(space)[-1]
     moved = next(value for value in first.values if value != before[first.id])
     receipt = rig.try_set(Setting({first.id: moved, last.id: last.ceiling * 4 + 1}))
     assert receipt is None or receipt.error
@@ -154,9 +154,14 @@ def check_restore_of_an_untouched_target_changes_nothing(make: RigFactory) -> No
     assert rig.get() == before
 
 
+def settable(space: KnobSpace) -> tuple[Knob, ...]:
+    """The knobs that may be written while jobs run; others are advice, and refusing them is right."""
+    return tuple(knob for knob in space.knobs if space.may_set(knob.id))
+
+
 def _some(rig: Rig) -> list[Setting]:
-    space = rig.actuator.space(rig.target)
-    low = Setting({knob.id: knob.values[0] for knob in space.knobs})
-    high = Setting({knob.id: knob.values[-1] for knob in space.knobs})
-    middle = Setting({knob.id: knob.values[len(knob.values) // 2] for knob in space.knobs})
-    return [low, middle, high, low.replace({space.ids[0]: high[space.ids[0]]})]
+    knobs = settable(rig.actuator.space(rig.target))
+    low = Setting({knob.id: knob.values[0] for knob in knobs})
+    high = Setting({knob.id: knob.values[-1] for knob in knobs})
+    middle = Setting({knob.id: knob.values[len(knob.values) // 2] for knob in knobs})
+    return [low, middle, high, low.replace({knobs[0].id: high[knobs[0].id]})]

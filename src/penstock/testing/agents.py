@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from penstock.agent.control import request
 from penstock.agent.log import read_log
@@ -24,11 +24,15 @@ watchdog_s = 3
 [guard]
 jitter_s = 0
 dwell_s = 0
-hysteresis_s = 0
-worse_ratio = 0.01
-crash_ratio = 0
+reference_windows = 1
+visit_loss_s = 100
+loss_share = 1
+hold_s = 0
+trial_s = 0
+switchback_first_s = 1000000
+switchback_most_s = 1000000
 changes_per_hour = 1000000
-breaker_reverts = 1000000
+breaker_s = 0.001
 """
 _FILES = {"pages": "max_pages_per_rpc", "flight": "max_rpcs_in_flight", "dirty": "max_dirty_mb"}
 _STOP_S = 5.0
@@ -64,8 +68,9 @@ class AgentProcess:
         return False
 
     def events(self, kind: str) -> list[dict[str, Any]]:
-        """What its log holds of one kind."""
-        return [event for event in read_log(self.state_dir / LOG_FILE) if event["event"] == kind]
+        """What its log holds of one kind; decisions once their outcome is known."""
+        events = read_log(self.state_dir / LOG_FILE)
+        return [event for event in events if event["event"] == kind and not event.get("pending")]
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and return the exit code; raises when it does not end within five seconds."""
@@ -73,8 +78,22 @@ class AgentProcess:
         return self.process.wait(_STOP_S)
 
 
+class Rooted(Protocol):
+    """Whatever has kernel files below a root: a served client, or this machine."""
+
+    @property
+    def root(self) -> Path: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ThisMachine:
+    """The machine the tests run on."""
+
+    root: Path = Path("/")
+
+
 @contextlib.contextmanager
-def agent(client: Served, state_dir: Path, *options: str, wait: bool = True) -> Iterator[AgentProcess]:
+def agent(client: Rooted, state_dir: Path, *options: str, wait: bool = True) -> Iterator[AgentProcess]:
     """An eager agent on a client; killed at the end of the `with` block if it still runs."""
     config = state_dir.parent / f"{state_dir.name}.toml"
     if not config.exists():
@@ -94,7 +113,7 @@ def agent(client: Served, state_dir: Path, *options: str, wait: bool = True) -> 
             process.stderr.close()
 
 
-def recover(client: Served, state_dir: Path, verb: str = "restore") -> subprocess.CompletedProcess[str]:
+def recover(client: Rooted, state_dir: Path, verb: str = "restore") -> subprocess.CompletedProcess[str]:
     """`penstock agent restore` or `verify`, with no agent's help."""
     command = [sys.executable, "-m", "penstock", "agent", verb, "--root", str(client.root)]
     command += ["--state-dir", str(state_dir), "--json"]

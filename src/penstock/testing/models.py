@@ -11,6 +11,7 @@ from penstock.predict.model import DirectionModel, Model
 from penstock.predict.trees import Forest
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE
+from penstock.units import MIB, PAGE_BYTES
 from penstock.window import DIRECTIONS, Window
 
 
@@ -72,17 +73,13 @@ def random_model(seed: int = 0, history: int = 1) -> Model:
 
 def busy_window(t_s: float, setting: Setting, scale: float = 1.0) -> Window:
     """A window with plausible traffic in both directions."""
-    metrics: dict[str, float | None] = {
-        "dirty.utilisation": 0.3,
-        "grant.bytes": 5e8,
-        "cache_update_bytes": 0.0,
-    }
+    rpc_bytes = 0.9 * setting["pages"] * PAGE_BYTES
+    metrics = {"dirty.bytes": 0.3 * setting["dirty"] * MIB, "dirty.grown_bytes": 0.0, "grant.bytes": 5e8}
     for direction in DIRECTIONS:
         metrics |= {
             f"{direction}.bytes": 1e8 * scale,
-            f"{direction}.page_utilisation": 0.9,
-            f"{direction}.channel_utilisation": 0.7,
-            f"{direction}.page_latency_us": 20.0,
+            f"{direction}.rpcs": 1e8 * scale / rpc_bytes,
+            f"{direction}.usec": 0.7 * setting["flight"] * 0.5e6,
             f"app.{direction}_bytes": 1.1e8 * scale,
             f"app.{direction}_calls": 100.0,
         }
@@ -95,7 +92,7 @@ def check_predictor(predictor: Predictor) -> None:
     It answers for every candidate with a probability, with any history length, with windows that know
     nothing, and says the same about a target whatever its neighbours in the batch.
     """
-    candidates = LUSTRE.grid("pages", "flight")
+    candidates = LUSTRE.candidates()
     long = [busy_window(i / 2, LUSTRE.default, 1 + i / 10) for i in range(predictor.history + 3)]
     blank = [Window(long[0].target, 0.0, 0.5, LUSTRE.default, {})]
     histories = [long, long[-1:], blank, list(reversed(long))]

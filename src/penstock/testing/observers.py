@@ -104,8 +104,8 @@ def check_windows_can_be_made(make: ObserverFactory, advance: Callable[[], None]
             if isinstance(item, Void):
                 continue
             for direction in DIRECTIONS:
-                moved = item.metrics[f"{direction}.bytes"]
-                assert moved is None or moved >= 0, f"{item.target.name}: {direction} moved {moved} bytes"
+                moved = item.metrics.get(f"{direction}.bytes", 0.0)
+                assert moved >= 0, f"{item.target.name}: {direction} moved {moved} bytes"
 
 
 def check_tree_untouched(make: ObserverFactory, root: Path) -> None:

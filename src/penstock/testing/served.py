@@ -19,7 +19,7 @@ from penstock.emulate.client import Direction, MountFigures, OscFigures, Sums
 from penstock.emulate.faults import CONTROL_FILE
 from penstock.emulate.layout import LAYOUTS, load_layout
 from penstock.emulate.mount import unmount
-from penstock.emulate.node import Plan, ServedNode
+from penstock.emulate.node import NodePlan, ServedNode
 from penstock.emulate.service import serve_mounted, serve_plain
 from penstock.knobs import Setting
 
@@ -35,7 +35,6 @@ class SteadyClient:
         self.applied: dict[int, Setting] = {}
 
     def run_until(self, t_s: float) -> None:
-        """Let time pass."""
         self._t_s = t_s
 
     def osc(self, index: int) -> OscFigures:
@@ -58,6 +57,36 @@ class SteadyClient:
     def apply(self, index: int, setting: Setting) -> None:
         """Remember what was put in force."""
         self.applied[index] = setting
+
+
+class SpitefulClient(SteadyClient):
+    """A steady client that does a tenth of its work on a target whose knobs are not as they were at first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._first: dict[int, Setting] = {}
+        self._work_s: dict[int, float] = {}
+
+    def run_until(self, t_s: float) -> None:
+        """Let time pass; whose knobs were moved gains less of it."""
+        for index in self._first.keys() | self.applied.keys() | self._work_s.keys():
+            moved = self.applied.get(index) not in (None, self._first.get(index))
+            done_s = self._work_s.get(index, self._t_s)
+            self._work_s[index] = done_s + (t_s - self._t_s) * (0.1 if moved else 1.0)
+        super().run_until(t_s)
+
+    def osc(self, index: int) -> OscFigures:
+        """As much as was done on that target."""
+        now_s, self._t_s = self._t_s, self._work_s.setdefault(index, self._t_s)
+        try:
+            return super().osc(index)
+        finally:
+            self._t_s = now_s
+
+    def apply(self, index: int, setting: Setting) -> None:
+        """Remember the first setting and the last."""
+        self._first.setdefault(index, setting)
+        super().apply(index, setting)
 
 
 def _repeated(count: int, value: int) -> Sums:
@@ -95,13 +124,20 @@ def why_not() -> str | None:
 
 
 @contextlib.contextmanager
-def served(
-    directory: Path, *, layout: str = "2.17", osts: int = 2, ram_gib: float = 4.0, plain: bool = False
+def served(  # noqa: PLR0913 - all but the first have defaults
+    directory: Path,
+    *,
+    layout: str = "2.17",
+    osts: int = 2,
+    ram_gib: float = 4.0,
+    plain: bool = False,
+    spiteful: bool = False,
 ) -> Iterator[Served]:
     """Serve a steady client below a directory for the length of a `with` block."""
     directory.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "penstock.testing.served", str(directory), "--layout", layout]
     command += ["--osts", str(osts), "--ram-gib", str(ram_gib), *(["--plain"] if plain else [])]
+    command += ["--spiteful"] if spiteful else []
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         if process.stdout is None or process.stdout.readline() != "ready\n":
@@ -127,8 +163,10 @@ def main() -> None:
     parser.add_argument("--osts", type=int, default=2)
     parser.add_argument("--ram-gib", type=float, default=4.0)
     parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--spiteful", action="store_true")
     asked = parser.parse_args()
-    node = ServedNode(Plan(load_layout(asked.layout), asked.osts, asked.ram_gib), SteadyClient())
+    client = SpitefulClient() if asked.spiteful else SteadyClient()
+    node = ServedNode(NodePlan(load_layout(asked.layout), asked.osts, asked.ram_gib), client)
     serve = serve_plain if asked.plain else serve_mounted
     serve(node, asked.directory, _say_ready)
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 
+from penstock.campaign.workers import Workers
 from penstock.errors import AccessError
 from penstock.spaces import LUSTRE
-from penstock.train.collect import Run, Walk, keep, missing, plan_runs, tabulate, walk
+from penstock.train.collect import CollectedRun, Walk, keep, missing, plan_runs, tabulate, walk
+from penstock.train.table import Table
 from penstock.workload import parse_workload
 
 INTERVAL_S = 0.5
@@ -29,7 +30,7 @@ class Collection:
     seconds: float
     seed: int
 
-    def plan(self) -> list[Run]:
+    def plan(self) -> list[CollectedRun]:
         """Every run, checked for names that do not exist."""
         for name in self.workloads:
             parse_workload(name)
@@ -44,20 +45,25 @@ def collect_simulated(wanted: Collection, workers: int, say: Say) -> list[Path]:
     open_runs = missing(runs, wanted.directory)
     if len(open_runs) < len(runs):
         say(f"{len(runs) - len(open_runs)} of {len(runs)} runs are there already")
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(simulate_run, run, wanted.directory): run for run in open_runs}
-        for done, future in enumerate(as_completed(waiting), start=1):
-            say(f"{done}/{len(open_runs)} {waiting[future].id}: {future.result()} rows")
+    with Workers(workers, "spawn") as pool:
+        one = partial(simulate_run, directory=wanted.directory)
+        for done, (run, rows) in enumerate(pool.each(one, open_runs), start=1):
+            say(f"{done}/{len(open_runs)} {run.id}: {rows} rows")
     return [run.path(wanted.directory) for run in runs]
 
 
-def simulate_run(run: Run, directory: Path) -> int:
-    """One run on the simulator, from its first probe to its file; returns the number of rows."""
+def simulate_table(run: CollectedRun) -> Table:
+    """One run on the simulator, from its first probe to its last."""
     from penstock.train.simulated import simulated_world
 
     world = simulated_world(run.cluster, run.workload, run.seed)
-    how = Walk(LUSTRE.grid("pages", "flight"), run.intervals, run.interval_s, run.id)
-    table = tabulate(run.workload, run.number, list(walk(world, how)))
+    how = Walk(LUSTRE.candidates(), run.intervals, run.interval_s, run.id)
+    return tabulate(run.workload, run.number, list(walk(world, how)))
+
+
+def simulate_run(run: CollectedRun, directory: Path) -> int:
+    """One run on the simulator and its file; returns the number of rows."""
+    table = simulate_table(run)
     keep(run, table, directory, "penstock simulate")
     return len(table)
 
@@ -70,7 +76,7 @@ def collect_live(wanted: Collection, root: Path, state_dir: Path, say: Say) -> l
     _make(wanted.directory)
     for run in missing(runs, wanted.directory):
         with live_world(root, state_dir) as world:
-            how = Walk(LUSTRE.grid("pages", "flight"), run.intervals, run.interval_s, run.id)
+            how = Walk(LUSTRE.candidates(), run.intervals, run.interval_s, run.id)
             table = tabulate(run.workload, run.number, list(walk(world, how)))
         keep(run, table, wanted.directory, "live client")
         say(f"{run.id}: {len(table)} rows; knobs restored")

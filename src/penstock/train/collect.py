@@ -15,21 +15,12 @@ import numpy as np
 
 from penstock import __version__
 from penstock.knobs import Setting
-from penstock.ports import Actuator, Clock, Observer
+from penstock.ports import Ports
 from penstock.predict.features import MEASURES, measure
 from penstock.snapshot import Target
 from penstock.train import parquet
 from penstock.train.table import NUMBERS, SHARED, Table
 from penstock.window import DIRECTIONS, Window, windows
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """Something with targets to turn knobs on: simulated or real."""
-
-    clock: Clock
-    observer: Observer
-    actuator: Actuator
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +34,7 @@ class Walk:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CollectedRun:
     """One run of a collection: what is simulated, and the seed that makes it different from the others."""
 
     cluster: str
@@ -63,7 +54,7 @@ class Run:
         return directory / f"{self.id}.parquet"
 
 
-def walk(world: World, how: Walk) -> Iterator[tuple[int, Window]]:
+def walk(world: Ports, how: Walk) -> Iterator[tuple[int, Window]]:
     """Windows with their observation number; an interval from which nothing may be concluded leaves a gap."""
     rng = Random(how.seed)
     before = world.observer.observe()
@@ -101,12 +92,12 @@ def tabulate(workload: str, iteration: int, seen: Sequence[tuple[int, Window]]) 
     )
 
 
-def missing(runs: Sequence[Run], directory: Path) -> list[Run]:
+def missing(runs: Sequence[CollectedRun], directory: Path) -> list[CollectedRun]:
     """The runs whose files are not there yet."""
     return [run for run in runs if not run.path(directory).exists()]
 
 
-def keep(run: Run, table: Table, directory: Path, source: str) -> None:
+def keep(run: CollectedRun, table: Table, directory: Path, source: str) -> None:
     """Write a finished run with all it takes to repeat it."""
     origin = {
         "source": source,
@@ -122,10 +113,12 @@ def keep(run: Run, table: Table, directory: Path, source: str) -> None:
     parquet.write(run.path(directory), table, origin)
 
 
-def plan_runs(cluster: str, workloads: Sequence[str], runs: int, intervals: int, seed: int) -> list[Run]:
+def plan_runs(
+    cluster: str, workloads: Sequence[str], runs: int, intervals: int, seed: int
+) -> list[CollectedRun]:
     """Runs in an order that serves all workloads evenly, should time end early."""
     return [
-        Run(cluster, workload, number, seed * 1000 + number, intervals, 0.5)
+        CollectedRun(cluster, workload, number, seed * 1000 + number, intervals, 0.5)
         for number in range(1, runs + 1)
         for workload in workloads
     ]

@@ -13,7 +13,7 @@ from penstock.actuate.lustre import LustreActuator
 from penstock.actuate.recovery import restore_all
 from penstock.errors import MissingError
 from penstock.observe.collector import LustreObserver
-from penstock.train.collect import World
+from penstock.ports import Ports
 
 
 class RealClock:
@@ -29,7 +29,7 @@ class RealClock:
 
 
 @contextmanager
-def live_world(root: Path, state_dir: Path) -> Iterator[World]:
+def live_world(root: Path, state_dir: Path) -> Iterator[Ports]:
     """The client below `root`. Originals are in the journal before the first change and back on leaving."""
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = StateLock(state_dir)
@@ -37,7 +37,7 @@ def live_world(root: Path, state_dir: Path) -> Iterator[World]:
     try:
         if not observer.observe().targets:
             raise MissingError(f"{root}: no Lustre data path (osc) there")
-        yield World(RealClock(), observer, LustreActuator(root, Journal(state_dir, owner_of(root))))
+        yield Ports(RealClock(), observer, LustreActuator(root, Journal(state_dir, owner_of(root))))
     finally:
         observer.close()
         lock.release()

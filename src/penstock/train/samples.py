@@ -19,6 +19,8 @@ from penstock.predict.trees.forest import Floats
 from penstock.train.table import Ints, Table
 
 GAIN = 1.15
+# Parts of names: of the traces, of our workloads, and of recordings of held settings (random, sequential).
+DIRECTION_WORDS = {"read": {"r", "rd", "rr", "sr"}, "write": {"w", "wr", "rw", "sw"}}
 TAU = 0.8
 
 
@@ -47,16 +49,15 @@ class Samples:
 
 
 def direction_of(workload: str) -> str:
-    """The direction a workload's name tells: `seq_r_1_io_8k`, `s_wr_rn_1m`.
+    """The direction a workload's name tells: `seq_r_1_io_8k`, `s_wr_rn_1m`, `rtt10-sw_1m_1`; a mixed one's is read.
 
-    >>> direction_of("rnd_w_1_io_8k"), direction_of("f_rd_sq_1m")
-    ('write', 'read')
+    >>> direction_of("rnd_w_1_io_8k"), direction_of("f_rd_sq_1m"), direction_of("rtt10-rw_1m_4")
+    ('write', 'read', 'write')
     """
-    parts = workload.split("_")
-    if "r" in parts or "rd" in parts:
-        return "read"
-    if "w" in parts or "wr" in parts:
-        return "write"
+    parts = set(workload.replace("-", "_").split("_"))
+    for direction, words in DIRECTION_WORDS.items():
+        if parts & words:
+            return direction
     raise DataError(f"workload {workload!r} names no direction; expected a part r, rd, w or wr")
 
 

@@ -1,181 +1,197 @@
-"""Making a survey: what every setting brings, for many kinds of work on many kinds of simulated hardware.
+"""Making a survey: what settings bring when held, in many random worlds or in recordings of real clients.
 
-Every case holds each setting of the grid on its own. The named cases are the training patterns and sizes
-between them on a cluster as it is; drawn ones change the work and the hardware at random, so that a target is
-met that is none of them but between some.
+A world is measured at the default and at some other settings, each held from the start. What one case says of
+settings that were not measured is filled in from those that were, and far from all of them from the mean of all
+cases of its kind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from random import Random
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock import __version__
-from penstock.knobs import Setting
-from penstock.predict.features import Floats, row_features, stack_windows
-from penstock.predict.surfaces import Case, Survey, columns
-from penstock.simulate.assembly import Job, Plan
-from penstock.simulate.cluster import Cluster
+from penstock.campaign.workers import Workers
+from penstock.decide.level import Level
+from penstock.decide.objective import Rates, rates_of
+from penstock.decide.work import CacheShare
+from penstock.knobs import Candidates, KnobSpace, Setting
+from penstock.predict.surfaces import KINDS, Case, Survey
 from penstock.simulate.probe import Probe
 from penstock.simulate.simulation import Simulation
 from penstock.spaces import LUSTRE
-from penstock.train.simulated import find_cluster
-from penstock.units import GIB
+from penstock.train.draws import draw_worlds
+from penstock.train.worlds import DescribedWorld
 from penstock.window import Window, windows
-from penstock.workload import Workload, parse_workload
 
-# Work: sizes around and between those of the training patterns; five streams are left to be judged by.
-SIZES = {1: ("8k", "32k", "128k", "512k", "1m", "2m", "4m", "16m"), 3: ("8k", "128k", "1m", "4m", "16m")}
-DRAWN_SIZES = ("4k", "8k", "16k", "32k", "64k", "128k", "256k", "512k", "1m", "2m", "4m", "8m", "16m")
-DRAWN_STREAMS = (1, 1, 2, 3, 8)
-# How much of a written file fits into the cache decides what is updated in place: files of several sizes.
-SMALLER = (1, 2, 4)
-LEAST_BYTES = GIB // 2
-# Hardware: each of these, and what belongs to it, between half and twice as slow.
-PARTS = {
-    "device": ("read_rpc_us", "read_us_per_page", "random_read_us", "write_rpc_us", "write_us_per_page"),
-    "network": ("client_mb_per_s", "server_mb_per_s"),
-    "latency": ("round_trip_us", "request_us", "reply_us"),
-    "client": ("read_copy_us_per_page", "write_new_us_per_page", "write_over_us_per_page", "write_call_us"),
-}
-WARMUP_S = {"read": 3.0, "write": 8.0}
-# Writes come in waves of seconds (journal commits, the flusher, a cache that fills): they are watched longer.
-LONGER = {"read": 1.0, "write": 4.0}
+Floats = NDArray[np.float64]
+# Families of worlds that are never surveyed: policies are judged by them.
+LEFT_OUT = ("fast-link", "few-threads", "bursty")
+INTERVAL_S = 0.5
+WARMUP_S = 2.0
+# Settings held in every world, beside those drawn for it: the default first, because gains are counted from it.
+ALWAYS = ((1024, 8), (64, 8), (256, 2))
+ANYWHERE, NEAR = 7, 8
+# Neighbours this many doublings apart have 60 % of what they differ from the mean in common.
+REACH_LOG2 = 2.0
+SPREAD_LOG2 = 0.8
+LEAST_NOISE = 0.03
+MOST_LOG2 = 7.0
+LEAST_SETTINGS = 5
+LEAST_BYTES_PER_S = 1e3
+GRID = LUSTRE.candidates()
+HOME = GRID.places[Setting(pages=1024, flight=8)]
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """A case before it is measured."""
+class HeldRates:
+    """One kind of work in one world, or in one recording: what each setting brought, and how sure that is."""
 
-    cluster: str
-    workload: str
-    streams: int = 1
-    smaller: int = 1
-    slower: Mapping[str, float] = field(default_factory=dict)
-    coarse: bool = False
+    origin: str
+    levels: Mapping[Setting, Level]
+    #: The default: gains are counted from what it brought.
+    home: Setting = GRID[HOME]
 
     @property
-    def name(self) -> str:
-        """The work, and how the hardware differs from the cluster's."""
-        factors = "".join(f" {part}x{factor:.2f}" for part, factor in self.slower.items())
-        size = f"/{self.smaller}" if self.smaller > 1 else ""
-        return f"{self.streams}x{self.workload}{size}{factors}"
-
-    def work(self) -> Workload:
-        """The pattern with its number of streams; written files are as large together as one stream's, or smaller."""
-        one = parse_workload(self.workload)
-        size = one.file_bytes
-        if one.direction == "write":
-            size = max(LEAST_BYTES, size // self.streams // self.smaller)
-        return replace(one, streams=self.streams, file_bytes=size)
-
-    def hardware(self) -> Cluster:
-        """The cluster with its parts as slow as drafted."""
-        cluster = find_cluster(self.cluster)
-        document = cluster.model_dump()
-        changes = {}
-        for part, factor in self.slower.items():
-            for key in PARTS[part]:
-                value = next(
-                    section[key]
-                    for section in document.values()
-                    if isinstance(section, dict) and key in section
-                )
-                changes[key] = str(value / factor if key.endswith("mb_per_s") else value * factor)
-        return cluster.override(changes)
+    def kind(self) -> str:
+        """What the work does at the default."""
+        reads, writes = self.levels[self.home].mean.counts
+        return "both" if reads and writes else "read" if reads else "write"
 
 
-def named(cluster: str) -> list[Draft]:
-    """The patterns of one cluster as it is, one stream and three, random writes also into smaller files."""
-    return [
-        Draft(cluster, f"s_{way}_{order}_{size}", streams, smaller)
-        for way in ("rd", "wr")
-        for order in ("sq", "rn")
-        for streams, sizes in SIZES.items()
-        for size in sizes
-        for smaller in (SMALLER[:2] if (way, order, streams) == ("wr", "rn", 3) else SMALLER[:1])
-    ]
-
-
-def drawn(cluster: str, count: int, seed: int) -> list[Draft]:
-    """Work and hardware at random."""
-    rng, files = Random(f"survey/{seed}"), Random(f"survey/{seed}/files")
+def surveyed(
+    worlds: Sequence[DescribedWorld], seconds: float, seed: int, workers: int, say: Callable[[str], None]
+) -> list[HeldRates]:
+    """Measure all worlds, side by side in processes; the result does not depend on their number."""
     found = []
-    for number in range(count):
-        way = ("rd", "wr")[number % 2]
-        work = f"s_{way}_{rng.choice(('sq', 'rn'))}_{rng.choice(DRAWN_SIZES)}"
-        slower = {part: round(2.0 ** rng.uniform(-1.0, 1.0), 2) for part in PARTS}
-        smaller = files.choice(SMALLER) if way == "wr" else 1
-        found.append(Draft(cluster, work, rng.choice(DRAWN_STREAMS), smaller, slower, coarse=True))
+    with closing(_measured(worlds, seconds, seed, workers)) as measured:
+        for number, held in enumerate(measured, 1):
+            found += [held] if held is not None else []
+            say(f"{number}/{len(worlds)} {worlds[number - 1].name}")
     return found
 
 
-def survey(
-    drafts: list[Draft], seconds: float, seed: int, workers: int, say: Callable[[str], None]
-) -> Survey:
-    """Measure all drafts, side by side in processes; the result does not depend on their number."""
-    cases = []
-    for case in _measured(drafts, seconds, seed, workers):
-        cases.append(case)
-        say(f"{len(cases)}/{len(drafts)} {case.cluster} {case.workload}")
-    provenance = {
-        "made_by": f"penstock {__version__}",
-        "source": "penstock simulate",
-        "seconds": seconds,
-        "seed": seed,
-    }
-    return Survey(LUSTRE["pages"].values, LUSTRE["flight"].values, tuple(cases), provenance, "")
+def drawn(count: int, seed: int) -> list[DescribedWorld]:
+    """Random worlds of the families that may be surveyed."""
+    return list(draw_worlds(seed, count, without=LEFT_OUT))
 
 
-def _measured(drafts: list[Draft], seconds: float, seed: int, workers: int) -> Iterator[Case]:
+def _measured(
+    worlds: Sequence[DescribedWorld], seconds: float, seed: int, workers: int
+) -> Generator[HeldRates | None]:
+    one = partial(measure, seconds=seconds, seed=seed)
     if workers <= 1:
-        yield from (measure(draft, seconds, seed) for draft in drafts)
+        yield from map(one, worlds)
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        count = len(drafts)
-        yield from pool.map(measure, drafts, [seconds] * count, [seed] * count)
+    with Workers(workers, "spawn") as pool:
+        yield from pool.ordered(one, worlds)
 
 
-def measure(draft: Draft, seconds: float, seed: int) -> Case:
-    """One case: every setting held, its busiest target looked at over one long window.
-
-    A coarse draft holds every other value of each knob; in between its surface is interpolated.
+def measure(world: DescribedWorld, seconds: float, seed: int) -> HeldRates | None:
+    """Hold some settings in one world and look at the first client; None where it moves nothing at the
+    default, or where the page cache does much of the work, which is left alone.
     """
-    work, cluster = draft.work(), draft.hardware()
-    step = 2 if draft.coarse else 1
-    pages, flight = LUSTRE["pages"].values[::step], LUSTRE["flight"].values[::step]
-    start_s, seen = WARMUP_S[work.direction], []
-    for setting in (Setting(pages=p, flight=f) for p in pages for f in flight):
-        simulation = Simulation(Plan(cluster, (Job(work),), 1, seed))
+    plan, rng = world.plan(seed), Random(f"survey/{seed}/{world.name}")
+    seen: dict[Setting, dict[str, list[Rates]]] = {}
+    cached: dict[str, CacheShare] = {}
+    for setting in _settings(rng):
+        simulation = Simulation(plan)
         simulation.set_all(setting)
-        probe = Probe(simulation)
-        probe.sleep_until(start_s)
-        before = probe.observe()
-        probe.sleep_until(start_s + LONGER[work.direction] * seconds)
-        moved = [w for w in windows(before, probe.observe()) if isinstance(w, Window)]
-        seen.append(max(moved, key=lambda window: window.bytes_per_s))
-    stack = stack_windows([[window] for window in seen], work.direction, 0)
-    features = row_features(stack, work.direction)[:, 0, columns(work.direction)]
-    # A setting so slow that nothing was finished in time has no logarithm; it is known to be bad.
-    sound = np.where(np.isfinite(features), features, np.nanmin(features, axis=0, initial=0.0))
-    whole = _fill(sound.reshape(len(pages), len(flight), -1), pages, flight)
-    return Case(draft.cluster, draft.name, work.direction, whole.reshape(-1, sound.shape[1]))
+        seen[setting] = _watch(Probe(simulation), seconds, cached if setting == GRID[HOME] else {})
+    home = seen[GRID[HOME]]
+    if not home:
+        return None
+    # The targets that do the same as the busiest one are tuned as one, so they are surveyed as one.
+    kinds = {name: _level(rates).mean.counts for name, rates in home.items()}
+    busiest = max(home, key=lambda name: _level(home[name]).mean.total)
+    if cached[busiest].large:
+        return None
+    members = [name for name in home if kinds[name] == kinds[busiest]]
+    levels = {
+        setting: _level([rates for name in members for rates in targets.get(name, ())])
+        for setting, targets in seen.items()
+    }
+    known = {setting: level for setting, level in levels.items() if level.count and level.mean.total > 0}
+    enough = GRID[HOME] in known and len(known) >= LEAST_SETTINGS
+    return HeldRates(world.name, known) if enough else None
 
 
-def _fill(table: Floats, pages: tuple[int, ...], flight: tuple[int, ...]) -> Floats:
-    """A surface over a coarse grid, interpolated over the whole one along the knobs' logarithms."""
-    for axis, (coarse, knob) in enumerate(((pages, "pages"), (flight, "flight"))):
-        between = partial(_interpolate, np.log2(LUSTRE[knob].values), np.log2(coarse))
-        table = np.apply_along_axis(between, axis, table)
-    return table
+def _settings(rng: Random) -> list[Setting]:
+    anywhere = [(2 ** rng.randint(0, 10), 2 ** rng.randint(0, 8)) for _ in range(ANYWHERE)]
+    near = [(2 ** rng.randint(4, 10), 2 ** rng.randint(0, 7)) for _ in range(NEAR)]
+    return [Setting(pages=p, flight=f) for p, f in dict.fromkeys([*ALWAYS, *anywhere, *near])]
 
 
-def _interpolate(wanted: Floats, known: Floats, values: Floats) -> Floats:
-    found: Floats = np.interp(wanted, known, values)
+def _watch(probe: Probe, seconds: float, cached: dict[str, CacheShare]) -> dict[str, list[Rates]]:
+    """The busy windows of every target; `cached` is told how much of each one's work the page cache does."""
+    probe.sleep_until(WARMUP_S)
+    found: dict[str, list[Rates]] = {}
+    before = probe.observe()
+    for i in range(max(1, round(seconds / INTERVAL_S))):
+        probe.sleep_until(WARMUP_S + (i + 1) * INTERVAL_S)
+        after = probe.observe()
+        for window in windows(before, after):
+            if isinstance(window, Window) and (rates := rates_of(window)).total > 0:
+                found.setdefault(window.target.name, []).append(rates)
+                cached.setdefault(window.target.name, CacheShare()).take(window)
+        before = after
     return found
+
+
+def _level(rates: Sequence[Rates]) -> Level:
+    level = Level()
+    for one in rates:
+        level.take(one)
+    return level
+
+
+def make_survey(
+    held: Sequence[HeldRates], source: str, settings: Mapping[str, object], space: KnobSpace = LUSTRE
+) -> Survey:
+    """Fill in every case over the whole grid of a knob space."""
+    grid = space.candidates()
+    means = {kind: _means([case for case in held if case.kind == kind], kind, grid) for kind in KINDS}
+    cases = tuple(Case(one.origin, one.kind, _filled(one, means[one.kind], grid)) for one in held)
+    provenance = {"made_by": f"penstock {__version__}", "source": source, **settings}
+    knobs = {knob_id: space[knob_id].values for knob_id in space.searched}
+    return Survey(space.name, knobs, cases, provenance, "")
+
+
+def _means(held: Sequence[HeldRates], kind: str, grid: Candidates) -> Floats:
+    """The smoothed mean gain of every setting, a row a direction; no gain where nobody looked."""
+    total, count = np.zeros((len(KINDS[kind]), len(grid))), np.full(len(grid), 1e-6)
+    for one in held:
+        places, gains, _ = _gains(one, grid)
+        total[:, places] += gains
+        count[places] += 1.0
+    near = grid.likeness(REACH_LOG2 / 2.0)
+    means: Floats = (total @ near.T) / (count @ near.T)
+    return means - means[:, [grid.nearest([held[0].home])[0]]] if held else means
+
+
+def _filled(held: HeldRates, means: Floats, grid: Candidates) -> Floats:
+    """The whole surface: through what was measured, as far as that is sure, and back to the mean far from it."""
+    places, gains, noises = _gains(held, grid)
+    common = SPREAD_LOG2**2 * grid.likeness(REACH_LOG2)[:, places]
+    pull = np.linalg.solve(common[places] + np.diag(noises**2), common.T).T
+    whole: Floats = np.clip(means + (gains - means[:, places]) @ pull.T, -MOST_LOG2, MOST_LOG2)
+    return whole - whole[:, [grid.nearest([held.home])[0]]]
+
+
+def _gains(held: HeldRates, grid: Candidates) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """Where it was measured, the gains over the default there, a row a direction, and their noise."""
+    places = np.array([grid.nearest([setting])[0] for setting in held.levels])
+    rates = [
+        [max(getattr(m.mean, way), LEAST_BYTES_PER_S) for m in held.levels.values()]
+        for way in KINDS[held.kind]
+    ]
+    logs = np.log2(np.array(rates))
+    home = list(held.levels).index(held.home)
+    noises = np.array([max(level.error, LEAST_NOISE) for level in held.levels.values()])
+    return places, np.clip(logs - logs[:, [home]], -MOST_LOG2, MOST_LOG2), noises

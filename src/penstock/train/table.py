@@ -69,15 +69,21 @@ def read_tables(directories: Sequence[Path]) -> Table:
 
 
 def read_table(directory: Path) -> Table:
-    """All measurements in a directory: `*.csv.gz` as the CARAT authors' traces, or Parquet of `collect`."""
-    from penstock.train import parquet, traces
+    """All measurements in a directory.
+
+    `*.csv.gz` are as the CARAT authors' traces, `*.parquet` what `collect` wrote, `*.jsonl.gz` recordings of held
+    settings.
+    """
+    from penstock.train import heldtable, parquet, traces
+    from penstock.train.held import is_held
 
     if not directory.is_dir():
-        raise DataError(f"{directory}: not a directory with *.csv.gz or *.parquet files")
-    trace_files, parquet_files = sorted(directory.glob("*.csv.gz")), sorted(directory.glob("*.parquet"))
-    if not trace_files and not parquet_files:
-        raise DataError(f"{directory}: holds neither *.csv.gz nor *.parquet files")
-    tables = [traces.read(path) for path in trace_files] + [parquet.read(path) for path in parquet_files]
+        raise DataError(f"{directory}: not a directory with *.csv.gz, *.parquet or *.jsonl.gz files")
+    tables = [traces.read(path) for path in sorted(directory.glob("*.csv.gz"))]
+    tables += [parquet.read(path) for path in sorted(directory.glob("*.parquet"))]
+    tables += [heldtable.read(directory)] if is_held(directory) else []
+    if not tables:
+        raise DataError(f"{directory}: holds no *.csv.gz, *.parquet or *.jsonl.gz files")
     table = join(tables)
     if not len(table):
         raise DataError(f"{directory}: its files hold no rows")

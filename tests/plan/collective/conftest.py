@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.plan.collective.profile import Profile, load
+from penstock.plan.collective.operation_profile import OperationProfile, load
 from penstock.plan.collective.surrogates import Surrogates
 
 PROFILE = Path(__file__).parents[2] / "fixtures" / "collective" / "profile-4-8-ranks.json"
@@ -18,11 +18,11 @@ def profile_path() -> Path:
 
 
 @pytest.fixture(scope="session")
-def profile() -> Profile:
+def profile() -> OperationProfile:
     return load(PROFILE)
 
 
 @pytest.fixture(scope="session")
-def surrogates(profile: Profile) -> Surrogates:
+def surrogates(profile: OperationProfile) -> Surrogates:
     pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'penstock[plan]'")
     return Surrogates(profile)

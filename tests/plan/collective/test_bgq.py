@@ -3,9 +3,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-
-from penstock.errors import UsageError
-from penstock.plan.collective.bgq import (
+from benchmarks.collective_study.bgq import (
     MB,
     BgqHints,
     BgqInstance,
@@ -15,8 +13,10 @@ from penstock.plan.collective.bgq import (
     rounds,
     terms,
 )
-from penstock.plan.collective.bgq_machine import benchmark
-from penstock.plan.collective.bgq_study import BgqHybrid, BgqLearned, judge, run_time, true_times
+from benchmarks.collective_study.bgq_machine import benchmark
+from benchmarks.collective_study.bgq_study import BgqHybrid, BgqLearned, judge, run_time, true_times
+
+from penstock.errors import UsageError
 
 
 def storage(instance: BgqInstance, hints: BgqHints, switches: BgqSwitches | None = None) -> dict[str, int]:

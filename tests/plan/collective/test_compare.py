@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from benchmarks.collective_study.compare import Instance, geomean, score_all
 
 from penstock.config import validate
 from penstock.plan.collective.access import Access
 from penstock.plan.collective.candidates import candidates
-from penstock.plan.collective.compare import Instance, geomean, score_all
-from penstock.plan.collective.confirm import Trial, surely_faster
-from penstock.plan.collective.profile import Profile
+from penstock.plan.collective.confirm import HintTrial, surely_faster
+from penstock.plan.collective.operation_profile import OperationProfile
 from penstock.plan.collective.surrogates import Surrogates
 
 RUN = Path(__file__).parents[3] / "docs" / "collective" / "run-tmpfs.json"
@@ -26,7 +26,7 @@ def instances(rows: list[dict[str, object]]) -> list[Instance]:
         seconds = row["seconds"]
         assert isinstance(seconds, dict)
         found.append(
-            Instance(access, tuple(Trial(options[name], tuple(taken)) for name, taken in seconds.items()))
+            Instance(access, tuple(HintTrial(options[name], tuple(taken)) for name, taken in seconds.items()))
         )
     return found
 
@@ -35,7 +35,7 @@ def test_advice_meets_its_aims_in_the_committed_run() -> None:
     pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'penstock[plan]'")
     document = json.loads(RUN.read_text())
     found = instances(document["instances"])
-    scores = score_all(Surrogates(validate(document["profile"], Profile, str(RUN))), found)
+    scores = score_all(Surrogates(validate(document["profile"], OperationProfile, str(RUN))), found)
     means = {method: geomean([row[method].speedup for row in scores]) for method in scores[0]}
     for method in ("hybrid", "advice"):
         assert means[method] >= 0.97 * means["rule"]

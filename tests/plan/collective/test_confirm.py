@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.collective_study.compare import Instance, geomean
 
 from penstock.plan.collective.access import Access
 from penstock.plan.collective.candidates import Candidate
-from penstock.plan.collective.compare import Instance, geomean
-from penstock.plan.collective.confirm import Trial, beats, clear_winner, gain, surely_faster
+from penstock.plan.collective.confirm import HintTrial, beats, clear_winner, gain, surely_faster
 from penstock.plan.collective.romio import NO_HINTS
 
 
-def trial(name: str, *seconds: float) -> Trial:
-    return Trial(Candidate(name, NO_HINTS), seconds)
+def trial(name: str, *seconds: float) -> HintTrial:
+    return HintTrial(Candidate(name, NO_HINTS), seconds)
 
 
 def test_clear_winner_needs_most_pairs_and_a_margin() -> None:

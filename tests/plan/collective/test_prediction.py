@@ -7,16 +7,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.collective_study.blackbox import BlackBox, Run, fractional_design
+from benchmarks.collective_study.noise import NoiseStudy, profile_study
 
 from penstock.errors import DataError, InvalidError, MissingError, UsageError
 from penstock.plan.collective.access import Access
 from penstock.plan.collective.advise import advise, contenders, settle
-from penstock.plan.collective.blackbox import BlackBox, Run, fractional_design
 from penstock.plan.collective.candidates import candidates, fixed_rule
-from penstock.plan.collective.confirm import Trial
-from penstock.plan.collective.noise import NoiseStudy, profile_study
+from penstock.plan.collective.confirm import HintTrial
+from penstock.plan.collective.operation_profile import (
+    OPERATIONS,
+    Measuring,
+    OperationProfile,
+    load,
+    save_text,
+)
 from penstock.plan.collective.predictor import doubt, forecast
-from penstock.plan.collective.profile import OPERATIONS, Measuring, Profile, load, save_text
 from penstock.plan.collective.romio import NO_HINTS, two_phase
 from penstock.plan.collective.surrogates import GRIDS, Query, Surrogates, choose, compare
 from penstock.units import KIB, MIB
@@ -24,7 +30,7 @@ from penstock.units import KIB, MIB
 STRIDED = Access(4, 1, 4 * MIB, 16 * KIB)
 
 
-def test_profile_round_trips_and_holds_medians_of_seven(profile: Profile, tmp_path: Path) -> None:
+def test_profile_round_trips_and_holds_medians_of_seven(profile: OperationProfile, tmp_path: Path) -> None:
     path = tmp_path / "profile.json"
     path.write_text(save_text(profile))
     assert load(path) == profile
@@ -74,19 +80,19 @@ def test_measuring_refuses_what_gives_no_medians(how: dict[str, object], tmp_pat
         Measuring(tmp_path, **how)  # type: ignore[arg-type]
 
 
-def test_each_operation_compares_the_four_families(profile: Profile) -> None:
+def test_each_operation_compares_the_four_families(profile: OperationProfile) -> None:
     table = compare(profile, "shuffle")
     assert {choice.algorithm for choice in table} == set(GRIDS)
     chosen = next(choice for choice in profile.surrogates if choice.operation == "shuffle")
     assert min(choice.relative_rmse for choice in table) == pytest.approx(chosen.relative_rmse, rel=0.2)
 
 
-def test_choosing_is_repeatable(profile: Profile) -> None:
+def test_choosing_is_repeatable(profile: OperationProfile) -> None:
     few = profile.model_copy(update={"samples": profile.of("touch"), "surrogates": ()})
     assert choose(few) == choose(few)
 
 
-def test_operation_with_too_few_samples_is_refused(profile: Profile) -> None:
+def test_operation_with_too_few_samples_is_refused(profile: OperationProfile) -> None:
     few = profile.model_copy(update={"samples": profile.of("bcast")[:2]})
     with pytest.raises(DataError, match="'bcast' has 2 samples"):
         compare(few, "bcast")
@@ -147,7 +153,7 @@ def test_advice_outside_the_profile_says_so(surrogates: Surrogates) -> None:
 def test_real_runs_overrule_the_forecast(surrogates: Surrogates, hinted_s: float, advised: bool) -> None:
     advice = advise(surrogates, STRIDED)
     trials = [
-        Trial(one.candidate, (1.0,) * 7 if one.candidate.name == "none" else (hinted_s,) * 7)
+        HintTrial(one.candidate, (1.0,) * 7 if one.candidate.name == "none" else (hinted_s,) * 7)
         for one in contenders(advice, 2)
     ]
     settled = settle(advice, trials)
@@ -155,7 +161,7 @@ def test_real_runs_overrule_the_forecast(surrogates: Surrogates, hinted_s: float
     assert ("no clear winner" in settled.reasons[-1]) is (hinted_s != 2.0)
 
 
-def test_ranking_survives_noise_of_half_the_time(profile: Profile) -> None:
+def test_ranking_survives_noise_of_half_the_time(profile: OperationProfile) -> None:
     accesses = [STRIDED, Access(8, 1, MIB, 16 * KIB)]
     clean, noisy = profile_study(profile, accesses, (0.01, 0.5), NoiseStudy(seeds=2))
     assert clean.rank_correlation > 0.98
@@ -176,3 +182,22 @@ def test_black_box_learns_three_runs_an_instance() -> None:
     assert best.hints.cb_nodes == 4
     with pytest.raises(DataError, match="too few"):
         BlackBox(runs[:2])
+
+
+def test_unsteady_profile_promises_nothing(profile: OperationProfile) -> None:
+    shaken = profile.model_copy(
+        update={
+            "samples": tuple(
+                sample.model_copy(update={"spread": sample.spread + 0.5}) for sample in profile.samples
+            )
+        }
+    )
+    access = Access(8, 1, 8 * MIB, 256 * KIB)
+    calm, unsure = advise(Surrogates(profile), access), advise(Surrogates(shaken), access)
+    assert calm.sure
+    assert not unsure.sure
+    assert unsure.chosen is None
+    assert "not sure" in unsure.reasons[0]
+    assert "--confirm" in unsure.reasons[0]
+    settled = settle(unsure, [HintTrial(one.candidate, (1.0,) * 9) for one in contenders(unsure, 2)])
+    assert settled.sure

@@ -1,56 +1,89 @@
-"""One interval's review: judge what was tried, ask the rules, keep the node's cache within its budget."""
+"""One interval's review: measure the original, judge visits to other settings against it, ask the rules.
+
+The guard works on units: single targets, or tuning groups whose members move together. Whatever a policy does, three
+things hold. Nothing changes before the original was measured for the work at hand. A stay away from the original ends
+as soon as it has lost what a visit may lose. And while another setting is in force the original is measured again and
+again in short looks (switchbacks), so that a loss that came with a change is told from one that came with the world.
+"""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from penstock.decide.guard.record import Ban, GuardLimits, Record, Seen, Trial, useful_bytes_per_s
-from penstock.decide.guard.rules import RULES, Refusal
+from penstock.decide.budget import CacheBudget
+from penstock.decide.guard.limits import GuardLimits
+from penstock.decide.guard.record import (
+    PROVEN_WINDOWS,
+    Account,
+    Accused,
+    Ban,
+    Look,
+    UnitRecord,
+    Visit,
+    WorkRecord,
+    allowance_s,
+    charge,
+)
+from penstock.decide.guard.reports import BoundUse, Effect, NodeView, bound_use
+from penstock.decide.guard.rules import RULES, Refusal, Wish, is_finite
+from penstock.decide.objective import gain_log2, rates_of
 from penstock.decide.tuner import SpaceOf
-from penstock.decision import Decision
+from penstock.decide.work import echo_windows, unfelt_windows
+from penstock.decision import UNIT_SEPARATOR, Decision, unit_name
+from penstock.knobs import KnobSpace, Setting
 from penstock.snapshot import Target
+from penstock.units import MIB
 from penstock.window import Void, Window
 
-
-@dataclass(frozen=True, slots=True)
-class NodeView:
-    """What the guard must know of the node: the limit for all dirty data, and how much memory is left."""
-
-    dirty_budget_mib: float = float("inf")
-    memory_available_ratio: float | None = None
+REPORT_WINDOWS = 10
+# A setting that was taken back is excused if it brought at least this much of what the original brings now.
+EXCUSED_LOG2 = -0.03
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
-    """What a change turned out to do, measured against the target's own past and untouched targets."""
+class _Turn:
+    """One unit in one interval."""
 
-    decision_id: str
-    target: Target
-    t_s: float
-    before_bytes_per_s: float
-    after_bytes_per_s: float
-    control_ratio: float
+    unit: str
+    members: Sequence[Decision]
+    window: Window
+    record: UnitRecord
+    work: WorkRecord
+    at_home: bool
+    settled: bool
 
     @property
-    def gain(self) -> float:
-        """After over before, less what happened to everybody."""
-        return self.after_bytes_per_s / self.before_bytes_per_s / self.control_ratio
+    def now_s(self) -> float:
+        """The end of the interval."""
+        return self.window.t1_s
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What the guard itself does with a unit: where each member goes, and why."""
+
+    places: Mapping[str, Setting]
+    rule: str
+    sentence: str
+    evidence: Mapping[str, float]
 
 
 class Guard:
     """Reviews the decisions of one interval. Pure: windows, decisions and times in, decisions out.
 
-    A refused change comes back as a decision to keep, its reason `guard.RULE`. A change after which a target
-    does clearly worse than before, while untouched ones do not, is taken back and its setting blacklisted.
+    A refused change comes back as a decision to keep, its reason `guard.RULE`; what the guard does by itself has the
+    reasons `guard.revert`, `guard.switchback` and `guard.return`.
     """
 
     def __init__(self, limits: GuardLimits | None = None, seed: int = 0) -> None:
         self.limits = limits or GuardLimits()
         self._seed = seed
-        self._records: dict[Target, Record] = {}
+        self._records: dict[str, UnitRecord] = {}
+        self._accounts: dict[str, Account] = {}
+        self._homes: dict[Target, Setting] = {}
+        self._unit_of: dict[Target, str] = {}
         self._effects: list[Effect] = []
 
     def effects(self) -> tuple[Effect, ...]:
@@ -66,102 +99,305 @@ class Guard:
         node: NodeView,
     ) -> tuple[Decision, ...]:
         """The decisions that may be carried out, one for each that was given, in the same order."""
+        windows = {window.target: window for window in seen}
         for window in seen:
-            self._take(window)
-        # How untouched targets do is only asked for where a change still has to prove itself.
-        tried = any(self._record(decision.target).trial is not None for decision in decisions)
-        control = self._control_ratio() if tried else 1.0
-        held_mib = {w.target: w.setting["dirty"] for w in seen if isinstance(w, Window)}
-        reviewed = []
+            if isinstance(window, Void):
+                self._interrupt(window)
+            else:
+                place = window.setting.only(*space_of(window.target).searched)
+                self._homes.setdefault(window.target, place)
+        units: dict[str, list[Decision]] = {}
         for decision in decisions:
-            verdict = self._judge(decision, control) or self._ask(decision)
-            verdict = self._within_budget(verdict, held_mib, space_of, node)
-            self._note(verdict)
-            reviewed.append(verdict)
-        return tuple(reviewed)
+            units.setdefault(decision.unit or unit_name(decision.target), []).append(decision)
+        verdicts: dict[Target, Decision] = {}
+        for unit, members in units.items():
+            shown = members[0].history[-1] if members[0].history else windows[members[0].target]
+            assert isinstance(shown, Window)
+            for verdict in self._review_unit(unit, members, shown, space_of(members[0].target)):
+                verdicts[verdict.target] = verdict
+        held_mib = {
+            w.target: space_of(w.target).cache_bytes(w.setting) / MIB for w in seen if isinstance(w, Window)
+        }
+        return tuple(
+            self._within_budget(verdicts[decision.target], held_mib, space_of, node) for decision in decisions
+        )
+
+    def bounds(self, now_s: float) -> tuple[BoundUse, ...]:
+        """How much of what changes may cost each mount has used; may be asked from any thread."""
+        found = dict(self._accounts).items()
+        return tuple(bound_use(mount, account, self.limits, now_s) for mount, account in found)
 
     def forget(self, target: Target) -> None:
-        """Drop everything remembered of a target that is gone."""
-        self._records.pop(target, None)
+        """Drop everything remembered of a target that is gone or was taken over by somebody else."""
+        self._homes.pop(target, None)
+        unit = self._unit_of.pop(target, unit_name(target))
+        if unit == unit_name(target):
+            self._records.pop(unit, None)
 
-    def _take(self, window: Window | Void) -> None:
-        if window.target not in self._records and isinstance(window, Window) and window.bytes_per_s <= 0:
-            return
-        record, now_s = self._record(window.target), window.t1_s
-        if isinstance(window, Void):
-            record.start_anew(now_s + self.limits.dwell_s)
-            return
-        rate = useful_bytes_per_s(window)
-        if rate <= 0 and window.bytes_per_s <= 0:
-            return
+    def _interrupt(self, window: Void) -> None:
+        """A reconnect or worse: a look is given up, and the first interval after it is not judged."""
+        record = self._records.get(self._unit_of.get(window.target, unit_name(window.target)))
+        if record is not None:
+            record.look, record.settle = None, max(record.settle, 1)
+            record.quiet_until_s = max(record.quiet_until_s, window.t1_s + self.limits.dwell_s)
+
+    # -- one unit -----------------------------------------------------------------------------------------------
+
+    def _review_unit(
+        self, unit: str, members: Sequence[Decision], window: Window, space: KnobSpace
+    ) -> list[Decision]:
+        record = self._record(unit)
+        record.space = space
+        for member in members:
+            self._unit_of[member.target] = unit
+        turn = self._arrive(unit, members, window, record)
+        self._measure(turn)
+        order = self._look(turn) or self._judge(turn)
+        if order is not None:
+            return [self._obey(member, order, turn) for member in members]
+        return self._ask(turn)
+
+    def _arrive(self, unit: str, members: Sequence[Decision], window: Window, record: UnitRecord) -> _Turn:
+        """Where the unit is now, and whether the interval shows that setting and nothing else."""
+        now_s, work = window.t1_s, members[0].work
         if now_s - record.last_busy_s > self.limits.pause_s:
-            record.start_anew(now_s + self._jitter_s(window.target, record))
+            record.settle = max(record.settle, 1)
+            record.quiet_until_s = max(record.quiet_until_s, now_s + self._jitter_s(unit, record))
         record.last_busy_s = now_s
-        seen = Seen(window, rate)
-        record.recent.append(seen)
-        if record.trial is not None:
-            record.trial.take(seen)
+        if work != record.work:
+            record.work, record.settle = work, max(record.settle, 1)
+        at_home = 2 * sum(record.place_of(m.before) == self._homes[m.target] for m in members) > len(members)
+        place = record.place_of(window.setting)
+        if place != record.place:
+            if record.place is not None:
+                unfelt = unfelt_windows(record.known_space, record.place, place, window.seconds)
+                record.settle = 1 + max(echo_windows(window), unfelt)
+            record.place = place
+            self._move(record, place, at_home, now_s)
+        settled = record.settle == 0
+        record.settle = max(0, record.settle - 1)
+        return _Turn(unit, members, window, record, record.of(work), at_home, settled)
 
-    def _judge(self, decision: Decision, control: float) -> Decision | None:
-        """Take back a change that did harm; None when there is none to judge, or it did well enough."""
-        record = self._record(decision.target)
-        trial = record.trial
-        if trial is None or not (due := self._windows_due(trial, control)):
-            return None
-        record.trial = None
-        if decision.before != trial.went_to:
-            return None
-        rate, baseline = statistics.fmean(trial.rates[-due:]), trial.baseline_bytes_per_s
-        self._effects.append(
-            Effect(trial.decision_id, decision.target, decision.t_s, baseline, rate, control)
-        )
-        if rate >= self.limits.worse_ratio * baseline * min(control, 1.0):
-            return None
-        ban = record.banned.get(trial.went_to, Ban(decision.t_s, 0))
-        record.banned[trial.went_to] = ban.again(decision.t_s, self.limits.blacklist_s)
-        record.reverted_s.append(decision.t_s)
-        return replace(
-            decision,
-            wanted=decision.before.replace(trial.came_from),
-            reason="guard.revert",
-            sentence=f"{baseline / 1e6:.0f} MB/s fell to {rate / 1e6:.0f} after the change "
-            f"to {trial.went_to}, untouched targets kept {control:.0%}: taken back",
-            evidence={
-                "before_bytes_per_s": baseline,
-                "after_bytes_per_s": rate,
-                "control_ratio": control,
-            },
-        )
+    def _move(self, record: UnitRecord, place: Setting, at_home: bool, now_s: float) -> None:
+        # Only the decision that was let through last can have brought this move; a later one was somebody else's.
+        decisions, record.let_through = record.let_through, {}
+        if at_home:
+            if record.look is None:
+                record.visit = None
+        elif record.visit is None:
+            record.visit = Visit(place, now_s, decisions, looked_s=now_s)
+        elif record.visit.place != place:
+            record.visit.move(place, decisions)
 
-    def _windows_due(self, trial: Trial, control: float) -> int:
-        """How many windows to judge by now: all in the end, a few when throughput collapsed, else none."""
+    def _measure(self, turn: _Turn) -> None:
+        """Take the window in: as one of the original, or as one of the visit."""
+        rates, reference = rates_of(turn.window), turn.work.reference
+        if turn.at_home:
+            if turn.settled:
+                reference.take(rates)
+                self._hear(turn)
+            return
+        visit = turn.record.visit
+        if visit is None or reference.level.count == 0:
+            return
+        original, kept_s = reference.level.mean, visit.lost_s
+        lost_s = charge(visit, rates, original, turn.window.seconds, self.limits)
+        if lost_s > 0:
+            turn.record.account.losses.append((turn.now_s, lost_s))
+        if not turn.settled:
+            visit.lost_s = max(kept_s, visit.lost_s) if lost_s > 0 else kept_s
+            return
+        visit.level.take(rates)
+        self._report(turn, visit)
+        if visit.level.count == PROVEN_WINDOWS and self._gain(visit, turn.work) >= 0:
+            turn.work.proven.add(visit.place)
+
+    def _gain(self, visit: Visit, work: WorkRecord) -> float:
+        return gain_log2(visit.level.mean, work.reference.level.mean, self.limits.objective)
+
+    # -- looks at the original ----------------------------------------------------------------------------------
+
+    def _look(self, turn: _Turn) -> _Order | None:
+        """Go on with a look at the original, or begin one that is due."""
+        record, visit = turn.record, turn.record.visit
+        if record.look is not None:
+            return self._go_on_looking(turn, record.look)
+        if turn.at_home or visit is None:
+            return None
+        if turn.work.reference.level.count < self.limits.reference_windows:
+            return self._begin_look(turn, visit, self.limits.reference_windows, "is not known for this work")
+        if record.known_space.acts_late(visit.place, self._homes[turn.members[0].target]):
+            # Files opened during a look would stay at the original for as long as they are open, and files opened
+            # before it would not show it. What was measured before the change stands.
+            return None
+        waited = self._look_after_s(turn, visit)
+        # A setting that is still being measured is not left for a look, unless it takes too long.
+        away_s, known = turn.now_s - visit.looked_s, visit.level.count > self.limits.switchback_windows
+        if turn.settled and away_s >= (waited if known else 2.0 * waited):
+            return self._begin_look(
+                turn, visit, self.limits.switchback_windows, f"was not seen for {waited:.0f} s"
+            )
+        return None
+
+    def _look_after_s(self, turn: _Turn, visit: Visit) -> float:
+        """How long to wait for the next look: twice as long each time, and longer where the original brings far less,
+        so that looks cost no more than their share.
+        """
         limits = self.limits
-        if len(trial.rates) >= limits.judge_windows:
-            return limits.judge_windows
-        few = trial.rates[-limits.crash_windows :]
-        floor = limits.crash_ratio * trial.baseline_bytes_per_s * min(control, 1.0)
-        collapsed = len(few) == limits.crash_windows and statistics.fmean(few) < floor
-        return limits.crash_windows if collapsed else 0
+        if visit.level.count >= limits.switchback_windows:
+            visit.gained = 1.0 - 2.0 ** -max(self._gain(visit, turn.work), 0.0)
+        look_s = (limits.switchback_windows + 1) * turn.window.seconds
+        waited = max(
+            limits.switchback_first_s * 2.0**visit.looks, visit.gained * look_s / limits.switchback_share
+        )
+        return min(waited, limits.switchback_most_s)
 
-    def _ask(self, decision: Decision) -> Decision:
-        if not decision.changes:
-            return decision
-        record = self._record(decision.target)
-        for rule in RULES:
-            refusal = rule(decision, record, self.limits, decision.t_s)
-            if refusal is not None:
-                return _kept(decision, refusal)
-        return decision
+    def _begin_look(self, turn: _Turn, visit: Visit, windows: int, why: str) -> _Order:
+        back_to = {member.target.name: turn.record.place_of(member.before) for member in turn.members}
+        turn.record.look = Look(back_to, visit.place, windows)
+        turn.work.reference.begin_look()
+        homes = {member.target.name: self._homes[member.target] for member in turn.members}
+        return _Order(homes, "switchback", f"what the original setting brings {why}: a short look", {})
+
+    def _go_on_looking(self, turn: _Turn, look: Look) -> _Order | None:
+        record, visit = turn.record, turn.record.visit
+        if not turn.at_home or visit is None:
+            # The original could not be set, or somebody else set something: nothing can be compared.
+            record.look = None
+            turn.work.reference.end_look()
+            return None
+        look.taken += turn.settled
+        if look.taken < look.windows:
+            return _Order({}, "switchback", "measuring the original setting", {})
+        record.look, fresh = None, turn.work.reference.fresh
+        turn.work.reference.end_look()
+        level = turn.work.reference.level
+        ratio = 2.0 ** self._gain(visit, turn.work) if visit.level.count else 1.0
+        error = (visit.level.error**2 + (fresh.error if fresh else level.error) ** 2) ** 0.5
+        away_s = turn.now_s - visit.looked_s
+        visit.looked_s, visit.looks = turn.now_s, visit.looks + 1
+        visit.lost_s += max(0.0, 1.0 - ratio - error) * away_s
+        self._tell(turn, visit, ratio, error, switchback=True)
+        if visit.lost_s > allowance_s(turn.work.reference, self.limits):
+            return self._take_back(turn, visit)
+        sentence = (
+            f"the original brings {level.mean.total / 1e6:.0f} MB/s, {look.place} {ratio:.2f} times that"
+        )
+        return _Order(look.back_to, "return", sentence, {"gain_ratio": ratio, "error": error})
+
+    # -- verdicts -----------------------------------------------------------------------------------------------
+
+    def _judge(self, turn: _Turn) -> _Order | None:
+        """End a visit that lost what a visit may lose, or that the bound no longer pays for."""
+        visit, record = turn.record.visit, turn.record
+        if turn.at_home or visit is None:
+            return None
+        most_s = self.limits.loss_share * self.limits.loss_window_s
+        over = record.account.lost_s(turn.now_s, self.limits) > most_s and visit.place not in turn.work.proven
+        if not over and visit.lost_s <= allowance_s(turn.work.reference, self.limits):
+            return None
+        if visit.level.count:
+            turn.work.accused = Accused(visit.place, visit.level)
+            turn.work.reference.begin_look()
+        return self._take_back(turn, visit)
+
+    def _take_back(self, turn: _Turn, visit: Visit) -> _Order:
+        record, work, now_s = turn.record, turn.work, turn.now_s
+        ban = work.banned.get(visit.place, Ban(now_s, 0))
+        work.banned[visit.place] = ban.again(now_s, self.limits.blacklist_s)
+        work.proven.discard(visit.place)
+        record.account.harm(now_s, self.limits)
+        record.visit = None
+        before, after = work.reference.level.mean.total, visit.level.mean.total or rates_of(turn.window).total
+        if visit.level.count:
+            self._tell(turn, visit, 2.0 ** self._gain(visit, work), visit.level.error)
+        sentence = (
+            f"the original brings {before / 1e6:.0f} MB/s here, {visit.place} {after / 1e6:.0f}: "
+            f"{visit.lost_s:.1f} s of work lost, taken back"
+        )
+        evidence = {"before_bytes_per_s": before, "after_bytes_per_s": after, "lost_s": visit.lost_s}
+        homes = {member.target.name: self._homes[member.target] for member in turn.members}
+        return _Order(homes, "revert", sentence, evidence)
+
+    def _hear(self, turn: _Turn) -> None:
+        """Excuse a setting that was taken back if the original, measured afterwards, is no better."""
+        accused, work = turn.work.accused, turn.work
+        if accused is None:
+            return
+        accused.windows += 1
+        if accused.windows < self.limits.switchback_windows:
+            return
+        work.accused = None
+        work.reference.end_look()
+        gain = gain_log2(accused.level.mean, work.reference.level.mean, self.limits.objective)
+        if gain >= EXCUSED_LOG2:
+            work.banned.pop(accused.place, None)
+
+    def _report(self, turn: _Turn, visit: Visit) -> None:
+        if visit.level.count < REPORT_WINDOWS or visit.reported:
+            return
+        visit.reported = True
+        level = turn.work.reference.level
+        error = (visit.level.error**2 + level.error**2) ** 0.5
+        self._tell(turn, visit, 2.0 ** self._gain(visit, turn.work), error)
+
+    def _tell(
+        self, turn: _Turn, visit: Visit, ratio: float, error: float, *, switchback: bool = False
+    ) -> None:
+        """Say what the setting in force turned out to do."""
+        before, after = turn.work.reference.level.mean.total, visit.level.mean.total
+        self._effects += [
+            Effect(decision_id, member.target, turn.now_s, before, after, ratio, error, switchback)
+            for member in turn.members
+            if (decision_id := visit.decisions.get(member.target.name)) is not None
+        ]
+
+    # -- what becomes of the policy's wishes --------------------------------------------------------------------
+
+    def _obey(self, member: Decision, order: _Order, turn: _Turn) -> Decision:
+        place = order.places.get(member.target.name)
+        wanted = member.before if place is None else member.before.replace(place)
+        if wanted != member.before:
+            turn.record.changed_s.append(turn.now_s)
+        return replace(
+            member,
+            wanted=wanted,
+            reason=f"guard.{order.rule}",
+            sentence=order.sentence,
+            evidence=order.evidence,
+            confidence=None,
+        )
+
+    def _ask(self, turn: _Turn) -> list[Decision]:
+        """Every member's decision if the rules let the unit move, else decisions to keep."""
+        moving = next((member for member in turn.members if member.changes), None)
+        if moving is None:
+            return list(turn.members)
+        place_of = turn.record.place_of
+        homeward = all(place_of(m.wanted) == self._homes[m.target] for m in turn.members)
+        if homeward or all(place_of(m.wanted) == place_of(m.before) for m in turn.members):
+            refusal = None
+        else:
+            wish = Wish(turn.unit, moving, place_of(moving.wanted), turn.record, turn.work, turn.now_s)
+            refusal = next((found for rule in RULES if (found := rule(wish, self.limits)) is not None), None)
+        if refusal is not None:
+            return [_kept(member, refusal) if member.changes else member for member in turn.members]
+        turn.record.changed_s.append(turn.now_s)
+        turn.record.let_through = {member.target.name: member.id for member in turn.members if member.changes}
+        turn.record.path.append(place_of(moving.wanted))
+        turn.record.account.trying = (turn.unit, turn.now_s)
+        return list(turn.members)
 
     def _within_budget(
-        self, decision: Decision, held_mib: dict[Target, int], space_of: SpaceOf, node: NodeView
+        self, decision: Decision, held_mib: dict[Target, float], space_of: SpaceOf, node: NodeView
     ) -> Decision:
         """Refuse what lifts the node's dirty limits over its budget, the system's own coupling included."""
         if not decision.changes:
             return decision
         wanted = {change.knob_id: change.new for change in decision.changes}
-        limit_mib = space_of(decision.target).settle(decision.before, wanted)["dirty"]
-        if limit_mib > decision.before["dirty"]:
+        space = space_of(decision.target)
+        limit_mib = space.cache_bytes(space.settle(decision.before, wanted)) / MIB
+        if limit_mib > space.cache_bytes(decision.before) / MIB:
             refusal = self._why_no_more_cache(decision.target, limit_mib, held_mib, node)
             if refusal is not None:
                 return _kept(decision, refusal)
@@ -169,62 +405,31 @@ class Guard:
         return decision
 
     def _why_no_more_cache(
-        self, target: Target, limit_mib: int, held_mib: dict[Target, int], node: NodeView
+        self, target: Target, limit_mib: float, held_mib: dict[Target, float], node: NodeView
     ) -> Refusal | None:
         left = node.memory_available_ratio
         if left is not None and left < self.limits.memory_floor_ratio:
             sentence = f"only {left:.0%} of memory is left: dirty limits do not rise"
             return Refusal("memory", sentence, {"memory_available_ratio": left})
-        total_mib = sum(held_mib.values()) - held_mib.get(target, 0) + limit_mib
-        if total_mib > node.dirty_budget_mib:
-            sentence = f"all dirty limits would be {total_mib} MiB, above {node.dirty_budget_mib:.0f}"
+        wished_mib = {**held_mib, target: limit_mib}
+        over_mib = CacheBudget(node.dirty_budget_mib).over_mib(wished_mib, node.elsewhere_mib)
+        if over_mib > 0:
+            total_mib = node.dirty_budget_mib + over_mib
+            sentence = f"all dirty limits would be {total_mib:.0f} MiB, above {node.dirty_budget_mib:.0f}"
             return Refusal("cache", sentence, {"total_mib": total_mib})
         return None
 
-    def _note(self, decision: Decision) -> None:
-        if not decision.changes:
-            return
-        record = self._record(decision.target)
-        record.changed_s.append(decision.t_s)
-        record.path.append(decision.wanted)
-        record.left_s[decision.before] = decision.t_s
-        if decision.reason == "guard.revert":
-            return
-        self._put_on_trial(record, decision)
-
-    def _put_on_trial(self, record: Record, decision: Decision) -> None:
-        if not record.recent:
-            return
-        work, echo, trial = record.recent[-1].work, record.recent[-1].echo, record.trial
-        if trial is not None and trial.went_to == decision.before and trial.work.like(work):
-            trial.joined(decision.wanted, echo)
-            return
-        rates = [s.rate for s in record.recent if s.setting == decision.before and s.work.like(work)]
-        if rates and max(rates) > 0:
-            before = statistics.fmean(rates)
-            record.trial = Trial(decision.id, decision.before, decision.wanted, before, work, skip=1 + echo)
-
-    def _control_ratio(self) -> float:
-        """How untouched busy targets do now against a little while ago; 1 where there are none."""
-        ratios = []
-        for record in self._records.values():
-            rates = [seen.rate for seen in record.recent]
-            untouched = record.trial is None and len({seen.setting for seen in record.recent}) == 1
-            if untouched and len(rates) >= 4 and min(rates) > 0:
-                half = len(rates) // 2
-                ratios.append(statistics.median(rates[half:]) / statistics.median(rates[:half]))
-        return statistics.median(ratios) if ratios else 1.0
-
-    def _record(self, target: Target) -> Record:
-        record = self._records.get(target)
+    def _record(self, unit: str) -> UnitRecord:
+        record = self._records.get(unit)
         if record is None:
-            record = self._records[target] = Record()
+            payer = unit.partition(UNIT_SEPARATOR)[0]
+            record = self._records[unit] = UnitRecord(self._accounts.setdefault(payer, Account()))
         return record
 
-    def _jitter_s(self, target: Target, record: Record) -> float:
-        """A wait of the target's own; a generator each would be most of what is kept of a thousand targets."""
+    def _jitter_s(self, unit: str, record: UnitRecord) -> float:
+        """A wait of the unit's own; a generator each would be most of what is kept of a thousand targets."""
         record.pauses += 1
-        rng = Random(f"{self._seed}/{target.name}/guard/{record.pauses}")
+        rng = Random(f"{self._seed}/{unit}/guard/{record.pauses}")
         return rng.uniform(0.0, self.limits.jitter_s)
 
 
@@ -235,5 +440,10 @@ def _kept(decision: Decision, refusal: Refusal) -> Decision:
         wanted=decision.before,
         reason=f"guard.{refusal.rule}",
         sentence=f"{refusal.sentence} (wished: {wish})",
-        evidence={**decision.evidence, **refusal.evidence},
+        evidence={**_finite(decision.evidence), **refusal.evidence},
+        confidence=decision.confidence if is_finite(decision.confidence) else None,
     )
+
+
+def _finite(evidence: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in evidence.items() if is_finite(value)}

@@ -1,114 +1,23 @@
-"""What the guard remembers of a target, and how cautious it is."""
+"""What the guard remembers: of a unit (a target or a tuning group), and of each kind of work it does."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from penstock.decide.work import Work, echo_windows, work_of
-from penstock.knobs import Setting
-from penstock.window import Window
+from penstock.decide.guard.limits import GuardLimits
+from penstock.decide.guard.reference import Reference
+from penstock.decide.level import Level
+from penstock.decide.objective import Rates, gain_log2
+from penstock.knobs import KnobSpace, Setting
 
-RECENT_WINDOWS = 6
 PATH_STEPS = 6
-
-
-@dataclass(frozen=True, slots=True)
-class GuardLimits:
-    """How cautious the guard is; the defaults suit an interval of half a second."""
-
-    dwell_s: float = 1.4
-    jitter_s: float = 1.0
-    pause_s: float = 2.0
-    hysteresis_s: float = 30.0
-    hysteresis_confidence: float = 0.9
-    changes_per_hour: int = 240
-    worse_ratio: float = 0.85
-    judge_windows: int = 10
-    crash_ratio: float = 0.4
-    crash_windows: int = 2
-    blacklist_s: float = 60.0
-    breaker_reverts: int = 4
-    breaker_window_s: float = 300.0
-    breaker_s: float = 300.0
-    memory_floor_ratio: float = 0.05
-
-
-class Seen(NamedTuple):
-    """A busy window and how much it got done. Most are never asked for more, so the rest is worked out on demand."""
-
-    window: Window
-    rate: float
-
-    @property
-    def setting(self) -> Setting:
-        """The setting in force."""
-        return self.window.setting
-
-    @property
-    def work(self) -> Work:
-        """What kind of work it was."""
-        return work_of(self.window)
-
-    @property
-    def echo(self) -> int:
-        """For how many windows its RPCs come back after a change."""
-        return echo_windows(self.window)
-
-
-@dataclass(slots=True)
-class Trial:
-    """Changes that still have to prove themselves against the last setting that did.
-
-    The interval of a change itself is not judged, nor those in which RPCs sent before it come back. Changes that
-    follow before the verdict join the trial: what counts is whether the target is better off than before the first
-    of them. Only the work the trial began with can tell: windows of other work have nothing to be compared with.
-    """
-
-    decision_id: str
-    came_from: Setting
-    went_to: Setting
-    baseline_bytes_per_s: float
-    work: Work
-    rates: list[float] = field(default_factory=list)
-    skip: int = 1
-
-    def take(self, seen: Seen) -> None:
-        """Add a window, if it was measured at the setting on trial and of the work on trial."""
-        if seen.setting != self.went_to:
-            return
-        if self.skip > 0:
-            self.skip -= 1
-        elif self.work.like(seen.work):
-            self.rates.append(seen.rate)
-
-    def joined(self, went_to: Setting, echo: int) -> None:
-        """Another change before the verdict."""
-        self.went_to, self.skip = went_to, 1 + echo
-
-
-@dataclass(slots=True)
-class Record:
-    """One target's past, as far as any rule asks for it."""
-
-    recent: deque[Seen] = field(default_factory=lambda: deque(maxlen=RECENT_WINDOWS))
-    path: deque[Setting] = field(default_factory=lambda: deque(maxlen=PATH_STEPS))
-    changed_s: deque[float] = field(default_factory=deque)
-    reverted_s: deque[float] = field(default_factory=deque)
-    left_s: dict[Setting, float] = field(default_factory=dict)
-    banned: dict[Setting, Ban] = field(default_factory=dict)
-    trial: Trial | None = None
-    pauses: int = 0
-    quiet_until_s: float = 0.0
-    broken_until_s: float = 0.0
-    last_busy_s: float = float("-inf")
-
-    def start_anew(self, quiet_until_s: float) -> None:
-        """After a pause or a reconnect: what was measured before does not count any more."""
-        self.trial = None
-        self.recent.clear()
-        self.quiet_until_s = max(self.quiet_until_s, quiet_until_s)
+KEPT_WORKS = 16
+# Gains refund losses of a visit no faster than this, so that one lucky window does not pay for many bad ones.
+MOST_REFUND = 0.25
+# Windows of a visit after which a setting that lost nothing counts as proven.
+PROVEN_WINDOWS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +34,135 @@ class Ban:
         return Ban(now_s + length_s * 2.0 ** (strikes - 1), strikes)
 
 
-def useful_bytes_per_s(window: Window) -> float:
-    """What the application got done for good: read, sent, or written over in the cache before it was sent.
+@dataclass(slots=True)
+class Visit:
+    """A stay away from the original, at one or several settings, from leaving it until coming back.
 
-    Not what it wrote: a cache that fills takes gigabytes at the speed of memory and makes any setting look good.
-    Nor the wire alone: a writer that waits for its own data in flight keeps it busy and gets nothing done.
+    `lost_s` is the running loss: seconds of the original's work; below zero, what the visit has earned. `level` holds
+    the windows at the setting in force now.
     """
-    metrics, seconds = window.metrics, window.seconds
-    asked = metrics.get("app.read_bytes")
-    read = (metrics.get("read.bytes") if asked is None else asked) or 0.0
-    written, updated = metrics.get("write.bytes") or 0.0, metrics.get("cache_update_bytes") or 0.0
-    return read / seconds + written / seconds + updated / seconds
+
+    place: Setting
+    began_s: float
+    #: The decisions that brought the members to the setting in force now, by target.
+    decisions: Mapping[str, str] = field(default_factory=dict)
+    lost_s: float = 0.0
+    level: Level = field(default_factory=Level)
+    #: What is charged but not judged: intervals in which a change itself happened.
+    looked_s: float = 0.0
+    looks: int = 0
+    reported: bool = False
+    #: The share of what it brings that the original would not.
+    gained: float = 0.0
+
+    def move(self, place: Setting, decisions: Mapping[str, str]) -> None:
+        """Another setting; what was lost so far still counts."""
+        self.place, self.decisions, self.level, self.reported = place, decisions, Level(), False
+
+
+@dataclass(slots=True)
+class Look:
+    """A switchback: the original is in force for a few windows, then the setting before it again."""
+
+    back_to: dict[str, Setting]
+    place: Setting
+    windows: int
+    taken: int = 0
+
+
+@dataclass(slots=True)
+class WorkRecord:
+    """One kind of work of a unit: what the original brings, which settings proved themselves, which did harm."""
+
+    reference: Reference = field(default_factory=Reference)
+    proven: set[Setting] = field(default_factory=set)
+    banned: dict[Setting, Ban] = field(default_factory=dict)
+    #: What the last visit that was taken back had brought; judged once more against a fresh look at the original.
+    accused: Accused | None = None
+
+
+@dataclass(slots=True)
+class Accused:
+    """A setting taken back, until the original was measured again: perhaps the world had changed, not the setting."""
+
+    place: Setting
+    level: Level
+    windows: int = 0
+
+
+@dataclass(slots=True)
+class Account:
+    """What changes have cost lately, all units of one mount together."""
+
+    #: Losses of the last minutes: when, and how many seconds of the original's work.
+    losses: deque[tuple[float, float]] = field(default_factory=deque)
+    strikes: int = 0
+    harmed_s: float = float("-inf")
+    hold_until_s: float = float("-inf")
+    #: Which unit was last let go to a setting that was not proven, and when.
+    trying: tuple[str, float] = ("", float("-inf"))
+
+    def lost_s(self, now_s: float, limits: GuardLimits) -> float:
+        """What was lost within the window the bound speaks of."""
+        while self.losses and self.losses[0][0] < now_s - limits.loss_window_s:
+            self.losses.popleft()
+        return sum(lost for _, lost in self.losses)
+
+    def harm(self, now_s: float, limits: GuardLimits) -> None:
+        """A visit did harm: wait, twice as long as after the last one."""
+        forgiven = int(max(0.0, now_s - self.harmed_s) / limits.forgive_s) if self.strikes else 0
+        self.strikes = max(0, self.strikes - forgiven) + 1
+        self.harmed_s = now_s
+        self.hold_until_s = now_s + min(limits.hold_s * 2.0 ** (self.strikes - 1), limits.hold_most_s)
+
+
+@dataclass(slots=True)
+class UnitRecord:
+    """One unit's past, as far as any rule asks for it."""
+
+    account: Account
+    works: dict[str, WorkRecord] = field(default_factory=dict)
+    work: str = ""
+    space: KnobSpace | None = None
+    place: Setting | None = None
+    settle: int = 0
+    visit: Visit | None = None
+    look: Look | None = None
+    path: deque[Setting] = field(default_factory=lambda: deque(maxlen=PATH_STEPS))
+    changed_s: deque[float] = field(default_factory=deque)
+    #: The last decisions that the rules let through, by target: a change shows in the next window.
+    let_through: Mapping[str, str] = field(default_factory=dict)
+    broken_until_s: float = float("-inf")
+    quiet_until_s: float = float("-inf")
+    last_busy_s: float = float("-inf")
+    pauses: int = 0
+
+    def place_of(self, setting: Setting) -> Setting:
+        """The part of a setting that policies turn."""
+        return setting.only(*self.known_space.searched)
+
+    @property
+    def known_space(self) -> KnobSpace:
+        """The knobs of its members; known from its first interval on."""
+        assert self.space is not None
+        return self.space
+
+    def of(self, work: str) -> WorkRecord:
+        """What is known of one kind of work; the one not met for longest is forgotten when there are too many."""
+        found = self.works.pop(work, None) or WorkRecord()
+        self.works[work] = found
+        while len(self.works) > KEPT_WORKS:
+            del self.works[next(iter(self.works))]
+        return found
+
+
+def charge(visit: Visit, rates: Rates, original: Rates, seconds: float, limits: GuardLimits) -> float:
+    """Add a window to a visit; returns the seconds of the original's work that this window alone lost."""
+    ratio = min(2.0 ** gain_log2(rates, original, limits.objective), 1.0 + MOST_REFUND)
+    visit.lost_s = max(-limits.visit_credit_s, visit.lost_s + (1.0 - ratio) * seconds)
+    return float(max(0.0, 1.0 - ratio) * seconds)
+
+
+def allowance_s(reference: Reference, limits: GuardLimits) -> float:
+    """What a visit may lose: more where the work itself is unsteady, so that noise does not end good visits."""
+    return limits.visit_loss_s * (1.0 + 2.0 * min(reference.level.noise, 0.75))

@@ -1,19 +1,24 @@
-"""The rules, one function each: a reason to refuse a change, or None.
+"""The rules, one function each: a reason to refuse a policy's change, or None.
 
 They are asked in the order of `RULES`; the first refusal counts. Each says in a sentence what it saw, and
-gives the numbers it looked at.
+gives the numbers it looked at. Going back to the original is never refused, so no rule is asked about it.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from penstock.decide.guard.record import PATH_STEPS, GuardLimits, Record
+from penstock.decide.guard.limits import GuardLimits
+from penstock.decide.guard.record import PATH_STEPS, UnitRecord, WorkRecord, allowance_s
 from penstock.decision import Decision
+from penstock.knobs import Setting
 
 HOUR_S = 3600.0
+# Besides what a visit may lose, the intervals in which it begins and ends may be lost whole.
+ENDS_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,72 +30,125 @@ class Refusal:
     evidence: Mapping[str, float]
 
 
-Rule = Callable[[Decision, Record, GuardLimits, float], Refusal | None]
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a policy wants for a unit: the decision that says so, and the place it leads to."""
+
+    unit: str
+    decision: Decision
+    place: Setting
+    record: UnitRecord
+    work: WorkRecord
+    now_s: float
 
 
-def breaker(decision: Decision, record: Record, limits: GuardLimits, now_s: float) -> Refusal | None:
-    """Too many reverts, or swinging between two settings, stops all changes of a target for a while."""
-    _forget_before(record.reverted_s, now_s - limits.breaker_window_s)
-    if len(record.reverted_s) >= limits.breaker_reverts or _swings(record):
-        record.broken_until_s = now_s + limits.breaker_s
-        record.reverted_s.clear()
+Rule = Callable[[Wish, GuardLimits], Refusal | None]
+
+
+def finite(wish: Wish, limits: GuardLimits) -> Refusal | None:
+    """A policy that cannot say what it expects in numbers does not know what it does."""
+    numbers = {"confidence": wish.decision.confidence, **wish.decision.evidence}
+    odd = [name for name, value in numbers.items() if value is not None and not is_finite(value)]
+    if not odd:
+        return None
+    return Refusal("finite", f"not finite: {', '.join(odd)}", {"not_finite": len(odd)})
+
+
+def breaker(wish: Wish, limits: GuardLimits) -> Refusal | None:
+    """Swinging between two settings stops all changes for a while."""
+    record = wish.record
+    if _swings(record):
+        record.broken_until_s = wish.now_s + limits.breaker_s
         record.path.clear()
-    left_s = record.broken_until_s - now_s
+    left_s = record.broken_until_s - wish.now_s
     if left_s <= 0:
         return None
-    return Refusal("breaker", f"changes did no good too often; none for {left_s:.0f} s", {"left_s": left_s})
+    return Refusal("breaker", f"changes went back and forth; none for {left_s:.0f} s", {"left_s": left_s})
 
 
-def jitter(decision: Decision, record: Record, limits: GuardLimits, now_s: float) -> Refusal | None:
-    """After a pause or a reconnect every target waits a time of its own, so that nodes do not act in step."""
-    left_s = record.quiet_until_s - now_s
+def jitter(wish: Wish, limits: GuardLimits) -> Refusal | None:
+    """After a pause or a reconnect every unit waits a time of its own, so that nodes do not act in step."""
+    left_s = wish.record.quiet_until_s - wish.now_s
     if left_s <= 0:
         return None
     return Refusal("jitter", f"waiting {left_s:.1f} s after a pause or a reconnect", {"left_s": left_s})
 
 
-def blacklist(decision: Decision, record: Record, limits: GuardLimits, now_s: float) -> Refusal | None:
-    """A setting that did harm here is not tried again for a time that doubles with every repetition."""
-    ban = record.banned.get(decision.wanted)
-    if ban is None or now_s >= ban.until_s:
+def reference(wish: Wish, limits: GuardLimits) -> Refusal | None:
+    """Nothing changes before it is known what the original brings for this work."""
+    seen = wish.work.reference.level.count
+    if seen >= limits.reference_windows:
         return None
-    left_s = ban.until_s - now_s
-    return Refusal(
-        "blacklist", f"{decision.wanted} did harm here; not for {left_s:.0f} s", {"left_s": left_s}
-    )
+    sentence = f"the original was seen in {seen} windows of this work, {limits.reference_windows} are needed"
+    return Refusal("reference", sentence, {"windows": seen})
 
 
-def dwell(decision: Decision, record: Record, limits: GuardLimits, now_s: float) -> Refusal | None:
+def hold(wish: Wish, limits: GuardLimits) -> Refusal | None:
+    """After a change that did harm only proven settings are taken up for a while."""
+    left_s = wish.record.account.hold_until_s - wish.now_s
+    if left_s <= 0 or wish.place in wish.work.proven:
+        return None
+    return Refusal("hold", f"the last change did harm; none for {left_s:.0f} s", {"left_s": left_s})
+
+
+def turn(wish: Wish, limits: GuardLimits) -> Refusal | None:
+    """One unit of a mount tries something new at a time: they share servers and network, and so would the blame."""
+    unit, since_s = wish.record.account.trying
+    left_s = since_s + limits.trial_s - wish.now_s
+    if unit == wish.unit or left_s <= 0 or wish.place in wish.work.proven:
+        return None
+    return Refusal("turn", f"{unit} tries something new for another {left_s:.1f} s", {"left_s": left_s})
+
+
+def loss(wish: Wish, limits: GuardLimits) -> Refusal | None:
+    """The bound: all visits together lose no more than their share of any such time."""
+    if wish.place in wish.work.proven:
+        return None
+    lost_s = wish.record.account.lost_s(wish.now_s, limits)
+    most_s = limits.loss_share * limits.loss_window_s
+    if lost_s + allowance_s(wish.work.reference, limits) + ENDS_S <= most_s:
+        return None
+    minutes = limits.loss_window_s / 60.0
+    sentence = f"changes lost {lost_s:.1f} s of the last {minutes:.0f} minutes; {most_s:.0f} s are the most"
+    return Refusal("loss", sentence, {"lost_s": lost_s, "most_s": most_s})
+
+
+def blacklist(wish: Wish, limits: GuardLimits) -> Refusal | None:
+    """A setting that did harm here is not tried again for a time that doubles with every repetition."""
+    ban = wish.work.banned.get(wish.place)
+    if ban is None or wish.now_s >= ban.until_s:
+        return None
+    left_s = ban.until_s - wish.now_s
+    return Refusal("blacklist", f"{wish.place} did harm here; not for {left_s:.0f} s", {"left_s": left_s})
+
+
+def dwell(wish: Wish, limits: GuardLimits) -> Refusal | None:
     """A setting is held long enough to be judged."""
-    held_s = now_s - record.changed_s[-1] if record.changed_s else float("inf")
-    if held_s >= limits.dwell_s:
+    changed_s = wish.record.changed_s
+    held_s = wish.now_s - changed_s[-1] if changed_s else float("inf")
+    if held_s >= limits.dwell_s or wish.place in wish.work.proven:
         return None
     return Refusal("dwell", f"the last change is only {held_s:.1f} s old", {"held_s": held_s})
 
 
-def hysteresis(decision: Decision, record: Record, limits: GuardLimits, now_s: float) -> Refusal | None:
-    """A setting just left is taken up again only with more confidence than usual."""
-    away_s = now_s - record.left_s.get(decision.wanted, float("-inf"))
-    confidence = decision.confidence
-    if away_s >= limits.hysteresis_s or confidence is None or confidence >= limits.hysteresis_confidence:
-        return None
-    sentence = f"{decision.wanted} was left only {away_s:.0f} s ago, and {confidence:.2f} is too unsure"
-    return Refusal("hysteresis", sentence, {"away_s": away_s, "confidence": confidence})
-
-
-def budget(decision: Decision, record: Record, limits: GuardLimits, now_s: float) -> Refusal | None:
+def budget(wish: Wish, limits: GuardLimits) -> Refusal | None:
     """So many changes an hour, and no more."""
-    _forget_before(record.changed_s, now_s - HOUR_S)
-    spent = len(record.changed_s)
+    _forget_before(wish.record.changed_s, wish.now_s - HOUR_S)
+    spent = len(wish.record.changed_s)
     if spent < limits.changes_per_hour:
         return None
     return Refusal("budget", f"{spent} changes within an hour are enough", {"changes": spent})
 
 
-RULES: tuple[Rule, ...] = (breaker, jitter, blacklist, dwell, hysteresis, budget)
+RULES: tuple[Rule, ...] = (finite, breaker, jitter, reference, hold, turn, loss, blacklist, dwell, budget)
 
 
-def _swings(record: Record) -> bool:
+def is_finite(value: object) -> bool:
+    """Whether something a policy calls a number is one."""
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def _swings(record: UnitRecord) -> bool:
     """Whether the last changes went back and forth between the same two settings."""
     path = list(record.path)
     return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from penstock.decide.policies._base import Policy
+from penstock.decide.policies._base import Policy, Proposal
 from penstock.errors import UsageError, did_you_mean
 
 _HOMES = {
@@ -22,6 +22,8 @@ _HOMES = {
 POLICY_NAMES = tuple(_HOMES)
 # They need the simulated world itself, or a library no agent has; `penstock.evaluate` knows them.
 EXPERIMENT_NAMES = ("bayes", "best-static", "oracle")
+
+__all__ = ["EXPERIMENT_NAMES", "POLICY_NAMES", "Policy", "Proposal", "policy_class"]
 
 
 def policy_class(name: str) -> type[Policy]:

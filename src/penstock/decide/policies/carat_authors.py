@@ -9,11 +9,11 @@ from penstock.decide.policies._base import Proposal
 from penstock.decide.policies.carat import CaratPolicy
 from penstock.decision import Outlook
 from penstock.knobs import KnobSpace
+from penstock.ratios import cache_update_bytes
 from penstock.window import Window
 
 UPDATING_BELOW = 0.8
 UPDATING_SKIPS = 5
-READAHEAD_LIMIT = 0.05
 
 
 class CaratAuthorsPolicy(CaratPolicy):
@@ -33,19 +33,16 @@ class CaratAuthorsPolicy(CaratPolicy):
         self._first, self._skip = True, 0
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
-        """As printed, with the first interval, the skips and the readahead rule around it."""
+        """As printed, with the first interval and the skips around it."""
         if self._first:
             self._first = False
-            smallest = {knob_id: self.space[knob_id].values[0] for knob_id in ("pages", "flight")}
+            smallest = {knob_id: self.space[knob_id].values[0] for knob_id in self.space.searched}
             return Proposal(
                 window.setting.replace(smallest), "first", "an active stage starts at the smallest"
             )
         if self._skip > 0:
             self._skip -= 1
             return Proposal(window.setting, "skip", f"resting {self._skip + 1} more intervals after a move")
-        limited = window.metrics.get("readahead.limited_ratio") or 0.0
-        if outlook is not None and outlook.direction == "read" and limited > READAHEAD_LIMIT:
-            return Proposal(window.setting, "readahead", f"{limited:.0%} of readahead hit its own limit")
         proposal = super().propose(window, outlook)
         moved = proposal.setting != window.setting
         if moved and outlook is not None and outlook.direction == "write" and is_updating(window):
@@ -60,7 +57,7 @@ class CaratAuthorsPolicy(CaratPolicy):
 def is_updating(window: Window) -> bool:
     """Whether less than four fifths of what was written had to be transferred: the rest updated the cache."""
     sent = window.metrics.get("write.bytes") or 0.0
-    updated = window.metrics.get("cache_update_bytes") or 0.0
+    updated = cache_update_bytes(window) or 0.0
     return sent + updated > 0 and sent / (sent + updated) < UPDATING_BELOW
 
 

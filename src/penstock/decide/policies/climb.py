@@ -10,7 +10,8 @@ from __future__ import annotations
 import statistics
 from random import Random
 
-from penstock.decide.policies._base import RPC_KNOBS, Policy, Proposal
+from penstock.decide.policies._base import Policy, Proposal
+from penstock.decide.work import unfelt_windows
 from penstock.decision import Outlook
 from penstock.knobs import KnobSpace, Setting
 from penstock.window import Window
@@ -21,14 +22,16 @@ class ClimbPolicy(Policy):
 
     name = "climb"
 
-    knob_ids = RPC_KNOBS
     windows_per_trial = 3
+    #: What shows so late is tried in long strides: so many candidates at once.
+    late_stride = 3
     gain_ratio = 1.05
     drift_ratio = 1.2
     rest_windows = 120
 
     def __init__(self, space: KnobSpace, rng: Random) -> None:
         super().__init__(space, rng)
+        self.knob_ids = space.searched
         self._here: Setting | None = None
         self._here_rate = 0.0
         self._trial: Setting | None = None
@@ -74,7 +77,7 @@ class ClimbPolicy(Policy):
     def _look_around(self, window: Window, rate: float) -> Proposal:
         assert self._here is not None
         self._here_rate = rate
-        self._untried = list(self.space.neighbours(self._here, *self.knob_ids))
+        self._untried = [*self._leaps(self._here), *self.space.neighbours(self._here, *self.knob_ids)]
         return self._try_next(window)
 
     def _try_next(self, window: Window) -> Proposal:
@@ -82,8 +85,24 @@ class ClimbPolicy(Policy):
         if not self._untried:
             self._trial, self._resting, self._skip = None, self.rest_windows, 1
             return self._go(window, self._here, "top", f"no neighbour of {self._here} is better")
-        self._trial, self._skip = self._untried.pop(0), 1
+        self._trial = self._untried.pop(0)
+        self._skip = self._windows_until_felt(self._trial, window.seconds)
         return self._go(window, self._trial, "try", f"trying {self._trial}, next to {self._here}")
+
+    def _windows_until_felt(self, trial: Setting, window_s: float) -> int:
+        """How many windows show nothing yet: one, or several where applications must open files anew first."""
+        assert self._here is not None
+        return max(1, unfelt_windows(self.space, self._here, trial, window_s))
+
+    def _leaps(self, here: Setting) -> list[Setting]:
+        """Long strides upward along knobs whose effect shows late."""
+        found = []
+        for knob_id in self.space.late:
+            values = self.space[knob_id].values
+            index = self.space[knob_id].nearest(here[knob_id]) + self.late_stride
+            if index < len(values):
+                found.append(here.replace({knob_id: values[index]}))
+        return found
 
     def _judge(self, window: Window, rate: float) -> Proposal:
         assert self._here is not None

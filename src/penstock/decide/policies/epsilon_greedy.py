@@ -17,7 +17,7 @@ class EpsilonGreedyPolicy(GreedyPolicy):
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         """Explore now and then, exploit otherwise."""
         if outlook is not None and self.rng.random() < self.epsilon:
-            drawn = self.rng.choice(list(outlook.candidates))
+            drawn = self.rng.choice(outlook.candidates)
             return Proposal(window.setting.replace(drawn), "explore", f"exploring {drawn}")
         return super().propose(window, outlook)
 

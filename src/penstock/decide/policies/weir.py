@@ -1,343 +1,445 @@
-"""Ours: measure what flows here, ask what it might be elsewhere, and remember.
+"""Ours: measure what flows here, ask what it might be elsewhere, try the best bet, keep what proved best.
 
-A weir is built into a stream to measure it and, by the same means, to regulate it. The policy holds a belief
-about every setting (see `penstock.decide.belief`): a survey's forecast of expected gains, corrected by what this
-target itself was measured to bring. It tries the setting that promises the largest expected improvement,
-measures it for a few windows, gives up early on what is clearly worse, and rests at the best one when no other
-promises enough. What was learned about one kind of work is kept for when that work returns.
+A weir is built into a stream to measure it and, by the same means, to regulate it. The policy works on a tuning
+group, that is, on one kind of work of one mount (`penstock.decide.groups`). It knows what every setting tried
+here brought and what a model forecasts for the others (`penstock.decide.belief`), tries the setting with the
+largest expected improvement if that is worth a trial, leaves it early when it falls behind, and rests at the best
+one measured.
+
+One window is one event. The state says what the window is for:
+
+    settling   the interval shows more than one setting: not used
+    measuring  the setting in force is measured until its mean is known well enough
+    resting    nothing promises enough; the setting is held and watched for a change of the world
+    asking     a change was asked for and not made yet
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass, field
+from enum import StrEnum
 from random import Random
 
 import numpy as np
 
-from penstock.decide.belief import Belief, Forecast, Measured, believe, grid_of, unsteadiness
-from penstock.decide.guard.record import useful_bytes_per_s
-from penstock.decide.policies._base import RPC_KNOBS, Policy, Proposal
-from penstock.decide.work import Work, drains, echo_windows, work_of
-from penstock.decision import Outlook
-from penstock.knobs import KnobSpace, Setting
+from penstock.decide.belief import Belief, Floats, Knowledge, Measured
+from penstock.decide.habits import HABITS, Habits
+from penstock.decide.level import Level
+from penstock.decide.memory import Memories, Recollection, remember
+from penstock.decide.objective import Rates, drains, gain_log2, rates_of
+from penstock.decide.policies._base import Policy, Proposal
+from penstock.decide.prospect import Prospect, Reason
+from penstock.decide.work import OPEN_S, CacheShare, dominant, echo_windows, unfelt_windows
+from penstock.decision import Cases, Outlook
+from penstock.knobs import Candidates, KnobSpace, Setting
+from penstock.predict.surfaces import drawn_cases
 from penstock.window import Window
 
-KEPT_EPISODES = 8
-# A target may rest at one setting for weeks.
-KEPT_RATES = 240
+
+class State(StrEnum):
+    """What the next window is for."""
+
+    SETTLING = "settling"
+    MEASURING = "measuring"
+    RESTING = "resting"
+    ASKING = "asking"
 
 
-@dataclass(slots=True, eq=False)
-class Episode:
-    """One kind of work and everything learned about it."""
-
-    work: Work
-    forecast: Forecast = field(default_factory=Forecast)
-    measured: dict[Setting, Measured] = field(default_factory=dict)
-    refused: dict[Setting, int] = field(default_factory=dict)
-    trials: int = 0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Prospect:
-    """What is believed, the best setting measured and what it brings; what to try and what it is hoped to add."""
-
-    belief: Belief
-    home: int | None
-    over: float
-    best: int
-    hope: float
-
-    @property
-    def gain(self) -> float:
-        """What the setting to try is expected to bring over the best one measured."""
-        return float(self.belief.mean[self.best]) - self.over
+# Work that was away for longer has paused.
+GAP_S = 1.0
 
 
 class WeirPolicy(Policy):
-    """A state machine over windows: measure here, try the most promising, keep the best, notice change."""
+    """Measures, tries, keeps. See the module's own words."""
 
     name = "weir"
     uses_model = True
     model_kind = "survey"
     guarded = True
-    in_crews = True
+    in_groups = True
+    tunes_cache = True
+    spares_busy = True
 
-    first_windows = 6
-    least_windows = 3
-    most_windows = 12
-    noise_aim = 0.06
-    rest_windows = 40
-    worth_log2 = 0.02
-    worth_more_log2 = 0.012
-    hopeless = 0.7
-    fair_log2 = 0.1
-    sure_read = 0.65
-    sure_write = 1.0
-    return_log2 = 0.03
-    drift_log2 = 0.3
-    drift_windows = 6
-    patience = 8
-    doubt = 4.0
-    gap_s = 1.0
-
-    def __init__(self, space: KnobSpace, rng: Random) -> None:
+    def __init__(self, space: KnobSpace, rng: Random, habits: Habits = HABITS) -> None:
         super().__init__(space, rng)
+        self._habits = habits
+        self._state = State.SETTLING
+        self._left = 1
         self._now = 0
-        self._episode: Episode | None = None
-        self._past: list[Episode] = []
+        self._home: Setting | None = None
+        self._default = space.default.only(*space.searched)
         self._place: Setting | None = None
+        self._known = Knowledge()
+        self._recollection = Recollection()
+        self._cases: Cases
+        self._visit = Level()
+        self._latest: deque[Rates] = deque(maxlen=habits.drift_windows)
+        self._drawn_for: Candidates | None = None
+        self._model = "none"
+        self._trials = 0
+        self._cache_share = CacheShare()
+        self._rest = habits.rest_windows
+        self._round_over = 0.0
+        self._lost = 0.0
         self._wish: Setting | None = None
-        self._rates: deque[float] = deque(maxlen=KEPT_RATES)
-        self._latest: deque[float] = deque(maxlen=self.drift_windows)
-        self._skip = 1
-        self._resting = 0
-        self._odd = 0
-        self._refusals = 0
-        self._denied = 0
+        #: What the setting asked for last brings at the very least, as far as is known, over the original.
+        self._least_log2 = 0.0
         self._seen_s = -math.inf
-        self._doubtful = False
-        self._measuring = ""
+        #: Windows until a knob that acts on new opens is felt.
+        self._unfelt = 0
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
-        """Take in a window; now and then, decide where to go next."""
+        """Take in a window; when enough is known, decide where to go next."""
         self._now += 1
-        if window.t0_s - self._seen_s > self.gap_s:
-            self._resume()
+        place, rates = window.setting.only(*self.space.searched), rates_of(window)
+        self._home = self.home.only(*self.space.searched) if self.home is not None else self._home or place
+        self._hear(outlook)
+        if place != self._place:
+            self._arrive(place, window, rates)
+        elif window.t0_s - self._seen_s > GAP_S:
+            # What was measured before a pause is not mixed with what comes after.
+            self._enter(State.SETTLING, 1)
         self._seen_s = window.t1_s
-        rate = useful_bytes_per_s(window)
-        if outlook is None or not outlook.gains:
-            return _wait(window, "no-forecast", "there is no forecast to compare with")
-        place = self._at(window.setting)
+        self._charge(place, rates)
+        if self._state is State.SETTLING and not self._collapsed(place, rates):
+            return self._settle(window)
         if drains(window):
             return _wait(window, "draining", "what was written before is still on its way")
-        episode = self._find_episode(window, place, rate)
-        if place != self._place:
-            self._arrive(place, episode.work, echo_windows(window))
-        if self._skip > 0:
-            self._skip -= 1
-            return _wait(window, "settling", "the first interval at a setting is not judged")
-        self._learn(episode, place, rate, outlook)
-        found = self._due(episode, place)
-        if found is None:
-            return _wait(window, "measuring", self._measuring)
-        return self._choose(window, episode, found)
+        self._learn(place, rates)
+        if self._drifted(place):
+            self._start_anew(place)
+        self._cache_share.take(window)
+        if self._cache_share.large:
+            return self._leave_alone(window, place)
+        if not self._due(place):
+            return _wait(window, str(self._state), f"{self._state} at {place}")
+        return self._decide(window, place)
 
-    def _resume(self) -> None:
-        """After a pause the first interval is not judged, and the work may be another."""
-        self._skip, self._odd, self._doubtful = 1, 0, True
-        self._rates.clear()
-        self._latest.clear()
+    def remembered(self) -> Memories:
+        """What was measured here; what was recalled and is still to be checked, as it was."""
+        return self._recollection.aside or remember(self._known)
 
-    def _at(self, setting: Setting) -> Setting:
-        """The place of a setting; where it is still the same one, the very same object, whose hash is known."""
-        place = setting.only(*RPC_KNOBS)
-        return self._place if self._place is not None and place == self._place else place
+    def recall(self, memories: Memories) -> None:
+        """Keep this until the original was measured anew."""
+        self._recollection.aside = memories
 
-    def _arrive(self, place: Setting, work: Work, echo: int) -> None:
-        # What is dirty was queued under the setting before: writes take longer to show a change.
-        self._place, self._skip = place, (1 if work.kind == "read" else 2) + echo
-        self._rates.clear()
-        self._latest.clear()
-        self._measuring = f"measuring {place}"
-        self._resting, self._odd, self._refusals, self._denied = 0, 0, 0, 0
+    # -- events -------------------------------------------------------------------------------------------------
 
-    def _learn(self, episode: Episode, place: Setting, rate: float, outlook: Outlook) -> None:
-        self._rates.append(rate)
-        known = episode.measured.get(place)
-        if known is None:
-            known = episode.measured[place] = Measured()
-        known.take(rate, self._now)
-        rates = known.rate_log2 + np.asarray(outlook.gains)
-        episode.forecast.take(place, outlook.candidates, rates, np.asarray(outlook.spreads))
-
-    def _due(self, episode: Episode, place: Setting) -> Prospect | None:
-        """What to decide on, once this setting was measured long enough."""
-        if self._resting > 0:
-            self._resting -= 1
-            # Rested, one more trial is as cheap as an earlier one was.
-            episode.trials -= self._resting == 0 and episode.trials > 1
-            return self._prospect(episode, place) if self._resting == 0 else None
-        enough = self._windows_needed(episode)
-        if len(self._rates) >= (enough if episode.trials else min(enough, self.first_windows)):
-            return self._prospect(episode, place)
-        found = self._prospect(episode, place) if not episode.trials else None
-        if found is not None and self._beyond_doubt(episode, found):
-            return found
-        if 3 * len(self._rates) < enough or not self._falls_behind(episode, place):
-            return None
-        return found or self._prospect(episode, place)
-
-    def _beyond_doubt(self, episode: Episode, found: Prospect) -> bool:
-        """Whether something promises so much that it matters little what exactly this setting brings."""
-        noise = unsteadiness(episode.measured) / math.sqrt(len(self._rates))
-        return found.hope > 0 and found.gain > self.doubt * noise
-
-    def _falls_behind(self, episode: Episode, place: Setting) -> bool:
-        """Whether this setting clearly brings less than another one did."""
-        best = _best_measured(episode, without=place)
-        return best > 0 and float(np.mean(self._rates)) < self.hopeless * best
-
-    def _windows_needed(self, episode: Episode) -> int:
-        """The unsteadier the work, the longer a setting is measured."""
-        noise = unsteadiness(episode.measured)
-        return min(max(round((noise / self.noise_aim) ** 2), self.least_windows), self.most_windows)
-
-    def _choose(self, window: Window, episode: Episode, found: Prospect) -> Proposal:
-        """The most promising setting, or the best one measured."""
-        if found.hope > self.worth_log2 + self.worth_more_log2 * episode.trials:
-            return self._try(window, episode, found)
-        return self._settle(window, episode, found)
-
-    def _prospect(self, episode: Episode, place: Setting) -> Prospect:
-        """What is known and what to try.
-
-        A trial disturbs, so a hunch is not enough. More in flight also takes from whoever shares the servers: readers
-        try it for a clear gain only; writers, whose servers never wait for requests, not beyond the default.
-        """
-        belief = believe(episode.forecast, episode.measured, self._now)
-        grid = grid_of(belief.candidates)
-        known = sorted(grid.places[setting] for setting in episode.measured if setting in grid.places)
-        home = max(known, key=lambda i: float(belief.mean[i])) if known else None
-        over = float(belief.mean[home]) if home is not None else -math.inf
-        reads, here = episode.work.kind == "read", _window(place)
-        most = math.inf if reads else max(_window(self.space.default), here)
-        sure = self.sure_read if reads else self.sure_write
-        least = np.where(grid.window_pages > here, self.fair_log2, self.worth_log2)
-        hopeless = belief.mean - over < np.maximum(least, sure * belief.deviation)
-        hopeless |= grid.window_pages > most
-        hopeless[known] = True
-        for setting, until in episode.refused.items():
-            if until > self._now and setting in grid.places:
-                hopeless[grid.places[setting]] = True
-        if hopeless.all():
-            return Prospect(belief, home, over, 0, 0.0)
-        hopes = np.where(hopeless, 0.0, belief.improvement(over))
-        best = int(np.argmax(hopes))
-        return Prospect(belief, home, over, best, float(hopes[best]))
-
-    def _try(self, window: Window, episode: Episode, found: Prospect) -> Proposal:
-        wish = found.belief.candidates[found.best]
-        if not self._may_ask(episode, wish):
-            return _stay(window, "refused", f"{wish} was refused too often")
-        chance = found.belief.chance(found.best, found.over)
-        sentence = f"{wish} promises {2**found.gain:.2f} times the best measured so far (chance {chance:.2f})"
-        evidence = {
-            "gain_log2": found.gain,
-            "deviation_log2": float(found.belief.deviation[found.best]),
-            "best_log2": found.over,
-            "trials": episode.trials,
-        }
-        return Proposal(window.setting.replace(wish), "promising", sentence, evidence, chance)
-
-    def _settle(self, window: Window, episode: Episode, found: Prospect) -> Proposal:
-        if found.home is None or self._good_enough(found.belief, found.home):
-            self._resting = self.rest_windows
-            return _stay(window, "resting", f"nothing promises enough over {self._place}")
-        wish = found.belief.candidates[found.home]
-        if not self._may_ask(episode, wish):
-            return _stay(window, "refused", f"{wish} was refused too often")
-        sentence = f"{wish} brought the most of what was measured here"
-        evidence = {"best_log2": found.over, "bytes_per_s": float(np.mean(self._rates or [0.0]))}
-        return Proposal(window.setting.replace(wish), "best-measured", sentence, evidence, 1.0)
-
-    def _good_enough(self, belief: Belief, home: int) -> bool:
-        """Whether the setting in force is as good as the best one, as far as anybody can tell."""
-        if self._place not in belief.candidates:
-            return False
-        here = float(belief.mean[belief.candidates.index(self._place)])
-        return float(belief.mean[home]) - here < self.return_log2
-
-    def _may_ask(self, episode: Episode, wish: Setting) -> bool:
-        """Count a wish; one that is never granted is left alone for a while."""
-        if wish != self._wish:
-            self._wish, self._refusals = wish, 0
-            episode.trials += wish not in episode.measured
-        self._refusals += 1
-        if self._refusals <= self.patience:
-            return True
-        episode.refused[wish] = self._now + 120
-        # Where nothing is granted (an open circuit breaker), asking becomes rarer and rarer.
-        self._denied += 1
-        self._refusals, self._resting = 0, self.least_windows << min(self._denied, 5)
-        return False
-
-    def _find_episode(self, window: Window, place: Setting, rate: float) -> Episode:
-        """The work at hand: what it was, unless a few windows in a row say otherwise."""
-        work = work_of(window)
-        episode = self._episode
-        if episode is None:
-            return self._begin(work)
-        fits = episode.work.like(work)
-        if not fits and self._odd == 0:
+    def _enter(self, state: State, windows: int) -> None:
+        self._state, self._left = state, windows
+        if state is State.SETTLING:
+            self._visit = Level()
             self._latest.clear()
-        self._latest.append(rate)
-        if self._doubtful and self._skip == 0:
-            self._doubtful = False
-            return episode if fits and self._explains(episode, place) else self._recall(work, place)
-        if fits and not self._drifted(episode, place):
-            self._odd = 0
-            return episode
-        self._odd += 1
-        return episode if self._odd < 2 else self._recall(work, place)
 
-    def _drifted(self, episode: Episode, place: Setting) -> bool:
+    def _hear(self, outlook: Outlook | None) -> None:
+        """Take the cases of a survey; without any, of random surfaces over these candidates."""
+        candidates = self.space.candidates()
+        if outlook is not None and outlook.cases is not None:
+            self._cases, self._model = outlook.cases, outlook.model
+        elif self._drawn_for is not candidates:
+            self._cases, self._drawn_for = drawn_cases(candidates), candidates
+
+    def _arrive(self, place: Setting, window: Window, rates: Rates) -> None:
+        """Another setting is in force. What is dirty was queued under the one before: writes take longer to show.
+
+        A knob that acts on new opens shows only once applications open their files anew.
+        """
+        unfelt = 0 if self._place is None else unfelt_windows(self.space, self._place, place, window.seconds)
+        self._unfelt = math.ceil(OPEN_S / window.seconds)
+        self._place = place
+        self._enter(State.SETTLING, 1 + max(echo_windows(window) + rates.counts[1], unfelt))
+
+    def _charge(self, place: Setting, rates: Rates) -> None:
+        """Keep account of what trials cost: windows' worth of what the best known setting brings."""
+        fading = 1.0 - 1.0 / self._habits.horizon_windows
+        best = self._best_elsewhere(place) if place != self._home else None
+        lost = 1.0 - 2.0 ** gain_log2(rates, best.mean, self._habits.objective) if best is not None else 0.0
+        self._lost = fading * self._lost + max(lost, 0.0)
+
+    def _collapsed(self, place: Setting, rates: Rates) -> bool:
+        """Whether the first interval of a trial already shows that it is hopeless."""
+        best = self._best_elsewhere(place)
+        if best is None or self._wish != place or self._state is not State.SETTLING:
+            return False
+        lost = gain_log2(rates, best.mean, self._habits.objective) < math.log2(self._habits.hopeless_at_once)
+        return lost and self._credible(rates)
+
+    def _credible(self, rates: Rates) -> bool:
+        """Whether a single bad window may be the setting's doing: not if nobody could have expected it."""
+        original = self._known.measured[self._known.best_anchor(self._home or self._default)].level.mean
+        return gain_log2(rates, original, self._habits.objective) > self._least_log2
+
+    def _leave_alone(self, window: Window, place: Setting) -> Proposal:
+        """Try nothing new; stay away from the original only for what is beyond doubt better."""
+        found = self._prospect(place)
+        if self._owes_default(place, found):
+            return self._try_default(window, found)
+        home = self._known.best_anchor(self._home or place)
+        proven = found.over > self._habits.doubtless_log2
+        wish = found.belief.candidates[found.best] if proven else home
+        if wish != place:
+            sentence = f"the page cache does much of this work: back to {wish}"
+            return self._ask(
+                window, found, found.belief.candidates.places[wish], Reason("cached", sentence, 1.0)
+            )
+        self._enter(State.RESTING, self._habits.refused_windows)
+        return Proposal(window.setting, "cached", "the page cache does much of this work: left alone")
+
+    def _settle(self, window: Window) -> Proposal:
+        self._left -= 1
+        if self._left <= 0:
+            self._enter(State.MEASURING, 0)
+        return _wait(window, "settling", "the interval of a change itself is not judged")
+
+    def _learn(self, place: Setting, rates: Rates) -> None:
+        self._visit.take(rates)
+        self._latest.append(rates)
+        self._recollection.arrive(place, self._known)
+        self._known.measured.setdefault(place, Measured()).take(rates, self._now)
+
+    def _drifted(self, place: Setting) -> bool:
         """Whether the last windows here are clearly not what this setting brought before."""
-        known = episode.measured.get(place)
-        if known is None or known.count < 2 * self.drift_windows or len(self._latest) < self.drift_windows:
+        habits, before = self._habits, self._known.measured[place].level
+        if before.count < 2 * habits.drift_windows or len(self._latest) < habits.drift_windows:
             return False
-        apart = abs(math.log2(max(sum(self._latest) / len(self._latest), 1.0)) - known.rate_log2)
-        if apart <= self.drift_log2:
-            return False
-        return apart > 3.0 * unsteadiness(episode.measured) / math.sqrt(self.drift_windows)
+        now = sum(rates.total for rates in self._latest) / len(self._latest)
+        apart = abs(math.log2(max(now, 1.0) / max(before.mean.total, 1.0)))
+        return apart > max(habits.drift_log2, 4.0 * before.noise / math.sqrt(habits.drift_windows))
 
-    def _explains(self, episode: Episode, place: Setting) -> bool:
-        """Whether what a setting brings now is no surprise after what an episode taught."""
-        belief = believe(episode.forecast, episode.measured, self._now)
-        if place not in belief.candidates:
+    def _start_anew(self, place: Setting) -> None:
+        """The world is another one: only what was seen last is known of it."""
+        level = Level()
+        for rates in self._latest:
+            level.take(rates)
+        self._recollection.drop(self._known)
+        self._known = Knowledge({place: Measured(level, self._now)})
+        self._round_over = 0.0
+        # A world that keeps changing is looked at ever more rarely.
+        self._rest = min(2 * self._rest, self._habits.most_rest_windows)
+        self._enter(State.RESTING, self._rest)
+
+    def _due(self, place: Setting) -> bool:
+        """Whether to decide now."""
+        if self._state is State.RESTING or self._state is State.ASKING:
+            self._left -= 1
+            return self._left <= 0 or self._state is State.ASKING
+        return self._visit.count >= self._windows_needed() or self._falls_behind(place)
+
+    def _windows_needed(self) -> int:
+        """The unsteadier the work, the longer a setting is measured."""
+        habits = self._habits
+        wanted = round((self._known.noise() / habits.aim) ** 2)
+        return min(max(wanted, habits.least_windows), habits.most_windows)
+
+    def _falls_behind(self, place: Setting) -> bool:
+        """Whether this setting clearly brings less than another one did."""
+        best = self._best_elsewhere(place)
+        if best is None:
+            return False
+        again = self._visit.count >= 2
+        least = self._habits.hopeless if again else self._habits.hopeless_at_once
+        behind = gain_log2(self._visit.mean, best.mean, self._habits.objective) < math.log2(least)
+        return behind and (again or self._credible(self._visit.mean))
+
+    def _best_elsewhere(self, place: Setting) -> Level | None:
+        others = [m.level for s, m in self._known.measured.items() if s != place and m.level.count >= 3]
+        return max(others, key=lambda level: level.mean.total, default=None)
+
+    # -- decisions ----------------------------------------------------------------------------------------------
+
+    def _decide(self, window: Window, place: Setting) -> Proposal:
+        self._consult_memory(place)
+        habits, found = self._habits, self._prospect(place)
+        if self._owes_default(place, found):
+            return self._try_default(window, found)
+        if place == self._home and self._wanders(place) and not self._outshines(place, found):
+            return self._leave_unsteady(window)
+        here = float(found.belief.mean[found.belief.candidates.places[place]])
+        if self._falls_behind(place) or self._remembers_better(found):
+            return self._return(window, found)
+        worth = habits.worth_log2 + habits.worth_more_log2 * self._trials
+        if found.hope > worth and self._lost < habits.most_lost:
+            return self._ask(window, found, found.bet, self._promise(found, found.bet))
+        if found.over - here > self._telling_log2(place, found) or self._unproven(place, found):
+            return self._return(window, found)
+        self._rest_after_round(found)
+        return Proposal(window.setting, "resting", f"nothing promises enough over {place}", _evidence(found))
+
+    def _consult_memory(self, place: Setting) -> None:
+        """What was remembered counts once the original is measured, and until a measurement contradicts it."""
+        memory = self._recollection
+        if memory.aside and place == self._home:
+            memory.consult(place, self._known, self.space.candidates(), self._now)
+        if memory.contradicted(self._known, self._habits.objective):
+            memory.drop(self._known)
+
+    def _remembers_better(self, found: Prospect) -> bool:
+        """Whether the best setting known is one that was measured before a restart only."""
+        return found.belief.candidates[found.best] in self._recollection.counted
+
+    def _wanders(self, place: Setting) -> bool:
+        """Whether the rate at this setting wanders too much and too slowly for another one to be compared with it."""
+        level, habits = self._known.measured[place].level, self._habits
+        if self._cache_share.some and level.noise > habits.unsteady_cached:
             return True
-        at = belief.candidates.index(place)
-        apart = abs(math.log2(max(float(np.mean(self._latest)), 1.0)) - float(belief.mean[at]))
-        return apart < max(self.drift_log2, 2.0 * unsteadiness(episode.measured))
+        return level.noise > habits.unsteady and level.wander > habits.slow_share * level.noise
 
-    def _recall(self, work: Work, place: Setting) -> Episode:
-        """An earlier episode that looks like this one, or a new one."""
-        for episode in reversed(self._past):
-            other = episode is not self._episode
-            if other and episode.work.like(work) and self._explains(episode, place):
-                self._past.remove(episode)
-                self._past.append(episode)
-                return self._enter(episode)
-        return self._begin(work)
+    def _outshines(self, place: Setting, found: Prospect) -> bool:
+        """Whether the best bet is expected to gain so much that it would show in spite of all wandering."""
+        noise = math.log2(1.0 + self._known.measured[place].level.noise)
+        return float(found.belief.mean[found.bet]) - found.over > self._habits.outshining * noise
 
-    def _begin(self, work: Work) -> Episode:
-        episode = Episode(work)
-        self._past = [*self._past[1 - KEPT_EPISODES :], episode]
-        return self._enter(episode)
+    def _leave_unsteady(self, window: Window) -> Proposal:
+        self._enter(State.RESTING, self._habits.rest_windows)
+        return Proposal(
+            window.setting,
+            "unsteady",
+            "the rate wanders by itself: what another setting brings cannot be told",
+        )
 
-    def _enter(self, episode: Episode) -> Episode:
-        self._episode, self._odd, self._resting = episode, 0, 0
-        self._rates.clear()
-        self._wish = None
-        return episode
+    def _owes_default(self, place: Setting, found: Prospect) -> bool:
+        """Whether somebody set other values than the file system's own, and those were never tried."""
+        default = self._default
+        known = self._known.measured.get(default)
+        return (
+            default in found.belief.candidates.places
+            and default != place
+            and known is None
+            and self._home == place
+        )
+
+    def _try_default(self, window: Window, found: Prospect) -> Proposal:
+        at = found.belief.candidates.places[self._default]
+        sentence = f"{self._default}, the default of the file system, was never tried here"
+        return self._ask(
+            window, found, at, Reason("default", sentence, float(found.belief.chance(found.over)[at]))
+        )
+
+    def _telling_log2(self, place: Setting, found: Prospect) -> float:
+        """How much better another setting must be to be returned to: more than both means may be off."""
+        noise, known = self._known.noise(), self._known.measured
+        best = known.get(found.belief.candidates[found.best], known[place])
+        unsure = math.hypot(known[place].noise_log2(noise, self._now), best.noise_log2(noise, self._now))
+        return max(self._habits.return_log2, unsure)
+
+    def _return(self, window: Window, found: Prospect) -> Proposal:
+        if self._remembers_better(found):
+            sentence = f"{found.belief.candidates[found.best]} brought the most here before the restart"
+            chance = float(found.belief.chance(0.0)[found.best])
+            return self._ask(window, found, found.best, Reason("remembered", sentence, chance))
+        sentence = f"{found.belief.candidates[found.best]} brought the most of what was measured here"
+        return self._ask(window, found, found.best, Reason("best-measured", sentence, 1.0))
+
+    def _unproven(self, place: Setting, found: Prospect) -> bool:
+        """Whether the original is as good as what is in force here."""
+        home = found.belief.candidates.places[self._known.best_anchor(self._home or place)]
+        return found.best == home and found.belief.candidates[home] != place
+
+    def _rest_after_round(self, found: Prospect) -> None:
+        """Rest; a round of trials that found nothing better than before makes the next one come later."""
+        habits = self._habits
+        if self._trials:
+            better = found.over > self._round_over + habits.keep_log2
+            self._rest = habits.rest_windows if better else min(2 * self._rest, habits.most_rest_windows)
+            self._trials, self._round_over = 0, found.over
+        self._enter(State.RESTING, self._rest)
+
+    def _prospect(self, place: Setting) -> Prospect:
+        """Weigh all candidates: the best one measured, and the best bet among the others."""
+        habits, known = self._habits, self._known.measured
+        assert self._home is not None
+        belief = self._known.believe(
+            self._cases, self.space.candidates(), self._home, self._now, habits.objective
+        )
+        candidates = belief.candidates
+        home = candidates.places[self._known.best_anchor(self._home)]
+        worth = self._priced(belief, home)
+        mean = worth.mean
+        tried = [candidates.places[setting] for setting, m in known.items() if m.level.count >= 2]
+        best = max(tried or [candidates.places[place]], key=lambda at: float(mean[at]))
+        if float(mean[best]) < habits.keep_log2:
+            best = home
+        over = float(mean[best])
+        risk = self._risk(known[candidates[home]].level.mean)
+        scores = worth.improvement(over) - risk * self._lengths(candidates, place) * worth.shortfall(over)
+        scores[[candidates.places[s] for s, m in known.items() if m.level.count >= habits.least_windows]] = (
+            0.0
+        )
+        bet = int(np.argmax(scores))
+        return Prospect(belief, best, bet, float(scores[bet]))
+
+    def _priced(self, belief: Belief, home: int) -> Belief:
+        """The same gains, less a price for more bytes in flight than the original and the default."""
+        room, usual = belief.candidates.in_flight_bytes, self.space.in_flight_bytes(self.space.default)
+        doublings = np.log2(np.maximum(room / max(float(room[home]), usual), 1.0))
+        return Belief(belief.candidates, belief.gains - self._habits.fair_log2 * doublings, belief.votes)
+
+    def _lengths(self, candidates: Candidates, place: Setting) -> Floats:
+        """How many times as long as usual a trial of each candidate lasts: some are felt only on new opens."""
+        if not self.space.late:
+            return np.ones(len(candidates))
+        late = [self.space.acts_late(place, candidate) for candidate in candidates]
+        usual = 1 + self._windows_needed()
+        return 1.0 + np.array(late) * self._unfelt / usual
+
+    def _risk(self, original: Rates) -> float:
+        """How much a possible loss counts: more where writes are at work, unless somebody starves beside them."""
+        reads, writes = original.counts
+        starves = (
+            reads and writes and min(original.read, original.write) < self._habits.starving * original.total
+        )
+        if writes and not starves:
+            return self._habits.risk_of_writes
+        return self._habits.caution * (1 + self._windows_needed()) / self._habits.horizon_windows
+
+    def _promise(self, found: Prospect, bet: int) -> Reason:
+        gain, chance = float(found.belief.mean[bet]) - found.over, float(found.belief.chance(found.over)[bet])
+        wish = found.belief.candidates[bet]
+        sentence = (
+            f"{wish} is expected to bring {2**gain:.2f} times the best so far, more with a chance of {chance:.2f}; "
+            f"a look may add {2**found.hope - 1:.0%}"
+        )
+        return Reason("promising", sentence, chance)
+
+    def _ask(self, window: Window, found: Prospect, at: int, reason: Reason) -> Proposal:
+        """Ask for a change; one that is not made for a few windows is left for a while."""
+        wish, habits = found.belief.candidates[at], self._habits
+        if wish != self._wish or self._state is not State.ASKING:
+            self._wish = wish
+            self._least_log2 = float(found.belief.mean[at] - 2.0 * found.belief.deviation[at])
+            self._trials += reason.code in ("promising", "default")
+            self._enter(State.ASKING, habits.patience)
+        if self._left <= 0:
+            self._enter(State.RESTING, habits.refused_windows)
+            return Proposal(window.setting, "refused", f"{wish} was not granted")
+        evidence = _evidence(found) | {
+            "gain_log2": float(found.belief.mean[at]) - found.over,
+            "deviation_log2": float(found.belief.deviation[at]),
+        }
+        wanted = window.setting.replace(wish)
+        outlook = self._outlook(window, found.belief)
+        return Proposal(wanted, reason.code, reason.sentence, evidence, reason.chance, outlook=outlook)
+
+    def _outlook(self, window: Window, belief: Belief) -> Outlook:
+        """What is believed of every candidate, for whoever asks why."""
+        return Outlook(
+            dominant(window),
+            belief.candidates,
+            belief.chance(0.0).tolist(),
+            True,
+            self._model,
+            belief.mean.tolist(),
+            belief.deviation.tolist(),
+        )
 
 
-def _window(setting: Setting) -> int:
-    """The pages a setting allows in flight."""
-    return setting["pages"] * setting["flight"]
-
-
-def _best_measured(episode: Episode, without: Setting) -> float:
-    return max((m.mean for s, m in episode.measured.items() if s != without and m.count >= 2), default=0.0)
-
-
-def _stay(window: Window, reason: str, sentence: str) -> Proposal:
-    return Proposal(window.setting, reason, sentence)
+def _evidence(found: Prospect) -> dict[str, float]:
+    return {"best_log2": found.over, "hope_log2": found.hope}
 
 
 def _wait(window: Window, reason: str, sentence: str) -> Proposal:
+    """Leave it for now; the policy has not made up its mind."""
     return Proposal(window.setting, reason, sentence, decided=False)
 
 

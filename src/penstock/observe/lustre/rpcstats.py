@@ -17,7 +17,6 @@ from penstock.observe.lustre.values import is_count
 
 PAGES = "pages per rpc"
 IN_FLIGHT = "rpcs in flight"
-LAST_IN_FLIGHT_BIN = 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +47,6 @@ class RpcStats:
         counts = _side(section, direction) if section else {}
         total = sum(counts.values())
         return sum(bin_ * count for bin_, count in counts.items()) / total if total else None
-
-    def clipped(self, direction: str) -> bool:
-        """Whether RPCs were counted in the bin that also holds all larger numbers."""
-        section = self.sections.get(IN_FLIGHT)
-        return bool(section and _side(section, direction).get(LAST_IN_FLIGHT_BIN))
 
 
 def _side(section: Histogram, direction: str) -> Mapping[int, int]:

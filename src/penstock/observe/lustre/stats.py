@@ -15,7 +15,7 @@ _HEAD = frozenset({b"snapshot_time", b"start_time", b"elapsed_time"})
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StatsRow:
     """One counter: how many samples, and their sum where the kernel keeps one."""
 
     count: int
@@ -27,7 +27,7 @@ class Row:
 class Stats:
     """A whole `stats` file. `garbled` names the rows that are there but make no sense."""
 
-    rows: Mapping[str, Row]
+    rows: Mapping[str, StatsRow]
     garbled: tuple[str, ...]
     start_time: str | None
 
@@ -41,7 +41,7 @@ def check_whole(text: bytes, what: str) -> None:
 def parse_stats(text: bytes, what: str = "stats") -> Stats:
     """All rows of a `stats` or `read_ahead_stats` file."""
     check_whole(text, what)
-    rows: dict[str, Row] = {}
+    rows: dict[str, StatsRow] = {}
     garbled: list[str] = []
     start_time = None
     for line in text.splitlines():
@@ -58,7 +58,7 @@ def parse_stats(text: bytes, what: str = "stats") -> Stats:
     return Stats(rows, tuple(garbled), start_time)
 
 
-def _row(fields: Sequence[bytes]) -> tuple[str, Row | None]:
+def _row(fields: Sequence[bytes]) -> tuple[str, StatsRow | None]:
     """Before 2.15 a read-ahead row's name may hold blanks: the name ends two fields before its unit."""
     try:
         mark = fields.index(b"samples")
@@ -73,7 +73,7 @@ def _row(fields: Sequence[bytes]) -> tuple[str, Row | None]:
     total = numbers[2] if len(numbers) > 2 else None
     if count < 0 or (total is not None and total < 0) or len(numbers) in (1, 2) or len(fields) < mark + 2:
         return name, None
-    return name, Row(count, total, fields[mark + 1].strip(b"[]").decode("utf-8", "replace"))
+    return name, StatsRow(count, total, fields[mark + 1].strip(b"[]").decode("utf-8", "replace"))
 
 
 def find_row(text: bytes, needle: bytes) -> tuple[int, int] | None:

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.plan.collective.access import Access
-from penstock.plan.collective.romio import Hints, Plan, resolve
+from penstock.plan.collective.romio import CallPlan, Hints, resolve
 
 INT_BYTES = 4
 OFFSET_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class RoundBatch:
     """A number of like buffers that one aggregator writes, one a round."""
 
     rounds: int
@@ -34,7 +34,7 @@ class Aggregator:
 
     start: int
     length_bytes: int
-    batches: tuple[Batch, ...]
+    batches: tuple[RoundBatch, ...]
 
     @property
     def rounds(self) -> int:
@@ -99,7 +99,7 @@ def count(access: Access, hints: Hints) -> Counts:
     return _two_phase(access, plan) if plan.collective else _independent(access, plan, hints)
 
 
-def _two_phase(access: Access, plan: Plan) -> Counts:
+def _two_phase(access: Access, plan: CallPlan) -> Counts:
     domains = tuple(_aggregator(access, plan, start, end) for start, end in file_domains(access, plan))
     rounds = max(domain.rounds for domain in domains)
     idle = (0,) * (access.ranks - len(domains))
@@ -119,7 +119,7 @@ def _two_phase(access: Access, plan: Plan) -> Counts:
     )
 
 
-def file_domains(access: Access, plan: Plan) -> Iterator[tuple[int, int]]:
+def file_domains(access: Access, plan: CallPlan) -> Iterator[tuple[int, int]]:
     """The half-open range each aggregator is responsible for; empty ones where the range runs out."""
     size = -(-access.range_bytes // plan.aggregators)
     start = 0
@@ -140,7 +140,7 @@ def _aligned(offset: int, unit: int) -> int:
     return offset - below if below < unit - below else offset + unit - below
 
 
-def _aggregator(access: Access, plan: Plan, start: int, end: int) -> Aggregator:
+def _aggregator(access: Access, plan: CallPlan, start: int, end: int) -> Aggregator:
     first = access.first_data(start)
     if first >= end:
         return Aggregator(start, 0, ())
@@ -148,7 +148,7 @@ def _aggregator(access: Access, plan: Plan, start: int, end: int) -> Aggregator:
     return Aggregator(first, last - first, tuple(_batches(access, first, last, plan.buffer_bytes)))
 
 
-def _batches(access: Access, first: int, last: int, buffer_bytes: int) -> Iterator[Batch]:
+def _batches(access: Access, first: int, last: int, buffer_bytes: int) -> Iterator[RoundBatch]:
     """The rounds of one file domain, like ones joined.
 
     Where blocks have their full length a buffer's senders and holes depend only on where in a slot it starts,
@@ -161,14 +161,14 @@ def _batches(access: Access, first: int, last: int, buffer_bytes: int) -> Iterat
         full = (border - position) // buffer_bytes
         if full < 2:
             end = min(position + buffer_bytes, last)
-            yield Batch(1, end - position, *_window(access, position, end))
+            yield RoundBatch(1, end - position, *_window(access, position, end))
             position = end
             continue
         period = _period(access, buffer_bytes)
         for phase in range(min(period, full)):
             start = position + phase * buffer_bytes
             times = full // period + (phase < full % period)
-            yield Batch(times, buffer_bytes, *_window(access, start, start + buffer_bytes))
+            yield RoundBatch(times, buffer_bytes, *_window(access, start, start + buffer_bytes))
         position += full * buffer_bytes
 
 
@@ -197,7 +197,7 @@ def _requesters(access: Access, domain: Aggregator) -> int:
     return access.owners(domain.start, domain.start + domain.length_bytes)
 
 
-def _independent(access: Access, plan: Plan, hints: Hints) -> Counts:
+def _independent(access: Access, plan: CallPlan, hints: Hints) -> Counts:
     """Every rank for itself: whole, sieved through a buffer, or block by block."""
     from penstock.plan.collective.sieve import rank_writes
 

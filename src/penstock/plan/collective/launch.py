@@ -18,39 +18,57 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import MissingError, PenstockError, UsageError
+from penstock.errors import MissingError, PenstockError, UsageError, did_you_mean
 
 SHARED_MEMORY = Path("/dev/shm")
 SEGMENT_BYTES = 16 << 20
 WORKER = "penstock.plan.collective.worker"
-NEEDS = "pip install 'penstock[mpi]', or name your site's MPI with --launcher and install mpi4py for it"
+THREAD_LEVELS = ("single", "funneled", "serialized", "multiple")
+NEEDS = (
+    "pip install 'penstock[mpi]' (in a checkout pip install '.[mpi]'), "
+    "or name your site's MPI with --launcher and install mpi4py for it"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """How this site starts MPI programs: a command in which `{ranks}` stands for their number."""
+    """How this site starts MPI programs: a command in which `{ranks}` stands for their number.
+
+    `thread_level` is the one that the job asks MPI for; plain MPI_Init is `single`.
+    """
 
     command: tuple[str, ...]
+    thread_level: str = "single"
+
+    @property
+    def text(self) -> str:
+        """The command as a user would type it, the program's own directory left out."""
+        return shlex.join([Path(self.command[0]).name, *self.command[1:]])
 
     def argv(self, ranks: int) -> list[str]:
         """The command for that many ranks."""
         return [word.replace("{ranks}", str(ranks)) for word in self.command]
 
 
-def find_launcher(command: str | None = None) -> Launcher:
+def find_launcher(command: str | None = None, thread_level: str = "single") -> Launcher:
     """The launcher given, or the mpiexec beside this Python, or the first on the path."""
+    if thread_level not in THREAD_LEVELS:
+        raise UsageError(
+            f"--thread-level {thread_level!r} is not one of {', '.join(THREAD_LEVELS)}"
+            f"{did_you_mean(thread_level, THREAD_LEVELS)}"
+        )
     if command is not None:
         words = tuple(shlex.split(command))
         if not any("{ranks}" in word for word in words):
             raise UsageError(f"--launcher {command!r} has no {{ranks}}; say for example 'srun -n {{ranks}}'")
         if shutil.which(words[0]) is None:
             raise MissingError(f"--launcher: {words[0]}: no such program")
-        return Launcher(words)
+        return Launcher(words, thread_level)
     beside = Path(sys.executable).parent / "mpiexec"
     found = str(beside) if beside.exists() else shutil.which("mpiexec")
     if found is None:
         raise MissingError(f"MPI is absent: no mpiexec beside this Python nor on PATH; {NEEDS}")
-    return Launcher((found, "-n", "{ranks}"))
+    return Launcher((found, "-n", "{ranks}"), thread_level)
 
 
 def run_tasks(
@@ -62,7 +80,8 @@ def run_tasks(
     with tempfile.TemporaryDirectory(prefix="penstock-mpi-") as home:
         asked, answered = Path(home, "tasks.json"), Path(home, "answers.json")
         asked.write_text(json.dumps(list(tasks)), encoding="utf-8")
-        command = [*launcher.argv(ranks), sys.executable, "-m", WORKER, str(asked), str(answered)]
+        command = [*launcher.argv(ranks), sys.executable, "-m", WORKER]
+        command += [str(asked), str(answered), launcher.thread_level]
         _finish(command, ranks, timeout_s, _memory(ranks, home))
         if not answered.exists():
             raise PenstockError(f"{command[0]}: {ranks} ranks ended without an answer")

@@ -42,7 +42,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class CallForecast:
     """The predicted time of one call under some hints, and what it is made of.
 
     It is the time of every call but a job's first, which also touches fresh buffers: `first_extra_s` more.
@@ -63,7 +63,7 @@ class Forecast:
         return float(squares**0.5 / self.seconds) if self.seconds else 0.0
 
 
-def doubt(one: Forecast, other: Forecast) -> float:
+def doubt(one: CallForecast, other: CallForecast) -> float:
     """The relative error to expect in the ratio of two forecasts.
 
     What both spend on the very same operation is wrong in both alike and cancels; only the difference of its
@@ -78,7 +78,7 @@ def doubt(one: Forecast, other: Forecast) -> float:
     return float(sum((shares[query] * errors[query]) ** 2 for query in shares) ** 0.5)
 
 
-def forecast(surrogates: Surrogates, access: Access, options: Sequence[Hints]) -> list[Forecast]:
+def forecast(surrogates: Surrogates, access: Access, options: Sequence[Hints]) -> list[CallForecast]:
     """The forecast of every option; all their operations are asked of the surrogates at once."""
     counted = [count(access, hints) for hints in options]
     terms = [list(_terms(access, hints, counts)) for hints, counts in zip(options, counted, strict=True)]
@@ -98,7 +98,7 @@ def _join(
     subject: tuple[Hints, Counts],
     priced: Sequence[tuple[Term, float]],
     first_extra_s: float,
-) -> Forecast:
+) -> CallForecast:
     times: dict[str, int] = defaultdict(int)
     spent: dict[str, float] = defaultdict(float)
     parts = []
@@ -107,7 +107,7 @@ def _join(
         times[name] += term.times
         spent[name] += term.times * each_s
         parts.append(Part(term.query, term.times * each_s, surrogates.choices[name].relative_rmse))
-    return Forecast(
+    return CallForecast(
         hints=subject[0],
         counts=subject[1],
         seconds=sum(spent.values()),

@@ -58,7 +58,7 @@ def from_mapping(given: Mapping[str, str]) -> Hints:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CallPlan:
     """How one access will be carried out."""
 
     collective: bool
@@ -68,7 +68,7 @@ class Plan:
     sieve_bytes: int
 
 
-def resolve(access: Access, hints: Hints) -> Plan:
+def resolve(access: Access, hints: Hints) -> CallPlan:
     """What ROMIO does with the hints for this access."""
     wanted = hints.cb_nodes if hints.cb_nodes is not None else access.ranks
     if wanted < 1:
@@ -81,7 +81,7 @@ def resolve(access: Access, hints: Hints) -> Plan:
     )
     sieve_bytes = 0 if hints.romio_ds_write == "disable" else hints.ind_wr_buffer_size
     allowed = _allowed(access, hints.cb_config_list)
-    return Plan(collective, min(wanted, allowed), buffer_bytes, hints.striping_unit, sieve_bytes)
+    return CallPlan(collective, min(wanted, allowed), buffer_bytes, hints.striping_unit, sieve_bytes)
 
 
 def _allowed(access: Access, config_list: str | None) -> int:

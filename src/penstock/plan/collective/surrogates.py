@@ -16,7 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.errors import DataError, require_extra
-from penstock.plan.collective.profile import OPERATIONS, Choice, Profile, Sample
+from penstock.plan.collective.operation_profile import (
+    OPERATIONS,
+    OperationProfile,
+    OperationSample,
+    SurrogateChoice,
+)
 
 FOLDS = 10
 LEAST_SAMPLES = 3
@@ -107,7 +112,7 @@ def _with_one(inputs: Floats) -> Floats:
     return np.column_stack([inputs, np.ones(len(inputs))])
 
 
-def features(points: Sequence[Sample | Query]) -> Floats:
+def features(points: Sequence[OperationSample | Query]) -> Floats:
     """The logarithms of ranks, aggregators, bytes and pieces a message, one row a point."""
     rows = [
         (point.ranks, point.aggregators, point.bytes, max(1, point.bytes // point.piece_bytes))
@@ -116,14 +121,14 @@ def features(points: Sequence[Sample | Query]) -> Floats:
     return np.log2(np.asarray(rows, dtype=np.float64))
 
 
-def choose(profile: Profile) -> Profile:
+def choose(profile: OperationProfile) -> OperationProfile:
     """The profile with the surrogate of each operation chosen by cross-validation."""
     present = [name for name in OPERATIONS if profile.of(name)]
     chosen = tuple(min(compare(profile, name), key=lambda one: one.relative_rmse) for name in present)
     return profile.model_copy(update={"surrogates": chosen})
 
 
-def compare(profile: Profile, operation: str) -> list[Choice]:
+def compare(profile: OperationProfile, operation: str) -> list[SurrogateChoice]:
     """Each family at its best setting: its cross-validated R2, error in seconds and relative error."""
     samples = profile.of(operation)
     if len(samples) < LEAST_SAMPLES:
@@ -132,7 +137,7 @@ def compare(profile: Profile, operation: str) -> list[Choice]:
         )
     inputs = features(samples)
     seconds = np.array([sample.seconds for sample in samples])
-    best: dict[str, Choice] = {}
+    best: dict[str, SurrogateChoice] = {}
     for algorithm, parameters in settings():
         guesses = _held_out(algorithm, parameters, inputs, np.log(seconds))
         if guesses is None:
@@ -157,10 +162,12 @@ def _held_out(algorithm: str, parameters: dict[str, Any], inputs: Floats, target
     return guesses
 
 
-def _scored(operation: str, made: tuple[str, dict[str, Any]], seconds: Floats, guesses: Floats) -> Choice:
+def _scored(
+    operation: str, made: tuple[str, dict[str, Any]], seconds: Floats, guesses: Floats
+) -> SurrogateChoice:
     errors = np.exp(guesses) - seconds
     spread = float(np.sum((seconds - seconds.mean()) ** 2))
-    return Choice(
+    return SurrogateChoice(
         operation=operation,
         algorithm=made[0],
         parameters=made[1],
@@ -173,7 +180,7 @@ def _scored(operation: str, made: tuple[str, dict[str, Any]], seconds: Floats, g
 class Surrogates:
     """The fitted surrogates of a profile. Fitting is repeatable: equal profiles give equal predictions."""
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: OperationProfile) -> None:
         if not profile.surrogates:
             profile = choose(profile)
         self.profile = profile

@@ -1,6 +1,6 @@
 """The program that MPI runs: reads tasks as JSON, does them on all ranks, rank 0 writes the answers.
 
-Run as `mpiexec -n N python -m penstock.plan.collective.worker TASKS ANSWERS`. One launch serves many tasks,
+Run as `mpiexec -n N python -m penstock.plan.collective.worker TASKS ANSWERS [LEVEL]`. One launch serves many tasks,
 for starting ranks costs more than most tasks do. Of Penstock it imports only what measures.
 """
 
@@ -16,8 +16,8 @@ from typing import Any
 
 import mpi4py
 
-# ROMIO's default; some builds deadlock their file locks without it.
-mpi4py.rc.thread_level = "multiple"
+# The job's level, not mpi4py's: with ranks on shared cores `multiple` takes nearly twice as long.
+mpi4py.rc.thread_level = sys.argv[3] if len(sys.argv) > 3 else "single"
 
 from mpi4py import MPI  # noqa: E402 - the level must be chosen before MPI starts
 

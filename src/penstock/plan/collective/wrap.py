@@ -37,7 +37,7 @@ class RankWrites:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class WrappedRun:
     """What became of a wrapped command. `verified` is None where it could not be told."""
 
     exit_code: int
@@ -49,7 +49,7 @@ class Outcome:
 
 def run(
     command: Sequence[str], environment: Mapping[str, str], hints: Mapping[str, str], quiet: bool
-) -> Outcome:
+) -> WrappedRun:
     """Run the command with the environment added and watch its ranks; `quiet` sends its output to stderr."""
     started = time.monotonic()
     try:
@@ -71,7 +71,7 @@ def run(
         raise
     ranks = tuple(sorted((account.writes for account in seen.values()), key=lambda one: one.rank))
     verified, verdict = judge(ranks, hints)
-    return Outcome(child.returncode, time.monotonic() - started, ranks, verified, verdict)
+    return WrappedRun(child.returncode, time.monotonic() - started, ranks, verified, verdict)
 
 
 @dataclass(slots=True)

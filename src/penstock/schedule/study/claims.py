@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.schedule.study.summary import (
     Interval,
@@ -25,20 +25,24 @@ NEGLIGIBLE = 0.03
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A claim, whether it holds on these sets, and the figures behind that, each as `what: mean [95 %]`."""
+    """A claim, whether it holds on these sets, and the figures behind that, each as `what: mean [95 %]`.
+
+    `applications` is the number of applications in each set, on which many verdicts depend.
+    """
 
     section: str
     claim: str
     holds: bool
     evidence: tuple[str, ...]
+    applications: int = 0
 
 
-def check_claims(rows: Rows) -> list[Finding]:
-    """Every claim whose experiments have been run."""
+def check_claims(rows: Rows, applications: int) -> list[Finding]:
+    """Every claim whose experiments have been run, on sets of `applications` applications."""
     findings: list[Finding] = []
     for needs, claims in ((("load",), LOAD_CLAIMS), (("osts",), OST_CLAIMS), (("load", "osts"), BOTH_CLAIMS)):
         if all(name in rows for name in needs):
-            findings.extend(claim(rows) for claim in claims)
+            findings.extend(replace(claim(rows), applications=applications) for claim in claims)
     return sorted(findings, key=lambda finding: finding.section)
 
 
@@ -272,6 +276,14 @@ def _cut_off_earlier(rows: Rows) -> Finding:
         osts is not None and (nodes is None or osts < nodes),
         (f"first load where Nsys is better: I/O nodes {nodes or none}, OSTs {osts or none}",),
     )
+
+
+def ratio_by_load(rows: RowSet, first: str, second: str) -> dict[float, Interval]:
+    """At each load, the mean slowdown of one allocation relative to another's."""
+    return {
+        point: compare(rows.within(point, point), Method(first), Method(second), mean_slowdown)
+        for point in rows.points
+    }
 
 
 def cut_off(rows: RowSet) -> float | None:

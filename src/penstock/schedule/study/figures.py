@@ -21,6 +21,7 @@ from penstock.schedule.study.canvas import (
     save,
     trend_over_load,
 )
+from penstock.schedule.study.claims import ratio_by_load
 from penstock.schedule.study.summary import (
     RowSet,
     compare,
@@ -35,20 +36,51 @@ LOAD_AXIS = "I/O-load(π_sys)"
 Rows = Mapping[str, RowSet]
 
 
-def draw_all(rows: Rows, profiles: Mapping[str, Sequence[Profile]], out: Path) -> list[Path]:
-    """Every figure whose experiments have been run."""
+def draw_all(rows: Mapping[int, Rows], profiles: Mapping[str, Sequence[Profile]], out: Path) -> list[Path]:
+    """Every figure whose experiments have been run; rows by the number of applications.
+
+    The first number's figures lie in `out`, the others' in a directory of their own below it.
+    """
+    drawn = []
+    for index, (applications, some) in enumerate(rows.items()):
+        home = out if index == 0 else out / f"k{applications}"
+        home.mkdir(exist_ok=True)
+        drawn += _draw(some, applications, home)
+    loads = {applications: some["load"] for applications, some in rows.items() if "load" in some}
+    if len(loads) > 1:
+        drawn.append(figure_by_applications(loads, out))
+    if "io-nodes" in profiles:
+        drawn.append(figure_11(profiles["io-nodes"], out))
+    return sorted(drawn)
+
+
+def _draw(rows: Rows, applications: int, out: Path) -> list[Path]:
     drawn = []
     if "load" in rows:
         load = rows["load"]
         for figure in (figure_5, figure_6, figure_8, figure_9, figure_10, figure_12, figure_ours):
             drawn.append(figure(load, out))
-        drawn.append(figure_7(rows, out))
-    if "io-nodes" in profiles:
-        drawn.append(figure_11(profiles["io-nodes"], out))
+        drawn.append(figure_7(rows, applications, out))
     for name, title in (("osts", "OSTs"), ("applications", "Nine applications")):
         if name in rows:
             drawn.append(figure_13(rows[name], title, out / f"fig13-{name}.png"))
-    return sorted(drawn)
+    return drawn
+
+
+def figure_by_applications(rows: Mapping[int, RowSet], out: Path) -> Path:
+    """Who wins at a high load depends on how many applications share the platform."""
+    figure, axes = panels(2, "Mean I/O slowdown relative to BestBdw, by the number of applications K")
+    shades = ("#0072b2", "#009e73", "#e69f00", "#d55e00", "#cc79a7", "#56b4e9", "#000000")
+    for one, name in zip(axes, ("nsys", "tcpu"), strict=True):
+        for index, (size, some) in enumerate(sorted(rows.items())):
+            ratios = ratio_by_load(some, name, "bestbdw")
+            interval_line(
+                one, list(ratios), list(ratios.values()), f"K = {size}", shades[index % len(shades)]
+            )
+        one.axhline(1, color="black", linewidth=0.6)
+        one.set(title=NAMES[name], xlabel=LOAD_AXIS, ylabel="ratio to BestBdw (below 1 is better)")
+    axes[0].legend(fontsize=8)
+    return save(figure, out / "fig15-by-applications.png")
 
 
 def figure_5(rows: RowSet, out: Path) -> Path:
@@ -77,10 +109,11 @@ def figure_6(rows: RowSet, out: Path) -> Path:
     return save(figure, out / "fig06-spread.png")
 
 
-def figure_7(rows: Rows, out: Path) -> Path:
+def figure_7(rows: Rows, applications: int, out: Path) -> Path:
     """Spread over the number of applications, by placement, at three loads."""
     figure, axes = panels(3, "I/O spread under BestBdw (mean, 95 % confidence)", share_y=True)
-    sizes = {int(name.split("-")[1]): name for name in rows if name.startswith("spread-")} | {60: "load"}
+    sizes = {int(name.split("-")[1]): name for name in rows if name.startswith("spread-")}
+    sizes |= {applications: "load"}
     for one, point in zip(axes, (0.2, 0.5, 0.8), strict=True):
         for placement, (label, colour) in PLACED.items():
             method = Method("bestbdw", placement)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 from random import Random
 
+from penstock.campaign.workers import Workers
 from penstock.errors import AccessError, DataError, MissingError
 from penstock.schedule.profile import Profile
 from penstock.schedule.study.trial import Method, Row, draw_set, try_methods
@@ -17,6 +17,7 @@ from penstock.schedule.study.trial import Method, Row, draw_set, try_methods
 ALLOCATIONS = ("random", "static", "bestbdw", "nsys", "tcpu", "balance")
 PLACEMENTS = ("greedy-clairvoyant", "greedy-non-clairvoyant", "random")
 POINTS = tuple(round(0.05 * step, 2) for step in range(1, 21))
+NINE_POINTS = (0.1, 0.3, 0.5, 0.7, 0.9)
 BATCH = 5
 
 EXACT = tuple(Method(allocation, placement) for placement in PLACEMENTS for allocation in ALLOCATIONS)
@@ -40,31 +41,33 @@ class Experiment:
     methods: tuple[Method, ...]
 
 
-EXPERIMENTS = {
-    experiment.name: experiment
-    for experiment in (
-        Experiment("load", "io-nodes", 60, POINTS, (*EXACT, Method("mckp"), *BLURRED)),
-        *(
-            Experiment(
-                f"spread-{applications}",
-                "io-nodes",
-                applications,
-                (0.2, 0.5, 0.8),
-                tuple(Method("bestbdw", placement) for placement in PLACEMENTS),
-            )
-            for applications in (20, 40, 80, 120)
-        ),
-        Experiment("osts", "osts", 60, POINTS, PLAIN),
-        Experiment("applications", "applications", 60, (0.1, 0.3, 0.5, 0.7, 0.9), PLAIN),
-    )
-}
+USUAL_APPLICATIONS = 60
+"""The paper does not say how many applications share the platform; this is K unless told otherwise."""
+
+
+def experiments_of(applications: Sequence[int] = (USUAL_APPLICATIONS,)) -> dict[str, Experiment]:
+    """All experiments by name; those over the load once for each number of applications."""
+    made = []
+    for count in applications:
+        suffix = "" if count == USUAL_APPLICATIONS else f"@{count}"
+        made += [
+            Experiment(f"load{suffix}", "io-nodes", count, POINTS, (*EXACT, Method("mckp"), *BLURRED)),
+            Experiment(f"osts{suffix}", "osts", count, POINTS, PLAIN),
+            Experiment(f"applications{suffix}", "applications", count, NINE_POINTS, PLAIN),
+        ]
+    spread = tuple(Method("bestbdw", placement) for placement in PLACEMENTS)
+    made += [
+        Experiment(f"spread-{count}", "io-nodes", count, (0.2, 0.5, 0.8), spread)
+        for count in (20, 40, 80, 120)
+    ]
+    return {experiment.name: experiment for experiment in made}
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
     """A few sets of one experiment at one point: the unit of work and of resuming."""
 
-    experiment: str
+    experiment: Experiment
     point: float
     first: int
     sets: int
@@ -73,19 +76,19 @@ class Batch:
     @property
     def key(self) -> str:
         """What identifies the batch in the results file."""
-        return f"{self.experiment}/{self.point:.2f}/{self.first}+{self.sets}/{self.seed}"
+        return f"{self.experiment.name}/{self.point:.2f}/{self.first}+{self.sets}/{self.seed}"
 
 
 def batches(experiment: Experiment, sets: int, seed: int) -> Iterator[Batch]:
     """All of an experiment's work, `sets` sets at each point."""
     for point in experiment.points:
         for first in range(0, sets, BATCH):
-            yield Batch(experiment.name, point, first, min(BATCH, sets - first), seed)
+            yield Batch(experiment, point, first, min(BATCH, sets - first), seed)
 
 
 def run_batch(batch: Batch, profiles: Sequence[Profile]) -> list[Row]:
     """Every set of the batch under every method; equal seeds give equal sets, whatever else has run."""
-    experiment = EXPERIMENTS[batch.experiment]
+    experiment = batch.experiment
     rows = []
     for index in range(batch.first, batch.first + batch.sets):
         rng = Random(f"{batch.seed}/{experiment.name}/{batch.point:.2f}/{index}")
@@ -122,17 +125,8 @@ def _parallel(
         for batch in todo:
             yield batch, run_batch(batch, profiles)
         return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        running: dict[Future[list[Row]], Batch] = {
-            pool.submit(run_batch, batch, profiles): batch for batch in todo
-        }
-        try:
-            while running:
-                finished, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    yield running.pop(future), future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+    with Workers(jobs, "spawn") as pool:
+        yield from pool.each(partial(run_batch, profiles=profiles), todo)
 
 
 class Results:

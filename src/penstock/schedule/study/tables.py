@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from penstock.schedule.study.claims import Finding
+from penstock.schedule.study.claims import Finding, ratio_by_load
 from penstock.schedule.study.gap import Gap, table_of_gaps
 from penstock.schedule.study.summary import (
     Metric,
@@ -38,12 +38,34 @@ def table_over_load(rows: RowSet, metric: Metric) -> Iterator[str]:
 
 
 def table_of_claims(findings: Sequence[Finding]) -> Iterator[str]:
-    """One line per claim, its evidence below each other."""
-    yield "| section | claim | holds | evidence (ratio or value, 95 % confidence interval) |"
-    yield "|---|---|---|---|"
-    for finding in findings:
+    """One line per claim and number of applications, its evidence below each other."""
+    yield "| section | claim | K | holds | evidence (ratio or value, 95 % confidence interval) |"
+    yield "|---|---|---|---|---|"
+    for finding in sorted(findings, key=lambda one: (one.section, one.applications)):
         verdict = "yes" if finding.holds else "**no**"
-        yield f"| {finding.section} | {finding.claim} | {verdict} | {'<br>'.join(finding.evidence)} |"
+        head = f"| {finding.section} | {finding.claim} | {finding.applications} | {verdict} |"
+        yield f"{head} {'<br>'.join(finding.evidence)} |"
+
+
+def table_of_verdicts(findings: Sequence[Finding]) -> Iterator[str]:
+    """One line per claim, one column per number of applications."""
+    sizes = sorted({finding.applications for finding in findings})
+    yield "| section | claim | " + " | ".join(f"K = {size}" for size in sizes) + " |"
+    yield "|---" * (len(sizes) + 2) + "|"
+    for section in sorted({finding.section for finding in findings}):
+        own = {finding.applications: finding for finding in findings if finding.section == section}
+        cells = [("yes" if own[size].holds else "**no**") if size in own else "" for size in sizes]
+        yield f"| {section} | {next(iter(own.values())).claim} | " + " | ".join(cells) + " |"
+
+
+def table_by_applications(rows: Mapping[int, RowSet], first: str, second: str) -> Iterator[str]:
+    """Mean slowdown of one allocation relative to another, by load and number of applications."""
+    ratios = {size: ratio_by_load(some, first, second) for size, some in sorted(rows.items())}
+    yield "| load | " + " | ".join(f"K = {size}" for size in ratios) + " |"
+    yield "|---" * (len(ratios) + 1) + "|"
+    for point in sorted({point for some in ratios.values() for point in some}):
+        cells = [str(some[point]) if point in some else "" for some in ratios.values()]
+        yield f"| {point:.2f} | " + " | ".join(cells) + " |"
 
 
 def table_of_ours(rows: RowSet) -> Iterator[str]:
@@ -60,15 +82,34 @@ def table_of_ours(rows: RowSet) -> Iterator[str]:
                 yield f"| {low:.2f} to {high:.2f} | {other} | {slow} | {idle} |"
 
 
-def report(rows: Mapping[str, RowSet], findings: Sequence[Finding], gaps: Sequence[Gap] = ()) -> str:
+Sized = Mapping[int, Mapping[str, RowSet]]
+"""Rows by number of applications, then by experiment."""
+
+
+def report(rows: Sized, findings: Sequence[Finding], gaps: Sequence[Gap] = ()) -> str:
     """The whole study as one Markdown document."""
-    lines = ["# Scheduling study", "", "## The paper's claims", "", *table_of_claims(findings), ""]
+    lines = ["# Scheduling study", ""]
+    if len(rows) > 1:
+        lines += ["## Verdicts by the number of applications K", "", *table_of_verdicts(findings), ""]
+        for name, title in (("load", "I/O nodes"), ("osts", "OSTs")):
+            sized = {size: some[name] for size, some in rows.items() if name in some}
+            for other in ("nsys", "tcpu") if sized else ():
+                table = table_by_applications(sized, other, "bestbdw")
+                lines += [f"## Mean slowdown, {other} / bestbdw, by K: {title}", "", *table, ""]
+    lines += ["## The paper's claims", "", *table_of_claims(findings), ""]
     if gaps:
         lines += ["## Ratio to the exact optimum, small sets", "", *table_of_gaps(gaps), ""]
-    for name, some in rows.items():
+    for title, some in _titled(rows):
         if Method("balance") in some.by_method:
-            lines += [f"## balance against TCPU: {name}", "", *table_of_ours(some), ""]
-    for name, some in rows.items():
-        for title, metric in METRICS.items():
-            lines += [f"## {title}: {name}", "", *table_over_load(some, metric), ""]
+            lines += [f"## balance against TCPU: {title}", "", *table_of_ours(some), ""]
+    for title, some in _titled(rows):
+        for heading, metric in METRICS.items():
+            lines += [f"## {heading}: {title}", "", *table_over_load(some, metric), ""]
     return "\n".join(lines)
+
+
+def _titled(rows: Sized) -> Iterator[tuple[str, RowSet]]:
+    for size, experiments in rows.items():
+        for name, some in experiments.items():
+            title = name if name.startswith("spread-") else f"{name}, K = {size}"
+            yield title, some

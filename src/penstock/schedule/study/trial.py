@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+from penstock.errors import UsageError
 from penstock.schedule.allocation import ALLOCATORS, Allocation, Sharing
 from penstock.schedule.application import ApplicationSet
 from penstock.schedule.demand import demands_of, io_load
@@ -67,7 +68,10 @@ def draw_set(
             return workload, least
         # What is drawn scatters around its expectation, which lies above the least load: correct the aim.
         load *= (point / least) ** 0.25
-    raise ValueError(f"no set of {applications} applications has a least load near {point:g}")
+    raise UsageError(
+        f"--applications {applications}: too few for an I/O-load of {point:g} on {Scenario(1, 0.01).resources} "
+        f"resources: no set of {MOST_DRAWS} comes near it"
+    )
 
 
 def try_methods(

@@ -1,0 +1,436 @@
+"""Actuators of real systems: get, set, verify and restore, target by target, with every original in a journal.
+
+Knobs are written in the order of their space, and all are read back. The original is in the journal before the first
+knob moves. A value that somebody else gave a knob is never overwritten. What is special about one kind of file system
+is in its subclass: where its knobs lie, their bounds, and what must be set together.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from penstock.actuate.errors import (
+    DENIED,
+    GONE,
+    JournalUnwritableError,
+    RefusedError,
+    TargetGoneError,
+    TargetUnusableError,
+)
+from penstock.actuate.files import Connection
+from penstock.actuate.journal import Entry, Journal
+from penstock.actuate.knobfiles import KnobFiles
+from penstock.actuate.ownership import merged, reachable, reconcile
+from penstock.decision import Receipt
+from penstock.errors import DataError
+from penstock.knobs import Knob, KnobSpace, Scope, Setting
+from penstock.snapshot import Target
+
+log = logging.getLogger(__name__)
+# So many targets share one write of the journal.
+BATCH = 128
+_READ_ONLY = DENIED | {errno.EROFS}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A knob that does not hold what it should."""
+
+    target: str
+    knob_id: str
+    expected: int
+    actual: int
+    why: str
+
+
+@dataclass(slots=True)
+class _Learned:
+    """What one target taught by refusing or rounding, for as long as the agent lives."""
+
+    floors: dict[str, int] = field(default_factory=dict)
+    ceilings: dict[str, int] = field(default_factory=dict)
+    read_only: dict[str, str] = field(default_factory=dict)
+    becomes: dict[tuple[str, int], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetWish:
+    """What was asked of one target, and how it stands."""
+
+    name: str
+    entry: Entry
+    before: Setting
+    wanted: Setting
+    connection: Connection
+    #: Knobs that belong to their administrator or that the configuration denies.
+    fixed: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is to become of one wish: a receipt as things stand, the entry that must be on disk, the goal."""
+
+    receipt: Receipt
+    entry: Entry | None = None
+    goal: Setting = field(default_factory=Setting)
+
+    @property
+    def target(self) -> Target:
+        return self.receipt.target
+
+    @property
+    def wanted(self) -> Setting:
+        return self.receipt.wanted
+
+
+def nothing_denied(target: Target) -> frozenset[str]:
+    """Every knob may be set."""
+    return frozenset()
+
+
+class JournalledActuator(ABC):
+    """Sets targets of one kind. One process, one journal, not for use from several threads.
+
+    `whole` has the knobs within the widest bounds any target of this kind may have.
+    """
+
+    #: Knobs whose values the system rounds; what became of a value is remembered, so that it is not tried again.
+    rounded: frozenset[str] = frozenset()
+
+    def __init__(self, journal: Journal, whole: KnobSpace) -> None:
+        self.journal = journal
+        self.whole = whole
+        #: The knobs of a target that the configuration does not allow to be set.
+        self.denied: Callable[[Target], frozenset[str]] = nothing_denied
+        self._learned: dict[str, _Learned] = {}
+
+    @abstractmethod
+    def targets(self) -> tuple[Target, ...]:
+        """Every target there is now."""
+
+    @abstractmethod
+    def target_named(self, name: str) -> Target | None:
+        """The target that a journal calls so; None where the name is that of another kind."""
+
+    @abstractmethod
+    def open(self, target: Target) -> KnobFiles:
+        """The target's files, for the length of a `with` block."""
+
+    @abstractmethod
+    def bounds(self, target: Target, files: KnobFiles) -> KnobSpace:
+        """The knobs within what this target's own files say it takes."""
+
+    def checked(self, wanted: Setting) -> None:
+        """Raise `KnobError` for a knob that does not exist, or a value that nobody should offer the system."""
+        self.whole.check(wanted)
+
+    def connection(self, files: KnobFiles) -> Connection:
+        """What ties the target to its server, where that shows in its files."""
+        return Connection()
+
+    def storing(self, connection: Connection) -> KnobSpace:
+        """The knobs as a target with this connection stores them, rounding included."""
+        return self.whole
+
+    def completed(self, wish: TargetWish, goal: Setting) -> Setting:
+        """The goal with all that must be set along with it."""
+        return goal
+
+    def commands(self, target: Target, setting: Mapping[str, int]) -> list[str]:
+        """The lines an administrator would paste to bring a setting about."""
+        with self.open(target) as files:
+            lines = [
+                files.command(knob_id, setting[knob_id]) for knob_id in self.whole.ids if knob_id in setting
+            ]
+        return [line for line in lines if line]
+
+    def space(self, target: Target) -> KnobSpace:
+        """The knobs within what this target takes: its own bounds, its refusals, what belongs to others."""
+        with self.open(target) as files:
+            space, now = self.bounds(target, files), files.setting()
+        learned = self._learned.get(target.name, _Learned())
+        knobs = []
+        for knob in space.knobs:
+            low = learned.floors.get(knob.id, knob.floor)
+            high = learned.ceilings.get(knob.id, knob.ceiling)
+            if knob.id in learned.read_only or knob.id in self.yielded(target) | self.denied(target):
+                low = high = min(max(now[knob.id], knob.floor), knob.ceiling)
+            knobs.append(knob.within(low, high))
+        return replace(space, knobs=tuple(knobs))
+
+    def get(self, target: Target) -> Setting:
+        """What is in force now. Raises `TargetGoneError` when the target was unmounted."""
+        with self.open(target) as files:
+            return files.setting()
+
+    def yielded(self, target: Target) -> frozenset[str]:
+        """The knobs of this target that belong to its administrator."""
+        entry = self.journal.get(target.name)
+        return entry.manual if entry else frozenset()
+
+    def take_back(self, target: Target) -> Setting:
+        """Manage yielded knobs again, with the administrator's values as the originals; returns those."""
+        entry = self.journal.get(target.name)
+        if entry is None or not entry.manual:
+            return Setting()
+        self.journal.record(target.name, replace(entry, manual=frozenset()))
+        return entry.original.only(*sorted(entry.manual))
+
+    def set(self, target: Target, wanted: Setting) -> Receipt:
+        """Write the given knobs, read all back. When one of them fails, none of them stays changed."""
+        return self.set_all([(target, wanted)])[0]
+
+    def set_all(self, wishes: Sequence[tuple[Target, Setting]]) -> list[Receipt]:
+        """As `set` for each, journalled in batches: a batch's originals are on disk before its first move."""
+        found: list[Receipt] = []
+        for start in range(0, len(wishes), BATCH):
+            plans = [self._plan(target, wanted) for target, wanted in wishes[start : start + BATCH]]
+            receipts = [plan.receipt for plan in plans]
+            settled: dict[str, Entry] = {}
+            try:
+                self.journal.record_all({plan.target.name: plan.entry for plan in plans if plan.entry})
+                receipts = [self._carry_out(plan, settled) if plan.goal else plan.receipt for plan in plans]
+                self.journal.record_all(settled)
+            except JournalUnwritableError as error:
+                # Nothing moved yet, or all did: then what is on disk still covers every value that may be in force.
+                affected = settled or {plan.target.name for plan in plans if plan.entry}
+                receipts = [_with_problem(one, str(error), affected) for one in receipts]
+            found += receipts
+        return found
+
+    def restore(self, target: Target) -> Receipt:
+        """Bring back every original; a knob that somebody else moved keeps their value."""
+        entry = self.journal.get(target.name)
+        try:
+            with self.open(target) as files:
+                if entry is None:
+                    return Receipt(target, Setting(), files.setting())
+                return self._restore(files, target, entry)
+        except TargetGoneError as error:
+            self._forget(target.name)
+            return Receipt(target, Setting(), Setting(), str(error))
+        except (OSError, DataError) as error:
+            return Receipt(target, entry.original if entry else Setting(), Setting(), str(error))
+
+    def verify(self, target: Target, *, tuned: bool = True) -> tuple[Difference, ...]:
+        """The knobs that differ from what was last set or, when no agent is at work, from their originals."""
+        entry = self.journal.get(target.name)
+        if entry is None:
+            return ()
+        with self.open(target) as files:
+            now = files.setting()
+            known = reconcile(entry, now, self.connection(files), self.whole)
+        expected = entry.actual if tuned and entry.actual is not None else known.original
+        found = []
+        for knob_id in self.whole.ids:
+            should = entry.original[knob_id] if knob_id in known.manual else expected[knob_id]
+            if now[knob_id] != should and knob_id not in entry.manual:
+                why = _why(entry, known, knob_id, now[knob_id])
+                found.append(Difference(target.name, knob_id, should, now[knob_id], why))
+        return tuple(found)
+
+    @contextmanager
+    def _opened(self, target: Target) -> Iterator[KnobFiles]:
+        """The target's files. `TargetUnusableError` says why they cannot be used; one that is gone is forgotten."""
+        try:
+            with self.open(target) as files:
+                yield files
+        except TargetGoneError as error:
+            self._forget(target.name)
+            raise TargetUnusableError(str(error)) from None
+        except (OSError, DataError) as error:
+            raise TargetUnusableError(f"{target.name}: {error}") from None
+
+    def _plan(self, target: Target, wanted: Setting) -> _Plan:
+        """What shall move, and the journal's entry that covers every value on the way; nothing moves yet."""
+        self.checked(wanted)
+        try:
+            with self._opened(target) as files:
+                before, connection = files.setting(), self.connection(files)
+        except TargetUnusableError as error:
+            return _Plan(Receipt(target, wanted, Setting(), str(error)))
+        if not self.journal.trusted:
+            return _Plan(Receipt(target, wanted, before, f"observing only: {self.journal.note}", before))
+        known = self.journal.get(target.name)
+        entry = known or Entry(
+            before, generation=connection.generation, brw_pages=connection.brw_pages, actual=None
+        )
+        entry = reconcile(entry, before, connection, self.whole)
+        goal, problems = self._goal(target, entry, before, wanted)
+        receipt = Receipt(target, wanted, before, "; ".join(problems) or None, before)
+        if not goal:
+            return _Plan(receipt, entry if known is not None else None)
+        fixed = entry.manual | self.denied(target)
+        goal = self.completed(TargetWish(target.name, entry, before, wanted, connection, fixed), goal)
+        path = reachable(self.storing(connection), before, goal)
+        return _Plan(receipt, replace(entry, possible=merged(entry.possible, path)), goal)
+
+    def _carry_out(self, plan: _Plan, settled: dict[str, Entry]) -> Receipt:
+        """Move one target of a batch, unless somebody else did since it was looked at."""
+        before = plan.receipt.actual
+        problems = [plan.receipt.error] if plan.receipt.error else []
+        try:
+            with self._opened(plan.target) as files:
+                now = files.setting()
+                if now != before or plan.entry is None:
+                    said = "somebody moved a knob just now: left alone"
+                    return Receipt(plan.target, plan.wanted, now, said, now)
+                try:
+                    self._move(files, plan.goal)
+                except RefusedError as error:
+                    problems += self._revert(files, before, error)
+                actual = self._read_back(files, plan, problems)
+        except TargetUnusableError as error:
+            return Receipt(plan.target, plan.wanted, Setting(), str(error))
+        possible = {knob_id: frozenset({actual[knob_id]}) for knob_id in self.whole.ids}
+        settled[plan.target.name] = replace(plan.entry, actual=actual, possible=possible)
+        return Receipt(plan.target, plan.wanted, actual, "; ".join(problems) or None, before)
+
+    def _read_back(self, files: KnobFiles, plan: _Plan, problems: Sequence[str]) -> Setting:
+        """What is really in force; what rounding made of a value is remembered."""
+        actual = files.setting()
+        becomes = self._learned.setdefault(files.name, _Learned()).becomes
+        for knob_id in self.rounded & plan.wanted.keys() if not problems else ():
+            becomes[knob_id, plan.wanted[knob_id]] = actual[knob_id]
+        return actual
+
+    def _goal(
+        self, target: Target, entry: Entry, before: Setting, wanted: Setting
+    ) -> tuple[Setting, list[str]]:
+        """What shall and may move, and why the rest may not; one value out of bounds stops the group."""
+        learned, denied = self._learned.get(target.name, _Learned()), self.denied(target)
+        goal: dict[str, int] = {}
+        problems: list[str] = []
+        for knob_id in self.whole.ids:
+            value = wanted.get(knob_id, before[knob_id])
+            if learned.becomes.get((knob_id, value), value) == before[knob_id]:
+                continue
+            low, high = learned.floors.get(knob_id, 0), learned.ceilings.get(knob_id, value)
+            if knob_id in entry.manual:
+                problems.append(f"{knob_id} is its administrator's ({before[knob_id]})")
+            elif knob_id in denied:
+                problems.append(f"{knob_id} is denied by the configuration")
+            elif not self.whole.may_set(knob_id):
+                problems.append(f"{knob_id} is not set while jobs run: {_why_advice(self.whole[knob_id])}")
+            elif knob_id in learned.read_only:
+                problems.append(learned.read_only[knob_id])
+            elif not low <= value <= high:
+                refusal = f"{knob_id}={value} is outside what this target accepts"
+                return Setting(), [*problems, refusal]
+            else:
+                goal[knob_id] = value
+        return Setting(goal), problems
+
+    def _revert(self, files: KnobFiles, before: Setting, error: RefusedError) -> list[str]:
+        """Learn from a refusal and put the other knobs of the group back; what to tell about both."""
+        if error.errno in GONE:
+            raise TargetGoneError(f"{files.name} is gone (unmounted)") from None
+        said = self._learn(files.name, error, before)
+        try:
+            self._move(files, before)
+        except RefusedError as second:
+            return [said, f"reverting failed as well: {second}"]
+        return [f"{said}; the group was reverted"]
+
+    def _restore(self, files: KnobFiles, target: Target, entry: Entry) -> Receipt:
+        before, connection = files.setting(), self.connection(files)
+        entry = reconcile(entry, before, connection, self.whole)
+        goal = entry.original
+        ragged = [knob_id for knob_id in self.whole.ids if not files.read(knob_id)[1]]
+        path = reachable(self.storing(connection), before, goal)
+        problems: list[str] = []
+        if before != goal or ragged:
+            problems += self._record_if_possible(
+                target.name, replace(entry, possible=merged(entry.possible, path))
+            )
+            try:
+                self._move(files, goal)
+            except RefusedError as error:
+                if error.errno in GONE:
+                    raise TargetGoneError(f"{files.name} is gone (unmounted)") from None
+                return Receipt(target, goal, files.setting(), str(error))
+        actual = files.setting()
+        if actual == goal:
+            problems += self._finish(target.name, entry, actual)
+        return Receipt(target, goal, actual, "; ".join(problems) or None)
+
+    def _record_if_possible(self, name: str, entry: Entry) -> list[str]:
+        try:
+            self.journal.record(name, entry)
+        except JournalUnwritableError as error:
+            # Going back to the originals is right with or without a journal.
+            return [str(error)]
+        return []
+
+    def _finish(self, name: str, entry: Entry, actual: Setting) -> list[str]:
+        """Nothing of ours is left: keep only the memory of knobs that belong to their administrator."""
+        try:
+            if entry.manual:
+                self.journal.record(name, replace(entry, original=actual, possible={}, actual=None))
+            else:
+                self.journal.drop(name)
+        except JournalUnwritableError as error:
+            return [str(error)]
+        return []
+
+    def _learn(self, name: str, error: RefusedError, before: Setting) -> str:
+        learned = self._learned.setdefault(name, _Learned())
+        if error.errno == errno.ERANGE and error.value >= 0:
+            if error.value > before[error.knob_id]:
+                known = learned.ceilings.get(error.knob_id, error.value)
+                learned.ceilings[error.knob_id] = min(known, error.value - 1)
+            else:
+                known = learned.floors.get(error.knob_id, error.value)
+                learned.floors[error.knob_id] = max(known, error.value + 1)
+            log.warning("%s: learned a bound: %s", name, error)
+        elif error.errno in _READ_ONLY:
+            if error.knob_id not in learned.read_only:
+                log.warning("%s: observing %s only: %s", name, error.knob_id, error)
+            learned.read_only[error.knob_id] = f"{error.knob_id} cannot be set: {error}"
+        return str(error)
+
+    def _move(self, files: KnobFiles, goal: Mapping[str, int]) -> None:
+        """Write, in order, every knob that does not hold its goal; each is looked at right before its turn."""
+        for knob_id in self.whole.ids:
+            if knob_id in goal and not files.is_at(knob_id, goal[knob_id]):
+                written = self._cause(knob_id, goal)
+                files.write(written, goal[written])
+
+    def _cause(self, knob_id: str, goal: Mapping[str, int]) -> str:
+        """The knob to write so that this one holds its goal: nobody may write what only a side effect makes."""
+        if goal[knob_id] <= self.whole[knob_id].ceiling:
+            return knob_id
+        couplings = (coupling for coupling in self.whole.couplings if coupling.affects == knob_id)
+        causes = (cause for coupling in couplings for cause in sorted(coupling.when) if cause in goal)
+        return next(causes, knob_id)
+
+    def _forget(self, name: str) -> None:
+        """Drop a target that was unmounted, with everything known of it."""
+        self._learned.pop(name, None)
+        try:
+            self.journal.drop(name)
+        except JournalUnwritableError as error:
+            log.warning("%s: %s", name, error)
+
+
+def _why_advice(knob: Knob) -> str:
+    return "it is node-wide" if knob.scope is Scope.NODE else f"it acts {knob.acts.value}"
+
+
+def _with_problem(receipt: Receipt, problem: str, affected: Container[str]) -> Receipt:
+    if receipt.target.name not in affected:
+        return receipt
+    return replace(receipt, error="; ".join(part for part in (receipt.error, problem) if part))
+
+
+def _why(entry: Entry, known: Entry, knob_id: str, value: int) -> str:
+    if knob_id in known.manual:
+        return "changed by somebody else"
+    if value in entry.possible.get(knob_id, ()):
+        return "still holds a tuned value"
+    return "changed by a reconnect"

@@ -1,0 +1,112 @@
+"""All file systems of a node behind one actuator: each target is set by the kind it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.actuate.fuse import FuseActuator
+from penstock.actuate.journal import Journal
+from penstock.actuate.journalled import Difference, JournalledActuator, nothing_denied
+from penstock.actuate.knobfiles import KnobFiles
+from penstock.actuate.lustre import LustreActuator
+from penstock.actuate.nfs import NfsActuator
+from penstock.actuate.system import SYSTEM, System
+from penstock.decision import Receipt
+from penstock.errors import DataError
+from penstock.knobs import KnobSpace, Setting
+from penstock.observe.fuse.observer import NETWORK_KINDS
+from penstock.snapshot import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What may be set beyond Lustre (kinds of FUSE mounts, node-wide knobs by name), and what may not anywhere.
+
+    `denied` names the knobs of a target that stay as they are.
+    """
+
+    fuse_kinds: frozenset[str] = NETWORK_KINDS
+    node_knobs: frozenset[str] = frozenset()
+    denied: Callable[[Target], frozenset[str]] = nothing_denied
+
+
+class NodeActuator:
+    """Sets every target of a node. One process, one journal, not for use from several threads."""
+
+    def __init__(
+        self, root: str | Path, journal: Journal, reach: Reach | None = None, *, system: System = SYSTEM
+    ) -> None:
+        reach = reach or Reach()
+        self.journal = journal
+        self._kinds: tuple[JournalledActuator, ...] = (
+            LustreActuator(root, journal, system=system),
+            NfsActuator(root, journal, system=system, node_knobs=reach.node_knobs),
+            FuseActuator(root, journal, system=system, kinds=reach.fuse_kinds),
+        )
+        for kind in self._kinds:
+            kind.denied = reach.denied
+
+    def targets(self) -> tuple[Target, ...]:
+        """Every target there is now."""
+        return tuple(target for kind in self._kinds for target in kind.targets())
+
+    def target_named(self, name: str) -> Target:
+        """The target that a journal calls so. Raises `DataError` when no kind has such names."""
+        for kind in self._kinds:
+            target = kind.target_named(name)
+            if target is not None:
+                return target
+        raise DataError(f"the journal names {name!r}, which is no target of a client")
+
+    def space(self, target: Target) -> KnobSpace:
+        """The target's knobs within the bounds this target itself sets."""
+        return self._of(target).space(target)
+
+    def open(self, target: Target) -> KnobFiles:
+        """The target's files, for the length of a `with` block."""
+        return self._of(target).open(target)
+
+    def get(self, target: Target) -> Setting:
+        """What is in force now."""
+        return self._of(target).get(target)
+
+    def set(self, target: Target, wanted: Setting) -> Receipt:
+        """Write the given knobs, read all back."""
+        return self._of(target).set(target, wanted)
+
+    def set_all(self, wishes: Sequence[tuple[Target, Setting]]) -> list[Receipt]:
+        """As `set` for each; those of one kind share writes of the journal."""
+        receipts: dict[Target, Receipt] = {}
+        for kind in self._kinds:
+            mine = [(target, wanted) for target, wanted in wishes if self._of(target) is kind]
+            receipts.update((receipt.target, receipt) for receipt in kind.set_all(mine))
+        return [receipts[target] for target, _ in wishes]
+
+    def restore(self, target: Target) -> Receipt:
+        """Bring back every original."""
+        return self._of(target).restore(target)
+
+    def verify(self, target: Target, *, tuned: bool = True) -> tuple[Difference, ...]:
+        """The knobs that do not hold what they should."""
+        return self._of(target).verify(target, tuned=tuned)
+
+    def yielded(self, target: Target) -> frozenset[str]:
+        """The knobs of a target that belong to its administrator."""
+        return self._of(target).yielded(target)
+
+    def take_back(self, target: Target) -> Setting:
+        """Manage yielded knobs again."""
+        return self._of(target).take_back(target)
+
+    def commands(self, target: Target, setting: Mapping[str, int]) -> list[str]:
+        """The lines an administrator would paste to bring a setting about."""
+        return self._of(target).commands(target, setting)
+
+    def _of(self, target: Target) -> JournalledActuator:
+        for prefix, kind in (("nfs-", self._kinds[1]), ("fuse.", self._kinds[2])):
+            # A Lustre file system may be called nfs: its targets' names end otherwise.
+            if target.name.startswith(prefix) and kind.target_named(target.name) is not None:
+                return kind
+        return self._kinds[0]

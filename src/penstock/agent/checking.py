@@ -1,0 +1,156 @@
+"""What an agent would find, touch and refuse on this node, found out without starting one and without a write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.actuate.errors import JournalCorruptError
+from penstock.actuate.journal import Journal, owner_of
+from penstock.actuate.lock import holder
+from penstock.agent.discovery import discover
+from penstock.agent.filesystems import CLIENT, open_actuator, open_observer, tuned_type
+from penstock.agent.names import short_names
+from penstock.agent.settings import AgentConfig
+from penstock.agent.startup import NoJournal, Places, require_private
+from penstock.config import require_own
+from penstock.decide.policies._base import Policy
+from penstock.errors import PenstockError
+from penstock.knobs import Knob
+from penstock.snapshot import Target, TargetSnapshot
+
+TUNED = "may be tuned"
+
+
+@dataclass(frozen=True, slots=True)
+class KnobCheck:
+    """One knob: what it holds, between which bounds it may move, and whether the agent would move it."""
+
+    knob_id: str
+    value: int
+    floor: int
+    ceiling: int
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class TargetCheck:
+    """One target; `refused` says why nothing of it would be touched, None where something may be."""
+
+    target: str
+    short: str
+    fs: str
+    state: str
+    refused: str | None
+    knobs: tuple[KnobCheck, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCheck:
+    """The whole node; `problems` are what keeps the agent from starting or from tuning anything."""
+
+    mode: str
+    policy: str
+    agent_pid: int | None
+    targets: tuple[TargetCheck, ...]
+    #: Network mounts that are no targets, each with the reason.
+    others: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def check_node(config: AgentConfig, places: Places, policy: type[Policy]) -> NodeCheck:
+    """Look once. Raises for a journal of a newer version, as `penstock agent run` would."""
+    problems = [*_state_problems(places), *_model_problems(policy, config)]
+    try:
+        journal: Journal | None = Journal(places.state_dir, owner_of(places.root))
+        if journal is not None and not journal.trusted:
+            problems.append(str(journal.note))
+    except JournalCorruptError as error:
+        journal = None
+        problems.append(f"observing only: {error}")
+    observer = open_observer(places.root, config.scope.reach())
+    try:
+        seen = observer.observe()
+    finally:
+        observer.close()
+    problems += [f"{problem.source}: {problem.message}" for problem in seen.problems]
+    if not seen.targets:
+        problems.append(f"no {CLIENT} below {places.root}: the agent would wait for a mount")
+    shorts = short_names(one.target for one in seen.targets)
+    node = _Node(config, places, journal)
+    found = tuple(node.look(one, shorts[one.target]) for one in seen.targets)
+    names = {one.target.name for one in seen.targets}
+    others = discover(places.root, node.actuator, config.scope.covers)
+    ignored = tuple(one.sentence for one in others if one.name not in names)
+    pid = holder(places.state_dir) if places.state_dir.is_dir() else None
+    return NodeCheck(config.mode.value, policy.name, pid, found, ignored, tuple(problems))
+
+
+class _Node:
+    """Asks each target's files what they would take."""
+
+    def __init__(self, config: AgentConfig, places: Places, journal: Journal | None) -> None:
+        self._config = config
+        self._manual = {name: entry.manual for name, entry in journal.entries.items()} if journal else {}
+        known = journal or NoJournal(places, "not read")
+        self.actuator = open_actuator(places.root, known, config.scope.reach())
+
+    def look(self, one: TargetSnapshot, short: str) -> TargetCheck:
+        target = one.target
+        refused = None if self._config.scope.covers(target) else "out of the configured scope"
+        if refused is None and not one.active:
+            refused = "deactivated"
+        try:
+            knobs = tuple(self._knobs(target)) if refused is None else ()
+        except (OSError, PenstockError) as error:
+            knobs, refused = (), str(error)
+        if knobs and all(knob.verdict != TUNED for knob in knobs):
+            refused = "none of its knobs may be set"
+        return TargetCheck(target.name, short, target.fs, one.state or "unknown", refused, knobs)
+
+    def _knobs(self, target: Target) -> Iterator[KnobCheck]:
+        space = self.actuator.space(target)
+        with self.actuator.open(target) as files:
+            for knob in space.knobs:
+                value, closed = files.read(knob.id)[0], files.why_not_writable(knob.id)
+                verdict = self._forbidden(target, knob) or closed or TUNED
+                yield KnobCheck(knob.id, value, knob.floor, knob.ceiling, verdict)
+
+    def _forbidden(self, target: Target, knob: Knob) -> str | None:
+        if not self.actuator.space(target).may_set(knob.id):
+            return "can only be advised"
+        if knob.id in self._config.scope.denied_knobs(target):
+            return "denied by the configuration"
+        if knob.id in self._manual.get(target.name, ()):
+            return "its administrator's"
+        return None
+
+
+def _state_problems(places: Places) -> Iterator[str]:
+    directory = places.state_dir
+    there = directory if directory.exists() else directory.parent
+    try:
+        if there is directory:
+            require_private(directory)
+        mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
+        if kind := tuned_type(directory.resolve(), mounts):
+            yield f"{directory}: on a {kind} file system; the agent keeps nothing on what it tunes"
+    except (OSError, PenstockError) as error:
+        yield str(error)
+    if not os.access(there, os.W_OK):
+        yield f"{there}: cannot be written, so nothing could be journalled and no knob would move"
+
+
+def _model_problems(policy: type[Policy], config: AgentConfig) -> Iterator[str]:
+    if not policy.uses_model:
+        return
+    from penstock.predict import kinds
+
+    try:
+        if config.model:
+            require_own(Path(config.model))
+            kinds.load_predictor(policy.model_kind, Path(config.model))
+    except PenstockError as error:
+        yield f"policy {policy.name} has no usable model: {error}"

@@ -1,0 +1,56 @@
+"""Compiled inference beside the loop: numpy answers until it is ready, and no look waits for it.
+
+Compiling pays on nodes with many targets only, so it is left alone on others unless the configuration asks for it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from pathlib import Path
+
+from penstock.agent.settings import Compile
+from penstock.ports import Predictor
+from penstock.predict.model import ForestPredictor
+
+log = logging.getLogger(__name__)
+
+FEWEST_TARGETS = 64
+DIRECTORY = "compiled"
+
+
+class Compiling:
+    """Decides whether to compile, does so once on a thread of its own, and switches the predictor over."""
+
+    def __init__(self, predictor: Predictor | None, wish: Compile, state_dir: Path) -> None:
+        self._predictor = predictor if isinstance(predictor, ForestPredictor) else None
+        self._wish, self._state_dir = wish, state_dir
+        self._thread: threading.Thread | None = None
+        if self._predictor is not None:
+            self._predictor.compiled_walk = False
+
+    def consider(self, targets: int) -> None:
+        """Start compiling when there are targets enough for it to pay; asked after every look."""
+        if self._predictor is None or self._thread is not None or self._wish is Compile.NEVER:
+            return
+        if targets < FEWEST_TARGETS and self._wish is not Compile.ALWAYS:
+            return
+        self._thread = threading.Thread(target=self._compile, name="penstock-compile", daemon=True)
+        self._thread.start()
+
+    def _compile(self) -> None:
+        from penstock.agent.footprint import page_out_compiler
+
+        # systemd names the unit's own cache directory; without one the state directory is as safe.
+        home = os.environ.get("CACHE_DIRECTORY") or str(self._state_dir / DIRECTORY)
+        os.environ.setdefault("NUMBA_CACHE_DIR", home)
+        try:
+            if self._predictor is None or not self._predictor.compile():
+                return
+        except Exception as error:  # noqa: BLE001 - the agent does as well without
+            log.warning("compiled inference is not used: %s: %s", type(error).__name__, error)
+            return
+        self._predictor.compiled_walk = True
+        page_out_compiler()
+        log.info("compiled inference is in use")

@@ -1,0 +1,76 @@
+"""Policies as the agent runs them: whatever one does wrong, its target is left alone and all others go on."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from penstock.decide.answers import nonsense
+from penstock.decide.memory import Memories, sane
+from penstock.decide.policies._base import Policy, Proposal
+from penstock.decide.tuner import PolicyFactory
+from penstock.decision import Outlook
+from penstock.knobs import KnobSpace
+from penstock.window import Window
+
+Report = Callable[[str], None]
+
+
+def contained(inner: type[Policy], report: Report) -> PolicyFactory:
+    """A factory of the same policies, of which none can raise; each failure is reported in a sentence."""
+
+    class Contained(Policy):
+        name = inner.name
+        uses_model, model_kind = inner.uses_model, inner.model_kind
+        tunes_cache, spares_busy = inner.tunes_cache, inner.spares_busy
+        guarded, in_groups = inner.guarded, inner.in_groups
+
+        def __init__(self, space: KnobSpace, rng: Random) -> None:
+            self._inner: Policy | None = None
+            self._why = ""
+            try:
+                self._inner = inner(space, rng)
+            except Exception as error:  # noqa: BLE001 - a policy is somebody else's code
+                self._fail(error)
+            super().__init__(space, rng)
+
+        def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
+            if self._inner is None:
+                return Proposal(window.setting, "policy-error", self._why)
+            # Bounds change while a target lives.
+            self._inner.space, self._inner.home = self.space, self.home
+            try:
+                proposal = self._inner.propose(window, outlook)
+                wrong = nonsense(proposal, window, self.space)
+            except Exception as error:  # noqa: BLE001 - a policy is somebody else's code
+                return Proposal(window.setting, "policy-error", self._fail(error))
+            if wrong is None:
+                return proposal
+            said = f"it returned {wrong}"
+            report(said)
+            return Proposal(window.setting, "policy-error", said)
+
+        def remembered(self) -> Memories:
+            return self._told(lambda inner: sane(inner.remembered())) or {}
+
+        def recall(self, memories: Memories) -> None:
+            self._told(lambda inner: inner.recall(memories))
+
+        def resumed(self) -> None:
+            self._told(lambda inner: inner.resumed())
+
+        def _told(self, call: Callable[[Policy], Any]) -> Any:
+            try:
+                return call(self._inner) if self._inner is not None else None
+            except Exception as error:  # noqa: BLE001 - a policy is somebody else's code
+                self._fail(error)
+
+        def _fail(self, error: Exception) -> str:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            self._why = f"{type(error).__name__}: {error} ({last.filename}:{last.lineno})"
+            report(self._why)
+            return self._why
+
+    return Contained

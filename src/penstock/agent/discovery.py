@@ -1,0 +1,81 @@
+"""What is mounted on a node, and what the agent will and will not do with each mount."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.actuate.node import NodeActuator
+from penstock.agent.filesystems import why_no_target
+from penstock.errors import DataError, PenstockError
+from penstock.knobs import Acts, Knob, KnobSpace
+from penstock.observe.kernelfs import KernelFs
+from penstock.observe.mounts import in_sight, read_mounts
+from penstock.snapshot import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One mount or data path: which of its knobs may be set, which can only be advised, and why not more."""
+
+    name: str
+    fs: str
+    tuned: tuple[str, ...] = ()
+    advised: tuple[str, ...] = ()
+    why: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """All of it in one line."""
+        parts = [f"may set {', '.join(self.tuned)}"] if self.tuned else ["left alone"]
+        parts += [f"can only advise {', '.join(self.advised)}"] if self.advised else []
+        parts += [self.why] if self.why else []
+        where = self.fs if self.fs == self.name else f"{self.fs} ({self.name})"
+        return f"{where}: {'; '.join(parts)}"
+
+
+def discover(root: Path, actuator: NodeActuator, in_scope: Callable[[Target], bool]) -> tuple[Finding, ...]:
+    """Every target, then every network mount that is none. Nothing is asked of a mount itself."""
+    targets = actuator.targets()
+    known = {target.fs for target in targets}
+    return (*(_target(actuator, target, in_scope) for target in targets), *_others(root, known))
+
+
+def _target(actuator: NodeActuator, target: Target, in_scope: Callable[[Target], bool]) -> Finding:
+    if not in_scope(target):
+        return Finding(target.name, target.fs, why="outside [scope] of the configuration")
+    try:
+        space = actuator.space(target)
+    except (OSError, PenstockError) as error:
+        return Finding(target.name, target.fs, why=str(error))
+    tuned = tuple(
+        _described(knob) for knob in space.knobs if space.may_set(knob.id) and knob.floor < knob.ceiling
+    )
+    advised = tuple(_described(knob) for knob in space.knobs if not space.may_set(knob.id))
+    return Finding(target.name, target.fs, tuned, advised, _why_node_wide(space))
+
+
+def _described(knob: Knob) -> str:
+    return knob.id if knob.acts is Acts.NOW else f"{knob.id} ({knob.acts.value})"
+
+
+def _why_node_wide(space: KnobSpace) -> str:
+    closed = [knob.id for knob in space.knobs if knob.scope == "node" and not space.may_set(knob.id)]
+    return (
+        f"node-wide, so only by scope.node_knobs and for a single mount: {', '.join(closed)}"
+        if closed
+        else ""
+    )
+
+
+def _others(root: Path, known: set[str]) -> Iterator[Finding]:
+    """Network mounts that are no targets, each with the reason."""
+    try:
+        mounts = in_sight(read_mounts(KernelFs(root)))
+    except (OSError, DataError):
+        return
+    for mount in mounts:
+        why = why_no_target(mount.kind)
+        if mount.path not in known and why is not None:
+            yield Finding(mount.path, mount.path, why=f"{mount.kind}: {why}")

@@ -1,0 +1,64 @@
+"""The file systems the agent tunes: the only module of this room that names one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from penstock.actuate.journal import Journal
+from penstock.actuate.node import NodeActuator, Reach
+from penstock.observe.fuse.observer import NETWORK_KINDS
+from penstock.observe.nfs.mountstats import KINDS as NFS_KINDS
+from penstock.observe.node import NodeObserver
+
+# What a node must have for the agent to have anything to do.
+CLIENT = "Lustre client, NFS mount or FUSE mount of a network file system"
+# The kinds of mounts that users may add to or take from.
+MOUNT_KINDS = tuple(sorted(NETWORK_KINDS))
+# What governs a whole node is set only where an administrator names it.
+NODE_KNOBS = ("dirty_bytes",)
+# Mounts over a network for which there is nothing to set; Lustre's targets are its data paths, not its mounts.
+_OTHERS = frozenset({"cifs", "smb3", "ceph", "9p", "afs", "gpfs", "beegfs"})
+_FUSE = re.compile(r"fuse(\..+|blk)?")
+_TUNED_TYPES = ("lustre", "nfs", "fuse.")
+
+
+def open_observer(root: Path, reach: Reach | None = None, *, peek: bool = False) -> NodeObserver:
+    """Reads what the agent tunes; with `peek`, a target at rest costs one short read."""
+    return NodeObserver(root, peek=peek, fuse_kinds=(reach or Reach()).fuse_kinds)
+
+
+def open_actuator(root: Path, journal: Journal, reach: Reach) -> NodeActuator:
+    """Sets what the agent tunes."""
+    return NodeActuator(root, journal, reach)
+
+
+def is_mount_kind(kind: str) -> bool:
+    """Whether such mounts could be tuned at all, if an administrator names their kind."""
+    return kind.startswith("fuse.")
+
+
+def why_no_target(kind: str) -> str | None:
+    """Why a mount of this kind is no target; None where nobody would expect it to be one."""
+    if kind in NFS_KINDS:
+        return "its counters could not be read"
+    if _FUSE.fullmatch(kind):
+        return "not in scope.mount_kinds, or its daemon could not be found"
+    return "has no knobs here" if kind in _OTHERS else None
+
+
+def tuned_type(path: Path, mounts_text: str) -> str:
+    """The type of the mount a path is on if the agent tunes such mounts, else nothing.
+
+    What the agent writes must never land on what it tunes.
+    """
+    best, kind = "", ""
+    for line in mounts_text.splitlines():
+        fields = line.split(" ")
+        if len(fields) < 3:
+            continue
+        place = fields[1].replace("\\040", " ")
+        inside = str(path) == place or str(path).startswith(place.rstrip("/") + "/")
+        if inside and len(place) >= len(best):
+            best, kind = place, fields[2]
+    return kind if kind.startswith(_TUNED_TYPES) else ""

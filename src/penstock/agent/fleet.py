@@ -1,0 +1,205 @@
+"""Many nodes' logs as one account: where tuning helped, where it was taken back, where nobody needs it.
+
+Nodes are independent of each other, changes on one node are not: so a node counts once, however often it changed
+something, and the interval over the fleet is one over nodes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.agent.effect import geometric_mean
+from penstock.agent.log import read_log
+from penstock.agent.startup import LOG_FILE
+from penstock.agent.summary import Summary, summarise
+from penstock.agent.switchback import Verdict, over_ratios
+from penstock.errors import MissingError, UsageError
+from penstock.report.page import Section, Table, render
+
+# A node whose judged changes are within this of no gain neither gained nor lost.
+NOTICEABLE = 0.03
+CLASSES = {
+    "helped": "Tuning helped.",
+    "taken back": "Most changes were taken back, or they cost more than they brought.",
+    "not needed": "Nothing was changed, or what was changed made no difference.",
+    "not judged": "Changes were made or advised, and none was judged yet.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReport:
+    """One node's period."""
+
+    node: str
+    summary: Summary
+
+    @property
+    def made(self) -> int:
+        """Changes carried out."""
+        return sum(target.made for target in self.summary.targets)
+
+    @property
+    def advised(self) -> int:
+        """Changes advised."""
+        return sum(target.advised for target in self.summary.targets)
+
+    @property
+    def reverted(self) -> int:
+        """Changes that the guard took back."""
+        return sum(target.reverted for target in self.summary.targets)
+
+    @property
+    def gain(self) -> float | None:
+        """What tuning is worth there: by experiment where there was one, else the mean over judged changes."""
+        effect = self.summary.effect
+        return None if effect is None else float(effect["gain"])
+
+    @property
+    def verdict(self) -> str:
+        """One of `CLASSES`."""
+        if not self.made and not self.advised:
+            return "not needed"
+        # A change that is taken back is two changes: there and back.
+        mostly_back = self.made > 0 and 2 * self.reverted >= 0.8 * self.made
+        if mostly_back or (self.gain is not None and self.gain < 1 - NOTICEABLE):
+            return "taken back"
+        if self.gain is None:
+            return "not judged"
+        return "helped" if self.gain > 1 + NOTICEABLE else "not needed"
+
+
+@dataclass(frozen=True, slots=True)
+class JobReport:
+    """One job over all its nodes."""
+
+    job: str
+    user: str
+    nodes: int
+    made: int
+    reverted: int
+    gain: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FleetReport:
+    """All nodes, their jobs, and one verdict."""
+
+    nodes: tuple[NodeReport, ...]
+    jobs: tuple[JobReport, ...]
+    #: Over the nodes that ran a switchback trial; each counts once.
+    trial: Verdict
+
+    def by_class(self) -> dict[str, list[NodeReport]]:
+        """The nodes of every class."""
+        return {name: [node for node in self.nodes if node.verdict == name] for name in CLASSES}
+
+
+def fleet_report(files: Sequence[Path], since_s: float, until_s: float) -> FleetReport:
+    """Merge logs: files of any name, or state directories. Two of the same node's name are an error."""
+    nodes: dict[str, NodeReport] = {}
+    for file in files:
+        path = file / LOG_FILE if file.is_dir() else file
+        if not path.exists():
+            raise MissingError(f"{path}: no such log")
+        name = path.parent.name if path.name == LOG_FILE else path.name.split(".", maxsplit=1)[0]
+        if name in nodes:
+            raise UsageError(f"{path}: there is a log of node {name!r} already; name files after their nodes")
+        nodes[name] = NodeReport(name, summarise(read_log(path), since_s, until_s))
+    rows = tuple(nodes[name] for name in sorted(nodes))
+    trials = [float(node.summary.trial["gain"]) for node in rows if node.summary.trial is not None]
+    return FleetReport(rows, _jobs(rows), over_ratios([math.log(gain) for gain in trials if gain > 0]))
+
+
+def _jobs(nodes: Sequence[NodeReport]) -> tuple[JobReport, ...]:
+    parts: dict[str, list[Any]] = {}
+    for node in nodes:
+        for job in node.summary.jobs:
+            parts.setdefault(job.job, []).append(job)
+    return tuple(
+        JobReport(
+            name,
+            next((job.user for job in some if job.user), ""),
+            len(some),
+            sum(job.made for job in some),
+            sum(job.reverted for job in some),
+            # As for the fleet: each of the job's nodes counts once.
+            geometric_mean(job.mean_gain for job in some if job.mean_gain is not None),
+        )
+        for name, some in sorted(parts.items())
+    )
+
+
+def document(report: FleetReport) -> dict[str, Any]:
+    """As JSON."""
+    trial = report.trial
+    return {
+        "nodes": [_node(node) for node in report.nodes],
+        "classes": {name: len(nodes) for name, nodes in report.by_class().items()},
+        "jobs": [
+            {
+                "job": j.job,
+                "user": j.user,
+                "nodes": j.nodes,
+                "made": j.made,
+                "reverted": j.reverted,
+                "gain": j.gain,
+            }
+            for j in report.jobs
+        ],
+        "trial": {"nodes": trial.pairs, "gain": trial.gain, "low": trial.low, "high": trial.high},
+        "verdict": sentence(report),
+    }
+
+
+def _node(node: NodeReport) -> Mapping[str, Any]:
+    counts = {"made": node.made, "advised": node.advised, "reverted": node.reverted}
+    kind = (node.summary.effect or {}).get("kind")
+    return {"node": node.node, "verdict": node.verdict, "gain": node.gain, "gain_from": kind, **counts}
+
+
+def sentence(report: FleetReport) -> str:
+    """The whole fleet in one sentence that claims no more than was measured."""
+    trial = report.trial
+    if trial.gain is not None:
+        return f"{trial.sentence}, over {trial.pairs} nodes that switched tuning on and off"
+    counted = {name: len(nodes) for name, nodes in report.by_class().items()}
+    words = ", ".join(f"{count} {name}" for name, count in counted.items() if count)
+    return f"no trial on at least 3 nodes, so no verdict; of {len(report.nodes)} nodes: {words}"
+
+
+def page(report: FleetReport) -> str:
+    """One self-contained HTML page."""
+    heading = ("node", "before/after", "changes", "advised", "taken back")
+    sections = [
+        Section(
+            f"{name}: {len(nodes)} nodes",
+            (CLASSES[name],),
+            tables=(Table(heading, [_cells(node) for node in _sorted(nodes)]),),
+        )
+        for name, nodes in report.by_class().items()
+        if nodes
+    ]
+    if report.jobs:
+        rows = [
+            (j.job, j.user or "-", str(j.nodes), str(j.made), str(j.reverted), _gain(j.gain))
+            for j in report.jobs
+        ]
+        jobs = Table(("job", "user", "nodes", "changes", "taken back", "before/after"), rows)
+        sections.append(Section("jobs", ("Each of a job's nodes counts once.",), tables=(jobs,)))
+    return render("Penstock on a fleet", (sentence(report).capitalize() + ".",), sections)
+
+
+def _sorted(nodes: Sequence[NodeReport]) -> list[NodeReport]:
+    return sorted(nodes, key=lambda node: (-(node.gain or 0.0), node.node))
+
+
+def _cells(node: NodeReport) -> tuple[str, ...]:
+    return (node.node, _gain(node.gain), str(node.made), str(node.advised), str(node.reverted))
+
+
+def _gain(gain: float | None) -> str:
+    return "-" if gain is None else f"{gain:.3f}"

@@ -1,0 +1,36 @@
+"""Short names for targets, where nothing else on the node could be meant."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from penstock.errors import MissingError, did_you_mean
+from penstock.snapshot import Target
+
+
+def alone_in_their_place(targets: Iterable[Target]) -> frozenset[Target]:
+    """The targets that no other one shares file system and resource with, as a second mount's targets do."""
+    known = tuple(targets)
+    shared = Counter((target.fs, target.resource) for target in known)
+    return frozenset(t for t in known if t.resource and shared[t.fs, t.resource] == 1)
+
+
+def short_names(targets: Iterable[Target]) -> dict[Target, str]:
+    """`scratch-OST0003` where that is unambiguous, else the whole name."""
+    known = tuple(targets)
+    alone = alone_in_their_place(known)
+    return {target: f"{target.fs}-{target.resource}" if target in alone else target.name for target in known}
+
+
+def resolve(name: str, targets: Iterable[Target]) -> str:
+    """The full name of the target, or the file system, that somebody named in full or in short.
+
+    Raises `MissingError` with the nearest name when there is none.
+    """
+    names: dict[str, str] = {}
+    for target, short in short_names(targets).items():
+        names |= {short: target.name, target.name: target.name, target.fs: target.fs}
+    if name not in names:
+        raise MissingError(f"{name}: no such target or file system on this client{did_you_mean(name, names)}")
+    return names[name]

@@ -1,0 +1,133 @@
+"""Where policies come from: built in, installed by another package, or a user's own file."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import os
+import stat
+import traceback
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES, policy_class
+from penstock.decide.policies._base import Policy
+from penstock.errors import (
+    AccessError,
+    InvalidError,
+    MissingError,
+    UsageError,
+    did_you_mean,
+)
+
+GROUP = "penstock.policies"
+
+
+def find_policy(name: str) -> type[Policy]:
+    """The policy as its author wrote it; a name ending in `.py` is a file that sets `POLICY`.
+
+    Nothing of a package is imported before one of its policies is asked for by name. A file is code that runs as
+    whoever runs the agent: it must belong to them or to root, and nobody else may be able to write it.
+    """
+    if name.endswith(".py"):
+        return _from_file(Path(name))
+    if is_foreign(name):
+        return _checked(_load(installed()[name]), f"policy {name!r} ({installed()[name].value})")
+    return policy_class(require_known(name))
+
+
+def is_foreign(name: str) -> bool:
+    """Whether a policy's code is somebody else's; a built-in name cannot be taken over."""
+    return name.endswith(".py") or (name not in POLICY_NAMES and name in installed())
+
+
+def require_known(name: str) -> str:
+    """The name itself, or a `UsageError` that suggests the nearest; files are looked at when they are loaded."""
+    if is_foreign(name):
+        return name
+    if name not in (*POLICY_NAMES, *EXPERIMENT_NAMES):
+        known = (*POLICY_NAMES, *installed())
+        raise UsageError(f"unknown policy {name!r}{did_you_mean(name, known)}")
+    policy_class(name)
+    return name
+
+
+@cache
+def installed() -> dict[str, EntryPoint]:
+    """What other packages offer in the entry point group `penstock.policies`, by name."""
+    found: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=GROUP):
+        other = found.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise InvalidError(
+                f"two packages offer a policy {entry.name!r}: {other.value} and {entry.value}; uninstall one"
+            )
+    return found
+
+
+def source_file(name: str) -> Path | None:
+    """The file that defines somebody else's policy, where it can be told."""
+    if name.endswith(".py"):
+        return Path(name)
+    if not is_foreign(name):
+        return None
+    spec = importlib.util.find_spec(installed()[name].module)
+    return Path(spec.origin) if spec is not None and spec.origin is not None else None
+
+
+def blamed_line(error: BaseException, file: str) -> str:
+    """`FILE:LINE` of the innermost call inside a file, or inside whatever it called where it is not on the way."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    for frame in reversed(frames):
+        if frame.filename == file:
+            return f"{file}:{frame.lineno}"
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else file
+
+
+def _from_file(path: Path) -> type[Policy]:
+    _require_trust(path)
+    spec = importlib.util.spec_from_file_location("penstock_user_policy", path)
+    if spec is None or spec.loader is None:
+        raise InvalidError(f"{path}: not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # noqa: BLE001 - somebody else's code may raise anything
+        place = blamed_line(error, str(spec.origin))
+        raise InvalidError(f"{place}: {type(error).__name__}: {error}") from None
+    if not hasattr(module, "POLICY"):
+        raise InvalidError(f"{path}: must set POLICY to a subclass of penstock.Policy")
+    return _checked(module.POLICY, f"{path}: POLICY")
+
+
+def _load(entry: EntryPoint) -> object:
+    try:
+        return entry.load()
+    except Exception as error:  # noqa: BLE001 - somebody else's code may raise anything
+        raise InvalidError(
+            f"policy {entry.name!r} ({entry.value}) cannot be loaded: {type(error).__name__}: {error}"
+        ) from None
+
+
+def _checked(found: object, what: str) -> type[Policy]:
+    if not (isinstance(found, type) and issubclass(found, Policy)):
+        raise InvalidError(f"{what} is not a subclass of penstock.Policy")
+    if inspect.isabstract(found):
+        raise InvalidError(f"{what} has no method propose(self, window, outlook=None)")
+    return found
+
+
+def _require_trust(path: Path) -> None:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        raise MissingError(f"{path}: no such file") from None
+    except OSError as error:
+        raise AccessError(f"{path}: {error.strerror}") from None
+    if not stat.S_ISREG(status.st_mode):
+        raise InvalidError(f"{path}: not a regular file")
+    if status.st_uid not in (0, os.geteuid()) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise AccessError(f"{path}: others may write it, so it is not run (chown, chmod go-w)")

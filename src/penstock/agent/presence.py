@@ -1,0 +1,104 @@
+"""Targets that vanish, come back or lose their server: one line for each event, however many targets it meets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.snapshot import NodeSnapshot, Target, TargetSnapshot
+from penstock.window import CONNECTED
+
+MOST_NAMED = 3
+MOST_GONE = 4096
+_WORDS = {
+    "appeared": "appeared",
+    "vanished": "vanished: unmounted, or its device was removed",
+    "back": "came back",
+    "lost": "lost its server",
+    "deactivated": "was deactivated",
+    "connected": "has its server again",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """One thing that happened to targets of one file system between two looks."""
+
+    what: str
+    fs: str
+    targets: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """For the service's log."""
+        if len(self.targets) == 1:
+            return f"{self.targets[0]} {_WORDS[self.what]}"
+        named = ", ".join(self.targets[:MOST_NAMED])
+        more = f" and {len(self.targets) - MOST_NAMED} more" if len(self.targets) > MOST_NAMED else ""
+        return f"{len(self.targets)} targets of {self.fs}: each {_WORDS[self.what]}: {named}{more}"
+
+    def event(self, wall_s: float) -> dict[str, Any]:
+        """For the decision log."""
+        return {
+            "event": "targets",
+            "time_s": wall_s,
+            "what": self.what,
+            "fs": self.fs,
+            "targets": list(self.targets),
+        }
+
+
+@dataclass(slots=True)
+class Presence:
+    """Compares each look with the one before; the first one only says who has no server."""
+
+    #: Every target of the last look, with the state it was in: `up`, `lost` or `deactivated`.
+    states: dict[Target, str] = field(default_factory=dict)
+    #: Targets that were there once and are not now.
+    gone: set[Target] = field(default_factory=set)
+    looked: bool = False
+
+    def note(self, snapshot: NodeSnapshot) -> tuple[Sighting, ...]:
+        """What happened since the last look, grouped by kind and file system."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for target, what in self._events(snapshot):
+            found.setdefault((what, target.fs), []).append(target.name)
+        self.looked = True
+        return tuple(Sighting(what, fs, tuple(names)) for (what, fs), names in found.items())
+
+    def _events(self, snapshot: NodeSnapshot) -> Iterator[tuple[Target, str]]:
+        before, now = self.states, {one.target: _state(one) for one in snapshot.targets}
+        self.states = now
+        for target, state in now.items():
+            yield from self._arrived(target) if target not in before else ()
+            was = before.get(target, "up")
+            if state != was:
+                yield target, "connected" if state == "up" else state
+        missing = [target for target in before if target not in now]
+        troubled = " ".join(f"{one.source} {one.message}" for one in snapshot.problems) if missing else ""
+        for target in missing:
+            # One that cannot be read is still there: the problem itself is said elsewhere.
+            if target.name in troubled:
+                now[target] = before[target]
+            else:
+                self._leave(target)
+                yield target, "vanished"
+
+    def _arrived(self, target: Target) -> Iterator[tuple[Target, str]]:
+        if target in self.gone:
+            self.gone.discard(target)
+            yield target, "back"
+        elif self.looked:
+            yield target, "appeared"
+
+    def _leave(self, target: Target) -> None:
+        if len(self.gone) >= MOST_GONE:
+            self.gone.clear()
+        self.gone.add(target)
+
+
+def _state(snapshot: TargetSnapshot) -> str:
+    if not snapshot.active:
+        return "deactivated"
+    return "up" if snapshot.state in CONNECTED else "lost"

@@ -1,0 +1,32 @@
+"""Which policy runs where: a model knows the knobs of some file systems only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+
+from penstock.decide.policies._base import Policy
+from penstock.decide.tuner import PolicyFactory
+from penstock.knobs import Candidates, KnobSpace
+from penstock.ports import Predictor
+
+
+def surveyed(predictor: Predictor | None, spaces: Iterable[KnobSpace]) -> tuple[Candidates, ...]:
+    """The candidates of those of these spaces that the model knows."""
+    known = () if predictor is None else predictor.spaces
+    return tuple(space.candidates() for space in spaces if space.name in known)
+
+
+def where_surveyed(
+    chosen: PolicyFactory, learner: PolicyFactory, predictor: Predictor | None
+) -> PolicyFactory:
+    """The chosen policy where its model knows the knobs; elsewhere the learner, which goes by what it measures there.
+
+    The guard's bound holds for both.
+    """
+    known = frozenset(() if predictor is None else predictor.spaces)
+
+    def make(space: KnobSpace, rng: Random) -> Policy:
+        return chosen(space, rng) if space.name in known else learner(space, rng)
+
+    return make

@@ -1,0 +1,124 @@
+"""Worker processes that end with whoever started them: at once, silently, and whatever ends it.
+
+A terminal sends Ctrl-C to workers too; they ignore it and are killed by their parent, so nobody sees their
+tracebacks. A parent that is told to terminate does the same first. One that is killed takes them along.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from types import FrameType, TracebackType
+from typing import Literal, Self, TypeVar
+
+from penstock.errors import TerminatedError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_SIGNALS = {signal.SIGINT, signal.SIGTERM}
+_PR_SET_PDEATHSIG = 1
+_AHEAD = 2
+_TICK_S = 1.0
+
+
+class Workers:
+    """Some processes for as long as the `with` block lasts. Leaving it by an exception kills what still runs.
+
+    `fork` shares what is loaded already and starts at once; `spawn` starts clean, for libraries with threads.
+    """
+
+    def __init__(self, count: int, start: Literal["fork", "spawn"] = "fork") -> None:
+        self._count = count
+        self._context = multiprocessing.get_context(start)
+        self._others: set[object] = set()
+        self._pool: ProcessPoolExecutor | None = None
+        self._told_before: object = None
+
+    def __enter__(self) -> Self:
+        self._others = set(multiprocessing.active_children())
+        self._pool = ProcessPoolExecutor(self._count, mp_context=self._context, initializer=_become_worker)
+        if threading.current_thread() is threading.main_thread():
+            self._told_before = signal.getsignal(signal.SIGTERM)
+            if self._told_before is signal.SIG_DFL:
+                signal.signal(signal.SIGTERM, _terminated)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._pool is not None
+        if kind is not None:
+            for child in set(multiprocessing.active_children()) - self._others:
+                child.kill()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        if self._told_before is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    def each(
+        self,
+        function: Callable[[Item], Result],
+        items: Iterable[Item],
+        tick: Callable[[], None] = lambda: None,
+    ) -> Iterator[tuple[Item, Result]]:
+        """Every item with its result, as each is done; only a few are handed out ahead.
+
+        `tick` is called after every result, and once a second while none comes.
+        """
+        waiting: dict[Future[Result], Item] = {}
+        left = iter(items)
+        while True:
+            for item in islice(left, _AHEAD * self._count - len(waiting)):
+                waiting[self._submit(function, item)] = item
+            if not waiting:
+                return
+            tick()
+            for future in wait(waiting, timeout=_TICK_S, return_when=FIRST_COMPLETED).done:
+                yield waiting.pop(future), future.result()
+
+    def ordered(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Every result, in the order of the items."""
+        done: dict[int, Result] = {}
+        due = 0
+        for (number, _), result in self.each(partial(_of_item, function), enumerate(items)):
+            done[number] = result
+            while due in done:
+                yield done.pop(due)
+                due += 1
+
+    def _submit(self, function: Callable[[Item], Result], item: Item) -> Future[Result]:
+        assert self._pool is not None
+        # Processes start inside submit and inherit what is blocked: nothing reaches them half-started.
+        with _blocked():
+            return self._pool.submit(function, item)
+
+
+def _of_item(function: Callable[[Item], Result], numbered: tuple[int, Item]) -> Result:
+    return function(numbered[1])
+
+
+@contextmanager
+def _blocked() -> Iterator[None]:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _become_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    raise TerminatedError

@@ -1,0 +1,105 @@
+"""`penstock dash`: the web page over an agent, its log, a recording or the simulator."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from penstock.cli.options import prepare_simulator, require_libraries, state_dir_option
+from penstock.errors import AccessError, MissingError, UsageError
+
+if TYPE_CHECKING:
+    from penstock.dash.source import Source
+
+PATH = click.Path(path_type=Path)
+LEAST_TOKEN = 16
+
+
+@click.command(epilog="Example: penstock dash --simulate")
+@click.option("--simulate", is_flag=True, help="Open it over the simulator: choose, disturb, compare.")
+@click.option("--recording", "recordings", type=PATH, multiple=True, help="Open it over a recording; repeat.")
+@state_dir_option
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0: any free one."
+)
+@click.option("--name", "names", multiple=True, help="Another host name it is opened under; repeat.")
+@click.option(
+    "--control", is_flag=True, help="Let whoever has the token change the agent's mode, or pause it."
+)
+@click.option("--token-file", type=PATH, help="Take the token from this file instead of drawing one.")
+def dash(
+    simulate: bool,
+    recordings: Sequence[Path],
+    state_dir: Path,
+    host: str,
+    port: int,
+    names: Sequence[str],
+    control: bool,
+    token_file: Path | None,
+) -> None:
+    """Show in a browser what tuning does here, and why.
+
+    It only shows, unless --control is given. The agent is asked only while the page is open somewhere. The address
+    is printed on stdout, with the token where there is one. Over the simulator there is always one, because running
+    it takes this machine's time. Ctrl-C ends it.
+    """
+    require_libraries("dash", "starlette", "uvicorn")
+    from penstock.dash.gate import Gate, is_loopback
+    from penstock.dash.serving import listen, serve
+
+    guarded = control or simulate or token_file is not None
+    if not is_loopback(host) and not guarded:
+        raise UsageError(
+            f"--host {host}: other machines can reach it: give --control or --token-file as well"
+        )
+    token = _token(token_file) if guarded else None
+    source = _source(simulate, recordings, state_dir)
+    listener = listen(host, port)
+    gate = Gate(host, listener.getsockname()[1], token, tuple(names))
+    shown = f"[{host}]" if ":" in host else host
+
+    def ready() -> None:
+        sys.stdout.write(f"http://{shown}:{gate.port}/{f'#token={token}' if token else ''}\n")
+        sys.stdout.flush()
+        click.echo(f"penstock: {source.about.title}; open the address above, Ctrl-C ends it", err=True)
+
+    serve(source, gate, listener, ready)
+
+
+def _source(simulate: bool, recordings: Sequence[Path], state_dir: Path) -> Source:
+    if simulate and recordings:
+        raise UsageError("--simulate and --recording exclude each other")
+    if recordings:
+        from penstock.dash.recordings import RecordingSource
+
+        return RecordingSource(recordings)
+    if simulate:
+        prepare_simulator()
+        from penstock.dash.simulator import SimulatorSource
+
+        return SimulatorSource()
+    from penstock.dash.node import NodeSource
+
+    return NodeSource(state_dir)
+
+
+def _token(path: Path | None) -> str:
+    if path is None:
+        return secrets.token_urlsafe(24)
+    try:
+        text = path.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        raise MissingError(f"{path}: no such file") from None
+    except PermissionError:
+        raise AccessError(f"{path}: permission denied") from None
+    except (OSError, UnicodeDecodeError):
+        raise UsageError(f"{path}: not a text file with a token") from None
+    if len(text) < LEAST_TOKEN or not text.isprintable() or " " in text:
+        raise UsageError(f"{path}: a token is one word of at least {LEAST_TOKEN} characters")
+    return text

@@ -1,0 +1,205 @@
+"""`penstock evaluate scenarios` and `robust`: worlds that somebody described, and worlds drawn at random."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from penstock.cli.options import (
+    DURATION,
+    NearestChoice,
+    PolicyName,
+    console,
+    emit_json,
+    json_option,
+    prepare_simulator,
+    seed_option,
+)
+from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES
+from penstock.errors import UsageError
+
+if TYPE_CHECKING:
+    from penstock.evaluate.comparison import Terms
+    from penstock.evaluate.lab import Lab
+    from penstock.train.worlds import DescribedWorld
+
+PATH = click.Path(path_type=Path)
+GUARD = {"auto": None, "on": True, "off": False}
+SECONDS = 120.0
+
+
+def lab_options(function: click.decorators.FC) -> click.decorators.FC:
+    """Policies, how they run, and where results are kept: the same for every experiment."""
+    options = (
+        click.option(
+            "--policy",
+            "policies",
+            type=PolicyName((*POLICY_NAMES, *EXPERIMENT_NAMES)),
+            multiple=True,
+            help="Judge this one; repeat to compare others with it. [default: what the agent ships with]",
+        ),
+        seed_option,
+        click.option(
+            "--guard", type=NearestChoice(tuple(GUARD)), default="auto", show_default=True,
+            help="The agent's guard around policies; auto: around those made for it.",
+        ),
+        click.option("--model", help="Another model file for policies that use one."),
+        click.option("--workers", type=click.IntRange(1, 256), help="Processes. [all cores]"),
+        click.option("--cache-dir", type=PATH, help="Where results are kept. [the user's cache directory]"),
+        click.option("--fresh", is_flag=True, help="Neither use nor keep cached results."),
+        json_option,
+    )  # fmt: skip
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def _world_options(function: click.decorators.FC) -> click.decorators.FC:
+    options = (
+        click.option("--seconds", type=DURATION, default=SECONDS, show_default=True, help="Measured time."),
+        click.option("--no-search", is_flag=True, help="Leave out the best static setting."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return lab_options(function)
+
+
+@click.command(epilog="Example: penstock evaluate scenarios examples/cluster/bad-day.toml --no-search")
+@click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE.toml...")
+@_world_options
+def scenarios(files: Sequence[Path], as_json: bool, **options: Any) -> None:
+    """Any described world: the default, the best static setting, and policies on all its clients.
+
+    The best static setting is one for all clients: the best total among those that leave every job with at least
+    200 requests four fifths of what it gets at the default. It is chosen on another seed.
+    """
+    prepare_simulator()
+    from penstock.train.worlds import load_world
+
+    _run([load_world(path) for path in files], as_json, **options)
+
+
+@click.command(epilog="Example: penstock evaluate robust --draws 1 --seconds 5 --no-search")
+@click.option(
+    "--draws", type=click.IntRange(1, 100_000), default=24, show_default=True, help="How many worlds."
+)
+@click.option(
+    "--family", "families", multiple=True, metavar="NAME", help="Only worlds of this family; repeat."
+)
+@click.option("--without", multiple=True, metavar="NAME", help="No worlds of this family; repeat.")
+@_world_options
+def robust(
+    draws: int, families: tuple[str, ...], without: tuple[str, ...], as_json: bool, seed: int, **options: Any
+) -> None:
+    """Worlds drawn at random: hardware, work and company, as docs/worlds.md says.
+
+    Each row holds its scenario as text, so that it can be run alone.
+    """
+    prepare_simulator()
+    from penstock.train.draws import FAMILIES, draw_worlds
+
+    for family in (*families, *without):
+        NearestChoice(FAMILIES).convert(family, None, None)
+    _run(list(draw_worlds(seed, draws, families, without)), as_json, seed=seed, **options)
+
+
+def _run(worlds: Sequence[DescribedWorld], as_json: bool, **options: Any) -> None:
+    from penstock.evaluate.scenarios import evaluate_worlds
+
+    started = time.monotonic()
+    terms = _terms(**options)
+    with open_lab(**options) as lab:
+        document = evaluate_worlds(lab, worlds, terms)
+    click.echo(f"penstock: {len(worlds)} worlds took {time.monotonic() - started:.0f} s", err=True)
+    if as_json:
+        emit_json(document)
+    else:
+        _show(document)
+
+
+def _terms(
+    policies: tuple[str, ...],
+    seconds: float,
+    seed: int,
+    guard: str,
+    model: str | None,
+    no_search: bool,
+    **_: Any,
+) -> Terms:
+    if not 1 <= seconds <= 1e5:
+        raise UsageError(f"--seconds {seconds:g}: give a time from 1 to 100,000")
+    from penstock.evaluate.comparison import Terms
+
+    return Terms(checked_policies(policies), seconds, seed, not no_search, GUARD[guard], model)
+
+
+def checked_policies(policies: Sequence[str]) -> tuple[str, ...]:
+    """Each policy once, the shipped one where none is named; one that cannot be loaded is an error now."""
+    from penstock.evaluate.tuners import find_policy, shipped_policy
+
+    chosen = tuple(dict.fromkeys(policies)) or (shipped_policy(),)
+    for policy in chosen:
+        if policy not in ("oracle", "best-static"):
+            find_policy(policy)
+    return chosen
+
+
+def open_lab(workers: int | None, cache_dir: Path | None, fresh: bool, **_: Any) -> Lab:
+    """A lab with the store and the workers asked for, which says on stderr how far it is."""
+    from penstock.evaluate.lab import Lab
+    from penstock.evaluate.store import Store, default_directory
+
+    return Lab(Store(None if fresh else cache_dir or default_directory()), workers, LabProgress())
+
+
+def _show(document: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    table = Table(
+        title=f"{document['seconds']:g} s each, MB/s; in brackets: of the default, its worst-off job"
+    )
+    policies = list(document["summary"])
+    for heading in ("scenario", "default", "best static", *policies):
+        table.add_column(heading, justify="left" if heading == "scenario" else "right")
+    for row in document["rows"]:
+        best = row["best_static"]
+        shown = f"{best['app_mbps']:.1f} ({best['pages']} x {best['flight']})" if best else "-"
+        cells = [_cell(row["policies"][policy]) for policy in policies]
+        table.add_row(row["scenario"], f"{row['default']['app_mbps']:.1f}", shown, *cells)
+    console().print(table)
+    for policy, figures in document["summary"].items():
+        words = (
+            f"{name.replace('_', ' ')} {value:.3f}" for name, value in figures.items() if value is not None
+        )
+        console().print(f"{policy}: {', '.join(words)}")
+
+
+def _cell(figures: dict[str, Any]) -> str:
+    least = figures["least_job_vs_default"]
+    return (
+        f"{figures['app_mbps']:.1f} ({figures['vs_default']:.2f}, {'-' if least is None else f'{least:.2f}'})"
+    )
+
+
+class LabProgress:
+    """Says on stderr which stage is how far, a line every few seconds at most, and when a stage is done."""
+
+    def __init__(self, every_s: float = 5.0) -> None:
+        self._every_s = every_s
+        self._said_s = time.monotonic()
+        self._started: dict[str, float] = {}
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """So many of a stage's runs are done."""
+        now_s = time.monotonic()
+        started_s = self._started.setdefault(stage, now_s)
+        if now_s - self._said_s < self._every_s and done < total:
+            return
+        self._said_s = now_s
+        click.echo(f"penstock: {stage}: {done} of {total} runs, {now_s - started_s:.0f} s", err=True)
+        if done == total:
+            del self._started[stage]

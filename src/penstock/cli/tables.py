@@ -1,0 +1,72 @@
+"""Tables that lose nothing but whole columns: numbers are never cut, and what is not shown is named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions
+    from rich.table import Table
+
+# A longer word (a path, a command) may be folded; no number is as long.
+LONGEST_WORD = 32
+
+
+def fit(table: Table, console: Console) -> None:
+    """Give every column the width it needs, within the console's.
+
+    Where they do not fit, lines and padding go first, then columns from the right, the least important; the first
+    identifies the row and stays. A caption says what is missing.
+    """
+    needs = [_needs(table, number, console) for number in range(len(table.columns))]
+    if table.expand or sum(most for _, most in needs) + _frame(table) <= console.width:
+        return
+    if sum(least for least, _ in needs) + _frame(table) > console.width:
+        table.box, table.padding, table.pad_edge = None, (0, 1, 0, 0), False
+    shown = len(needs)
+    while shown > 1 and sum(least for least, _ in needs[:shown]) + _frame(table, shown) > console.width:
+        shown -= 1
+    if shown < len(needs):
+        missing = ", ".join(str(column.header) for column in table.columns[shown:])
+        table.caption = f"too narrow for: {missing}"
+        del table.columns[shown:]
+    room = console.width - _frame(table)
+    for column, width in zip(table.columns, widths(needs[:shown], room), strict=True):
+        column.width, column.overflow, column.no_wrap = width, "fold", False
+
+
+def widths(needs: Sequence[tuple[int, int]], room: int) -> list[int]:
+    """What each column gets: at least its longest word, and of what is left as much as it can use, left to right.
+
+    >>> widths([(3, 10), (5, 5), (4, 30)], 30)
+    [10, 5, 15]
+    """
+    found = [least for least, _ in needs]
+    left = max(0, room - sum(found))
+    for number, (least, most) in enumerate(needs):
+        more = min(left, most - least)
+        found[number] += more
+        left -= more
+    if sum(found) > room:
+        found[0] = max(1, found[0] - (sum(found) - room))
+    return found
+
+
+def _needs(table: Table, number: int, console: Console) -> tuple[int, int]:
+    """The least width a column can have, its longest word, and the most it can use."""
+    from rich.measure import Measurement
+
+    column = table.columns[number]
+    options: ConsoleOptions = console.options.update(max_width=10_000)
+    sizes = [Measurement.get(console, options, cell) for cell in (column.header, *column.cells)]
+    least = max(size.minimum for size in sizes)
+    return min(least, LONGEST_WORD), max(size.maximum for size in sizes)
+
+
+def _frame(table: Table, columns: int | None = None) -> int:
+    """What lines and padding take."""
+    count = len(table.columns) if columns is None else columns
+    _, right, _, left = table.padding
+    lines = 0 if table.box is None else count + 1
+    return lines + count * (left + right)

@@ -1,0 +1,163 @@
+"""Between the source and the browsers: looks while somebody watches, remembers, and tells all of them.
+
+Nobody watching means that nothing is asked of the source: no timer runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from penstock.dash.book import Book
+from penstock.dash.history import History
+from penstock.dash.source import Look, Source
+from penstock.dash.why import explain
+from penstock.errors import MissingError, PenstockError
+
+log = logging.getLogger(__name__)
+
+MOST_WATCHERS = 16
+# A browser that does not read is told to load the page again instead of being buffered for.
+MOST_WAITING = 64
+
+
+class Hub:
+    """Belongs to one event loop. `looks` counts how often the source was asked."""
+
+    def __init__(self, source: Source, control: bool = False) -> None:
+        self.source = source
+        self._control = control
+        self._watchers: set[asyncio.Queue[dict[str, Any] | None]] = set()
+        self._polling: asyncio.Task[None] | None = None
+        self._turn = asyncio.Lock()
+        self._forget()
+        self._last = Look(0.0)
+        self.looks = 0
+
+    async def view(self) -> dict[str, Any]:
+        """Everything the page needs when it opens."""
+        async with self._turn:
+            about = self.source.about
+            if not self.looks or (about.live and not about.virtual and not self._watchers):
+                await self._look()
+            return self._document()
+
+    async def watch(self) -> AsyncIterator[dict[str, Any]]:
+        """What is new, for as long as somebody reads; first everything there is."""
+        if len(self._watchers) >= MOST_WATCHERS:
+            raise PenstockError(f"{MOST_WATCHERS} pages are open already: close one")
+        queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue(MOST_WAITING)
+        view = await self.view()
+        self._watchers.add(queue)
+        if self._polling is None:
+            self._polling = asyncio.create_task(self._poll())
+            self._polling.add_done_callback(self._polled)
+        try:
+            yield {"view": view}
+            while (news := await queue.get()) is not None:
+                yield news
+        finally:
+            self._watchers.discard(queue)
+            if not self._watchers and self._polling is not None:
+                self._polling.cancel()
+                self._polling = None
+
+    async def explain(self, decision_id: str) -> dict[str, Any]:
+        """One change; raises `MissingError` for one that is not known."""
+        found = explain(self._book, decision_id)
+        if found is None:
+            told = await asyncio.to_thread(self.source.explain, decision_id)
+            if told is not None:
+                self._book.take([told["decision"], *([told["effect"]] if told.get("effect") else [])])
+                found = explain(self._book, str(told["decision"]["id"]))
+        if found is None:
+            raise MissingError(f"no change {decision_id!r}")
+        return found
+
+    async def command(self, verb: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask the source to do something and look at once."""
+        if verb not in self.source.about.can:
+            raise MissingError(f"{verb!r} cannot be asked of this source")
+        async with self._turn:
+            answer = await asyncio.to_thread(self.source.command, verb, arguments)
+            self._tell(await self._look())
+        return dict(answer)
+
+    def close(self) -> None:
+        """Send every watcher away."""
+        for queue in self._watchers:
+            if not queue.full():
+                queue.put_nowait(None)
+
+    def _polled(self, task: asyncio.Task[None]) -> None:
+        """A look that failed in a way nobody foresaw sends the watchers away; they come back and see it again."""
+        if not task.cancelled() and task.exception() is not None:
+            log.error("looking at the source failed", exc_info=task.exception())
+            self._polling = None
+            self.close()
+
+    async def _poll(self) -> None:
+        while True:
+            await asyncio.sleep(self.source.about.period_s)
+            async with self._turn:
+                self._tell(await self._look())
+
+    async def _look(self) -> dict[str, Any]:
+        """One look, taken in; returns what of it is new for the browsers."""
+        found = await asyncio.to_thread(self.source.look)
+        self.looks += 1
+        if found.anew:
+            self._forget()
+        self._last = found
+        self._history.take(found.points)
+        changed = self._book.take(found.events)
+        shown = set(self._history.busiest())
+        points = [_point(point) for point in found.points if point.target in shown]
+        news = {"points": points, "changes": self._book.changes(changed)}
+        return {"view": self._document()} if found.anew else {**self._standing(), **news}
+
+    def _tell(self, news: dict[str, Any]) -> None:
+        for queue in list(self._watchers):
+            if queue.full():
+                self._watchers.discard(queue)
+                while not queue.empty():
+                    queue.get_nowait()
+                queue.put_nowait(None)
+            else:
+                queue.put_nowait(news)
+
+    def _forget(self) -> None:
+        self._history, self._book = History(), Book()
+
+    def _document(self) -> dict[str, Any]:
+        about = {**asdict(self.source.about), "control": self._control}
+        changes = self._book.changes()
+        return {**self._standing(), "about": about, "targets": self._history.document(), "changes": changes}
+
+    def _standing(self) -> dict[str, Any]:
+        """What is small enough to be sent with every look."""
+        last = self._last
+        effect = last.effect or (last.status or {}).get("effect")
+        return {
+            "now_s": last.now_s,
+            "trouble": last.trouble,
+            "status": dict(last.status) if last.status is not None else None,
+            "worth": self._book.worth(effect),
+            "advice": self._book.advice(),
+            "notes": self._book.notes,
+            "extra": dict(last.extra),
+        }
+
+
+def _point(point: Any) -> dict[str, Any]:
+    return {
+        "t_s": point.t_s,
+        "target": point.target,
+        "read": point.read_bytes_per_s,
+        "write": point.write_bytes_per_s,
+        "twin": point.twin_bytes_per_s,
+        "setting": dict(point.setting),
+    }

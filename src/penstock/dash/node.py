@@ -1,0 +1,125 @@
+"""A node as a source: its running agent over the socket, and the decision log in its state directory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from penstock.agent.control import request
+from penstock.agent.startup import LOG_FILE, SOCKET_FILE
+from penstock.dash.source import About, Look, Point
+from penstock.dash.tail import LogTail
+from penstock.errors import MissingError, PenstockError, UnreachableError
+
+ANSWER_S = 2.0
+# What a page with a token may ask of an agent; whether it is granted, the agent decides by who runs the page.
+VERBS = ("mode", "pause", "resume", "restore")
+
+
+class NodeSource:
+    """Follows the log; asks the agent for its status while one runs. Reading the log costs the agent nothing.
+
+    Where the log may not be read, the last change of every target is all that is known, and the agent explains it.
+    """
+
+    def __init__(self, state_dir: Path) -> None:
+        if not state_dir.is_dir():
+            raise MissingError(
+                f"{state_dir}: no such state directory (--state-dir names it; --simulate needs none)"
+            )
+        self._dir = state_dir
+        self._socket = state_dir / SOCKET_FILE
+        self._tail = LogTail(state_dir / LOG_FILE)
+        self._told: dict[str, str] = {}
+        self.running = self._answers()
+        if not self.running and not self._tail.path.exists():
+            raise MissingError(f"{state_dir}: no agent answers and there is no decision log")
+
+    @property
+    def about(self) -> About:
+        """A running agent is looked at every second, a log that nobody writes more rarely."""
+        kind = "agent" if self.running else "log"
+        title = f"agent in {self._dir}" if self.running else f"decision log in {self._dir}; no agent runs"
+        can = VERBS if self.running else ()
+        return About(kind, title, self.running, period_s=1.0 if self.running else 5.0, can=can)
+
+    def look(self) -> Look:
+        """The agent's word on now, and what the log says of since."""
+        events = self._tail.read()
+        points = list(logged_points(events))
+        try:
+            status: dict[str, Any] | None = request(self._socket, "status", ANSWER_S)
+            self.running, trouble = True, None
+        except PenstockError as error:
+            unreached = isinstance(error, UnreachableError)
+            status, self.running = None, False
+            trouble = "no agent runs here: this is its log" if unreached else str(error)
+            events += self._tail.unsettled()
+        now_s = time.time()
+        if status is not None:
+            points += _points(status, now_s)
+            if not self._tail.readable:
+                trouble = f"{self._tail.path} may not be read: only the last changes are known"
+                events += self._last_changes(status)
+        return Look(now_s, points, events, status, trouble=trouble)
+
+    def explain(self, decision_id: str) -> Mapping[str, Any] | None:
+        """Ask the agent, which may read its log."""
+        try:
+            return request(self._socket, "explain", ANSWER_S, id=decision_id)
+        except PenstockError:
+            return None
+
+    def command(self, verb: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Pass it on; the agent knows who we are and refuses what we may not."""
+        known = {key: str(arguments[key]) for key in ("mode", "target") if arguments.get(key)}
+        return request(self._socket, verb, ANSWER_S, **known)
+
+    def close(self) -> None:
+        """Nothing stays open between two looks."""
+
+    def _answers(self) -> bool:
+        try:
+            request(self._socket, "status", ANSWER_S)
+        except UnreachableError:
+            return False
+        return True
+
+    def _last_changes(self, status: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """A target's last change as an event, once."""
+        for row in status["targets"]:
+            change = row.get("last_change")
+            if change is None or self._told.get(row["target"]) == change["id"]:
+                continue
+            self._told[row["target"]] = change["id"]
+            setting = dict(row.get("setting") or {})
+            yield {
+                "event": "decision",
+                **{key: change[key] for key in ("id", "time_s", "reason", "sentence", "changes")},
+                "target": row["target"],
+                "before": setting,
+                "wanted": setting,
+                "made": change["changes"] if change["made"] else [],
+                "actual": setting if change["made"] else None,
+            }
+
+
+def _points(status: Mapping[str, Any], now_s: float) -> Iterator[Point]:
+    for row in status["targets"]:
+        if "void" not in row:
+            rates = (float(row["read_bytes_per_s"]), float(row["write_bytes_per_s"]))
+            yield Point(now_s, str(row["target"]), *rates, dict(row["setting"]))
+
+
+def logged_points(events: Iterable[Mapping[str, Any]]) -> Iterator[Point]:
+    """What decisions were made from: the only measurements a log holds."""
+    for event in events:
+        if event.get("event") != "decision":
+            continue
+        for window in event.get("history") or ():
+            seconds = float(window["t1"]) - float(window["t0"])
+            ends_s = float(event["time_s"]) + float(window["t1"]) - float(event["t_s"])
+            read, write = (float(window["metrics"].get(f"{way}.bytes") or 0.0) for way in ("read", "write"))
+            yield Point(ends_s, str(event["target"]), read / seconds, write / seconds, window["setting"])

@@ -1,0 +1,169 @@
+"""The first screen as a page to keep or print: what a node's log says of a period. Needs no server and no extra."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from penstock.agent.summary import JobSummary, Summary, TargetSummary, summarise
+from penstock.dash.book import KINDS, Book
+from penstock.dash.history import History
+from penstock.dash.node import logged_points
+from penstock.report import interval, walk
+from penstock.report.page import Figure, Section, Table, render
+from penstock.report.timeline import KNOB_COLOURS, Drawing, Mark, Series, draw
+
+MOST_TARGETS, MOST_MAPS, MOST_ROWS = 8, 6, 200
+# A log holds measurements only around decisions.
+GAP_S = 6.0
+
+
+def node_page(events: Iterable[Mapping[str, Any]], since_s: float, until_s: float, title: str) -> str:
+    """What tuning was worth in a period, what was done, target by target, and why."""
+    seen = [event for event in events if since_s <= float(event.get("time_s") or 0.0) <= until_s]
+    book, history, summary = Book(), History(), summarise(seen, since_s, until_s)
+    book.take(seen)
+    history.take(logged_points(seen))
+    tracks, changes = history.document()[:MOST_TARGETS], book.changes()
+    began_s = min((float(track["points"][0][0]) for track in tracks if track["points"]), default=since_s)
+    courses = [_course(track, changes, began_s) for track in tracks]
+    effect = book.worth(None)["effect"]
+    picture = courses[0] if courses else None
+    if effect is not None and effect.get("low") is not None:
+        drawn = interval.draw(effect["gain"], effect["low"], effect["high"])
+        picture = Figure("Tuned over untuned, with its 95 % interval", drawn)
+    rest = [figure for figure in courses if figure is not picture]
+    sections = [
+        Section(
+            "Target by target", _remark(rest), rest, [_targets(summary.targets)] if summary.targets else []
+        ),
+        *([Section("Jobs on this node", tables=[_jobs(summary.jobs)])] if summary.jobs else []),
+        *_maps(book, changes),
+        Section("Every change, and why", tables=[_changes(changes)]) if changes else Section("No change"),
+    ]
+    return render(title, [_lead(summary, book)], sections, str(book.worth(None)["sentence"]), picture)
+
+
+def _lead(summary: Summary, book: Book) -> str:
+    counts = book.worth(None)["counts"]
+    hours = (summary.until_s - summary.since_s) / 3600
+    return (
+        f"The last {hours:.1f} h: {counts['change']} changes, {counts['revert']} taken back, {counts['look']} moves "
+        f"only to look at the original and back, {counts['advice']} advised, {counts['failed']} refused."
+    )
+
+
+def _remark(figures: Sequence[Figure]) -> list[str]:
+    return ["A log holds measurements only where something was decided."] if figures else []
+
+
+def _course(track: Mapping[str, Any], changes: Sequence[Mapping[str, Any]], began_s: float) -> Figure:
+    """One target's throughput and settings, seconds since the first measurement of all."""
+    points = track["points"]
+    lines = [
+        Series(name, colour, [(point[0] - began_s, point[column] / 1e6) for point in points])
+        for column, name, colour in ((1, "read", "var(--tuned)"), (2, "written", "var(--write)"))
+    ]
+    knobs = list(track["steps"][-1][1]) if track["steps"] else []
+    steps = [
+        Series(
+            knob,
+            KNOB_COLOURS[at % 3],
+            [(t - began_s, float(s[knob])) for t, s in track["steps"] if knob in s],
+        )
+        for at, knob in enumerate(knobs)
+    ]
+    marks = [
+        Mark(float(change["t_s"]) - began_s, ", ".join(change["changes"]))
+        for change in changes
+        if change["target"] == track["name"] and change["kind"] != "look" and change["t_s"] >= began_s
+    ]
+    drawing = Drawing(str(track["name"]), "MB/s", lines, (), marks, steps, GAP_S)
+    began = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(began_s))
+    return Figure(f"{short(track['name'])}, from {began} on", draw(drawing))
+
+
+def _maps(book: Book, changes: Sequence[Mapping[str, Any]]) -> list[Section]:
+    """For every target what was expected of its settings when something was last expected of them."""
+    last: dict[str, Figure] = {}
+    for change in changes:
+        if (figure := _map(book, str(change["id"]))) is not None:
+            last[str(change["target"])] = figure
+    found = list(last.values())
+    if not found:
+        return []
+    text = [
+        "Expected gain over the original when a target was last changed for a gain; brighter is more. "
+        "□ where it began, ◇ the most expected, ○ where it went."
+    ]
+    return [Section("What was expected of every setting", text, found[:MOST_MAPS])]
+
+
+def _map(book: Book, decision_id: str) -> Figure | None:
+    decision = book.decision(decision_id) or {}
+    space = (decision.get("outlook") or {}).get("map") or {}
+    knobs, gains = space.get("knobs") or {}, space.get("gain_log2")
+    if len(knobs) != 2 or not gains:
+        return None
+    across, up = knobs
+    surface = {
+        (int(a), int(b)): 2.0**gain for a, b, gain in zip(knobs[across], knobs[up], gains, strict=True)
+    }
+    path = [(int(setting[across]), int(setting[up])) for setting in book.path(decision_id)]
+    title, unit = f"{decision['target']}: expected gain", "{:.2f} times the original"
+    svg = walk.draw(walk.Landscape(title, surface, path, path[0], unit=unit))
+    return Figure(f"{short(decision['target'])}: {across} across, {up} up", svg, small=True)
+
+
+def _targets(rows: Sequence[TargetSummary]) -> Table:
+    heading = ["target", "changes", "advised", "taken back", "refused", "before/after", "last"]
+    return Table(
+        heading,
+        [
+            [
+                short(row.target), str(row.made), str(row.advised), str(row.reverted), str(row.failed),
+                _gain(row.mean_gain), row.last,
+            ]
+            for row in rows
+        ],
+    )  # fmt: skip
+
+
+def _jobs(rows: Sequence[JobSummary]) -> Table:
+    heading = ["job", "user", "changes", "advised", "taken back", "before/after"]
+    counts = [[str(job.made), str(job.advised), str(job.reverted), _gain(job.mean_gain)] for job in rows]
+    return Table(heading, [[job.job, job.user or "-", *each] for job, each in zip(rows, counts, strict=True)])
+
+
+def _changes(changes: Sequence[Mapping[str, Any]]) -> Table:
+    rows = [
+        [
+            _clock(change["t_s"]), short(change["target"]), _done(change),
+            _gain(change["expected"]), _gain(change["gain"]), str(change["sentence"]),
+        ]
+        for change in list(changes)[-MOST_ROWS:]
+    ]  # fmt: skip
+    return Table(["when", "target", "change", "expected", "outcome", "why"], rows)
+
+
+def _done(change: Mapping[str, Any]) -> str:
+    return f"{KINDS[change['kind']]}: {', '.join(change['changes'])}"
+
+
+def _gain(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _clock(time_s: float) -> str:
+    return time.strftime("%m-%d %H:%M:%S", time.localtime(time_s))
+
+
+def short(name: str) -> str:
+    """A data path without the kernel's address at its end, which tells nobody anything.
+
+    >>> short("scratch-OST0001-osc-ffff8880123")
+    'scratch-OST0001'
+    """
+    return re.sub(r"-osc-[0-9a-f]{8,}$", "", name)

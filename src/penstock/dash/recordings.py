@@ -1,0 +1,71 @@
+"""A recording as a source: raw probes of a client, turned into throughput and settings; nobody decided anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from penstock.dash.source import About, Look, Point, ReadOnly
+from penstock.decision import changes
+from penstock.observe.recording import read_recording
+from penstock.observe.replay import Replay
+from penstock.window import Window
+
+
+class RecordingSource(ReadOnly):
+    """All windows of some files, read once. Setting changes are shown as what somebody did."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = tuple(paths)
+        self._windows = [window for path in self._paths for window in _windows(path)]
+        self._shown = False
+
+    @property
+    def about(self) -> About:
+        """A recording does not change."""
+        names = ", ".join(path.name for path in self._paths)
+        return About("recording", f"recording {names}", live=False, virtual=True, period_s=60.0)
+
+    def look(self) -> Look:
+        """Everything at the first look, nothing new afterwards."""
+        first = min((window.t0_s for window in self._windows), default=0.0)
+        last = max((window.t1_s for window in self._windows), default=0.0)
+        if self._shown:
+            return Look(last - first)
+        self._shown = True
+        points = [
+            Point(w.t1_s - first, w.target.name, w.rate("read.bytes"), w.rate("write.bytes"), w.setting)
+            for w in self._windows
+        ]
+        return Look(last - first, points, list(_moves(self._windows, first)))
+
+
+def _windows(path: Path) -> Iterator[Window]:
+    found = Replay().windows(read_recording(path))
+    return (window for window in found if isinstance(window, Window))
+
+
+def _moves(windows: Sequence[Window], first_s: float) -> Iterator[dict[str, Any]]:
+    """Settings that differ from one window of a target to its next, as events."""
+    by_target: dict[str, list[Window]] = {}
+    for window in windows:
+        by_target.setdefault(window.target.name, []).append(window)
+    for name, of_target in by_target.items():
+        for number, (before, after) in enumerate(pairwise(of_target)):
+            moved = [str(change) for change in changes(before.setting, after.setting)]
+            if moved:
+                yield {
+                    "event": "decision",
+                    "id": f"{name}-{number}",
+                    "time_s": after.t1_s - first_s,
+                    "target": name,
+                    "before": dict(before.setting),
+                    "wanted": dict(after.setting),
+                    "actual": dict(after.setting),
+                    "changes": moved,
+                    "made": moved,
+                    "reason": "recorded",
+                    "sentence": "somebody changed the setting; a recording does not say who or why",
+                }

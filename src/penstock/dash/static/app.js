@@ -1,0 +1,109 @@
+// Puts the screens together: one state, brought up to date by the server's events, drawn when it changes.
+import { takeToken, follow } from "./api.js";
+import { by } from "./dom.js";
+import * as overview from "./overview.js";
+import * as node from "./node.js";
+import * as simulator from "./simulator.js";
+import * as compare from "./compare.js";
+
+const MOST_POINTS = 900, MOST_CHANGES = 500;
+const SCREENS = { overview, node, simulator, compare };
+let state = null, waiting = false;
+
+function take(news) {
+  if (news.view) state = news.view;
+  else if (news.trouble && !("now_s" in news)) say(news.trouble);
+  else if (!state) return;
+  else merge(news);
+  draw();
+}
+
+function merge(news) {
+  for (const name of ["now_s", "trouble", "status", "worth", "advice", "notes", "extra"]) {
+    if (name in news) state[name] = news[name];
+  }
+  for (const point of news.points || []) addPoint(point);
+  for (const change of news.changes || []) {
+    const at = state.changes.findIndex((each) => each.id === change.id);
+    if (at >= 0) state.changes[at] = change;
+    else state.changes.push(change);
+  }
+  state.changes.splice(0, state.changes.length - MOST_CHANGES);
+}
+
+function addPoint(point) {
+  let track = state.targets.find((each) => each.name === point.target);
+  if (!track) state.targets.push(track = { name: point.target, points: [], steps: [] });
+  const last = track.points[track.points.length - 1];
+  if (last && point.t_s <= last[0]) return;
+  track.points.push([point.t_s, point.read, point.write, ...(point.twin === null ? [] : [point.twin])]);
+  track.points.splice(0, track.points.length - MOST_POINTS);
+  const step = track.steps[track.steps.length - 1];
+  if (!step || JSON.stringify(step[1]) !== JSON.stringify(point.setting)) track.steps.push([point.t_s, point.setting]);
+}
+
+function draw() {
+  if (waiting || !state) return;
+  waiting = true;
+  requestAnimationFrame(() => {
+    waiting = false;
+    document.body.dataset.ready = "1";
+    by("source").textContent = state.about.title;
+    document.title = `${state.worth.sentence} – Penstock`;
+    say(state.trouble);
+    for (const name of ["simulator", "compare"]) {
+      document.querySelector(`nav [data-view=${name}]`).hidden = state.about.kind !== "simulator";
+    }
+    if (shownScreen !== current()) show();
+    SCREENS[current()].render(state);
+  });
+}
+
+function say(trouble) {
+  const place = by("trouble");
+  if (place.textContent !== (trouble || "")) place.textContent = trouble || "";
+  place.hidden = !trouble;
+}
+
+function current() {
+  const asked = location.hash.slice(1);
+  return asked in SCREENS ? asked : state?.about.kind === "simulator" ? "simulator" : "overview";
+}
+
+let shownScreen = "";
+
+function show() {
+  shownScreen = current();
+  for (const section of document.querySelectorAll("main > section")) section.hidden = section.id !== current();
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.dataset.view === current()) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  draw();
+}
+
+function themes() {
+  const button = by("theme"), names = ["auto", "light", "dark"];
+  const put = (name) => {
+    document.documentElement.dataset.theme = name;
+    button.textContent = `Colours: ${name}`;
+    button.setAttribute("aria-label", `Colours: ${name === "auto" ? "as the system has them" : name}`);
+  };
+  put(localStorage.getItem("penstock-theme") || "auto");
+  button.addEventListener("click", () => {
+    const next = names[(names.indexOf(document.documentElement.dataset.theme) + 1) % names.length];
+    localStorage.setItem("penstock-theme", next);
+    put(next);
+  });
+}
+
+takeToken();
+themes();
+overview.setUp(draw);
+addEventListener("hashchange", show);
+addEventListener("resize", draw);
+show();
+follow(take, (word, why) => {
+  by("live").textContent = word === "live" ? "connected" : "connection lost, trying again";
+  if (why) { say(why); }
+});

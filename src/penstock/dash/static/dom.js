@@ -1,0 +1,45 @@
+// Small helpers: elements, numbers, times. Text is always set as text, never as HTML.
+const SVG = "http://www.w3.org/2000/svg";
+
+export const by = (id) => document.getElementById(id);
+
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  return fill(element, attributes, children);
+}
+
+export function svg(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+export const rate = (bytesPerS) => number(bytesPerS / 1e6);
+
+export function number(value) {
+  if (value >= 100) return value.toFixed(0);
+  return value >= 10 ? value.toFixed(1) : value.toFixed(value ? 2 : 0);
+}
+
+export function clock(seconds, virtual) {
+  if (virtual) return `${number(seconds)} s`;
+  return new Date(seconds * 1000).toLocaleTimeString([], { hour12: false });
+}
+
+export const settingText = (setting) =>
+  Object.entries(setting || {}).map(([knob, value]) => `${knob} ${value}`).join(", ");
+
+export const size = (bytes) =>
+  bytes >= 2 ** 30 ? `${(bytes / 2 ** 30).toFixed(1)} GiB` : `${Math.round(bytes / 2 ** 20)} MiB`;
+
+export const KINDS = {
+  change: "changed", revert: "taken back", look: "looked at the original", advice: "advised", failed: "refused",
+};

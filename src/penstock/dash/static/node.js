@@ -1,0 +1,94 @@
+// The second screen: the node's budgets, what the guard still allows, the mode, faults and what happened.
+import { by, make, clock, size, settingText } from "./dom.js";
+import { hasToken, post } from "./api.js";
+
+export function render(state) {
+  const status = state.status;
+  const panels = [mode(state), budget(status), bounds(status), targets(status), faults(state), notes(state)];
+  const focused = document.activeElement?.dataset?.id;
+  by("node").replaceChildren(make("h1", {}, status ? "This node" : "No agent answers here"),
+    make("div", { class: "panels" }, ...panels.filter(Boolean)));
+  if (focused) by("node").querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus();
+}
+
+const panel = (title, ...children) => make("section", {}, make("h2", {}, title), ...children);
+
+function mode(state) {
+  const status = state.status;
+  if (!status) return null;
+  const paused = status.paused.length ? `; paused: ${status.paused.join(", ")}` : "";
+  const facts = [["mode", `${status.mode}${paused}`], ["policy", status.policy], ["looks every", `${status.interval_s} s`],
+    ["jobs here", status.jobs.join(", ") || "none known"]];
+  if (status.hands_off.length) facts.push(["left alone for", status.hands_off.join(", ")]);
+  return panel("Mode", make("dl", { class: "facts" },
+    ...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)])), controls(state));
+}
+
+function controls(state) {
+  const can = state.about.can;
+  if (!can.includes("mode")) return null;
+  if (!state.about.control || !hasToken()) {
+    return make("p", { class: "muted" }, "This page only shows. Started with --control, it can switch modes.");
+  }
+  const say = make("p", { role: "status" });
+  const ask = (verb, body) => () => post(verb, body).then(() => { say.textContent = "done"; },
+    (error) => { say.textContent = error.message; });
+  const button = (id, text, verb, body) => make("button", { type: "button", "data-id": id, onclick: ask(verb, body) }, text);
+  const buttons = ["observe", "advise", "tune"].map((each) => button(`mode-${each}`, each, "mode", { mode: each }));
+  const paused = state.status.paused.includes("*");
+  return make("div", {}, make("div", { class: "form" }, ...buttons,
+    paused ? button("resume", "resume all", "resume", {}) : button("pause", "pause all", "pause", {})), say);
+}
+
+function meter(label, used, most, text) {
+  const share = most > 0 ? Math.min(1, used / most) : 0;
+  const bar = make("i", {});
+  bar.style.width = `${(100 * share).toFixed(1)}%`;
+  return make("div", {}, make("p", {}, `${label}: ${text}`), make("div", { class: `meter ${share > .8 ? "high" : ""}`,
+    role: "meter", "aria-label": label, "aria-valuemin": 0, "aria-valuemax": 100,
+    "aria-valuenow": Math.round(100 * share) }, bar));
+}
+
+function budget(status) {
+  if (!status) return null;
+  const node = status.node, limits = node.dirty_limits_bytes, most = node.dirty_budget_bytes;
+  const rows = [most ? meter("All dirty limits together", limits, most, `${size(limits)} of ${size(most)}`)
+    : make("p", {}, `All dirty limits together: ${size(limits)}; the node's budget is not known`)];
+  if (node.memory_available_ratio !== null) {
+    const left = node.memory_available_ratio;
+    rows.push(meter("Memory in use", 1 - left, 1, `${Math.round(100 * left)} % left`));
+  }
+  return panel("Dirty budget and memory", ...rows);
+}
+
+function bounds(status) {
+  if (!status) return null;
+  const rows = (status.bounds || []).map((each) => make("div", {}, meter(`Lost by changes on ${each.mount}`, each.lost_s, each.most_s,
+    `${each.lost_s.toFixed(1)} of ${each.most_s.toFixed(0)} s of work`),
+    each.hold_s > 0 ? make("p", { class: "muted" }, `held at the original for ${each.hold_s.toFixed(0)} s more`) : null));
+  return panel("What changes may cost", ...(rows.length ? rows : [make("p", { class: "muted" }, "Nothing was tried yet.")]));
+}
+
+function targets(status) {
+  if (!status?.targets.length) return null;
+  const state = (row) => row.void || (row.paused && "paused") || (!row.in_scope && "out of scope") ||
+    (row.manual.length && `administrator's: ${row.manual.join(", ")}`) || row.guard || (row.read_bytes_per_s + row.write_bytes_per_s === 0 ? "idle" : "in scope");
+  return panel("Targets", make("div", { class: "wide" }, make("table", {}, make("tbody", {},
+    ...status.targets.map((row) => make("tr", {}, make("td", {}, row.short), make("td", {}, settingText(row.setting)),
+      make("td", {}, state(row))))))));
+}
+
+function faults(state) {
+  const known = [...(state.status?.problems || [])];
+  if (state.status?.lost_log_lines) known.push(`${state.status.lost_log_lines} lines could not be written to the log`);
+  if (state.status?.policy_errors) known.push(`the policy failed ${state.status.policy_errors} times; its targets were left alone`);
+  return panel("Faults", known.length ? make("ul", {}, ...known.map((text) => make("li", {}, text)))
+    : make("p", { class: "muted" }, "None."));
+}
+
+function notes(state) {
+  const rows = [...state.notes].reverse();
+  return panel("What happened", rows.length ? make("ul", { class: "notes" }, ...rows.map((each) =>
+    make("li", {}, make("span", { class: "muted" }, `${clock(each.t_s, state.about.virtual)} `), each.text)))
+    : make("p", { class: "muted" }, "Nothing but decisions."));
+}

@@ -1,0 +1,223 @@
+"""The same simulated client twice, one left at its defaults, one tuned, and what may be done to both meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from penstock.agent.log import decision_event, outcome_event
+from penstock.agent.loop import Loop, Step
+from penstock.dash.source import Point
+from penstock.decide.guard import Effect, Guard, NodeView
+from penstock.errors import UsageError, did_you_mean
+from penstock.evaluate.tuners import CACHE_RATIO, make_guard, make_tuner
+from penstock.knobs import Role
+from penstock.ports import Ports
+from penstock.simulate.assembly import Job, Plan
+from penstock.simulate.cluster import Cluster
+from penstock.simulate.disturb import NEVER_S, asleep, begin_faults, end_faults, stop_job, wake_job
+from penstock.simulate.faults import Fault
+from penstock.simulate.probe import Probe
+from penstock.simulate.simulation import Simulation
+from penstock.units import GIB, MIB
+from penstock.window import Window
+from penstock.workload import NAMES, parse_workload
+
+INTERVAL_S = 0.5
+# What the client may be told to do instead: one stream each, so that a world stays small.
+OTHER_WORKLOADS = tuple(name for name in NAMES if name.startswith("s_"))
+SLOW_FACTOR = 5.0
+DISTURBANCES = {
+    "client": "another client does the same work on the same OSTs",
+    "slow": f"the first OST's device takes {SLOW_FACTOR:g} times as long",
+    "dead": "the first OST answers nobody",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is simulated: a cluster, the workload of its first client, who tunes it."""
+
+    cluster: Cluster
+    workload: str
+    policy: str
+    seed: int = 0
+
+
+class Twins:
+    """Both clients in step. `advance` lets one interval pass in both worlds and says what it brought."""
+
+    def __init__(self, choice: Choice) -> None:
+        self.choice = choice
+        self.workload = parse_workload(choice.workload).name
+        self.on: set[str] = set()
+        plan = _plan(choice)
+        self._worlds = tuple(Simulation(plan) for _ in range(2))
+        self._ram_bytes = int(choice.cluster.client.ram_gb * GIB)
+        self._guard = make_guard(choice.policy, choice.seed)
+        self._plain = _loop(self._worlds[0], "default", choice.seed, self._ram_bytes, None)
+        self._tuned = _loop(self._worlds[1], choice.policy, choice.seed, self._ram_bytes, self._guard)
+        self._last: tuple[Step, ...] = ()
+        self.bands: list[dict[str, Any]] = [{"from": 0.0, "to": None, "name": self.workload}]
+        for loop in (self._plain, self._tuned):
+            loop.tick()
+
+    @property
+    def now_s(self) -> float:
+        """Virtual seconds."""
+        return self._worlds[1].now_s
+
+    def advance(self) -> tuple[list[Point], list[dict[str, Any]]]:
+        """One interval later: what both clients got, and the tuned one's decisions and their effects."""
+        due_s = self.now_s + INTERVAL_S
+        for world in self._worlds:
+            world.run_until(due_s)
+        twin = {step.window.target: _bytes_per_s(step) for step in self._plain.tick()}
+        steps = self._last = self._tuned.tick()
+        points = [
+            Point(
+                due_s,
+                step.window.target.name,
+                step.window.rate("read.bytes"),
+                step.window.rate("write.bytes"),
+                step.window.setting,
+                twin.get(step.window.target, 0.0),
+            )
+            for step in steps
+            if isinstance(step.window, Window)
+        ]
+        decided = [{**event, "guarded": self._guard is not None} for event in _decided(steps, due_s)]
+        return points, [*decided, *self._judged(due_s)]
+
+    def disturb(self, what: str, on: bool) -> str:
+        """Begin or end a disturbance in both worlds; returns a sentence about it."""
+        if what not in DISTURBANCES:
+            raise UsageError(f"unknown disturbance {what!r}{did_you_mean(what, DISTURBANCES)}")
+        if on == (what in self.on):
+            return f"nothing changed: {DISTURBANCES[what]}"
+        faults = {"slow": [0], "dead": [1]}.get(what)
+        for world in self._worlds:
+            if faults is None:
+                (wake_job if on else stop_job)(world, 1)
+            else:
+                (begin_faults if on else end_faults)(world, faults)
+        self.on ^= {what}
+        return f"{'from now on' if on else 'over'}: {DISTURBANCES[what]}"
+
+    def work(self, name: str) -> str:
+        """Let the tuned and the untuned client do other work from now on."""
+        known = [self.choice.workload, *OTHER_WORKLOADS]
+        if name not in known:
+            raise UsageError(f"{name!r} is not one of {', '.join(known)}{did_you_mean(name, known)}")
+        if name == self.workload:
+            return f"nothing changed: {name} runs already"
+        for world in self._worlds:
+            stop_job(world, self._job(self.workload))
+            wake_job(world, self._job(name))
+        self.workload = name
+        self.bands[-1]["to"] = self.now_s
+        self.bands.append({"from": self.now_s, "to": None, "name": name})
+        return f"from now on: {name}"
+
+    def totals_mbps(self) -> tuple[float, float]:
+        """What the applications of the plain and the tuned client got so far, on average."""
+        plain, tuned = (world.totals(0).app_bytes / max(self.now_s, 1e-9) / 1e6 for world in self._worlds)
+        return plain, tuned
+
+    def status(self) -> dict[str, Any]:
+        """The tuned client as an agent would report itself."""
+        cache = self._worlds[1].space.of_role(Role.CACHE_LIMIT)
+        windows = [step.window for step in self._last if isinstance(step.window, Window)]
+        limits = sum(w.setting.get(cache.id, 0) for w in windows) * MIB if cache is not None else 0
+        bounds = self._guard.bounds(self.now_s) if self._guard is not None else ()
+        return {
+            "mode": "tune",
+            "policy": self.choice.policy,
+            "interval_s": INTERVAL_S,
+            "paused": [],
+            "problems": [DISTURBANCES[what] for what in sorted(self.on)],
+            "jobs": [self.workload],
+            "hands_off": [],
+            "lost_log_lines": 0,
+            "policy_errors": 0,
+            "effect": None,
+            "node": {
+                "dirty_limits_bytes": limits,
+                "dirty_budget_bytes": CACHE_RATIO * self._ram_bytes,
+                "memory_available_ratio": None,
+            },
+            "bounds": [asdict(bound) for bound in bounds],
+            "targets": [_row(step) for step in self._last],
+        }
+
+    def _job(self, name: str) -> int:
+        return 0 if name == self.choice.workload else 2 + OTHER_WORKLOADS.index(name)
+
+    def _judged(self, t_s: float) -> Iterator[dict[str, Any]]:
+        for effect in self._guard.effects() if self._guard is not None else ():
+            yield effect_event(effect, t_s)
+
+
+def _plan(choice: Choice) -> Plan:
+    """All that may happen is in the plan from the start, asleep: the other client, other work, both faults."""
+    work = parse_workload(choice.workload)
+    osts = tuple(range(min(work.streams, choice.cluster.layout.ost_count)))
+    jobs = [Job(work, 0, osts=osts), asleep(Job(work, 1, osts=osts))]
+    jobs += [asleep(Job(parse_workload(name), 0, osts=osts)) for name in OTHER_WORKLOADS]
+    faults = (Fault("slow", NEVER_S, ost=0, factor=SLOW_FACTOR), Fault("fail", NEVER_S, ost=0))
+    return Plan(choice.cluster, tuple(jobs), 2, choice.seed, faults=faults)
+
+
+def _loop(world: Simulation, policy: str, seed: int, ram_bytes: int, guard: Guard | None) -> Loop:
+    probe = Probe(world)
+    node = NodeView(CACHE_RATIO * ram_bytes / MIB)
+    tuner = make_tuner(policy, seed, ram_bytes)
+    return Loop(Ports(probe, probe, probe), tuner, INTERVAL_S, guard, lambda: node)
+
+
+def _bytes_per_s(step: Step) -> float:
+    return step.window.bytes_per_s if isinstance(step.window, Window) else 0.0
+
+
+def _decided(steps: tuple[Step, ...], t_s: float) -> Iterator[dict[str, Any]]:
+    """Changes as an agent's log holds them, each with its outcome."""
+    for step in steps:
+        decision, receipt = step.decision, step.receipt
+        if decision is not None and receipt is not None and decision.changes:
+            outcome = outcome_event(decision, receipt, t_s)
+            found = {key: outcome[key] for key in ("made", "actual", "error")}
+            yield {**decision_event(decision, t_s), "mode": "tune", "jobs": [], **found}
+
+
+def effect_event(effect: Effect, t_s: float) -> dict[str, Any]:
+    """What a change turned out to do, as an agent's log holds it."""
+    return {
+        "event": "effect",
+        "time_s": t_s,
+        "decision": effect.decision_id,
+        "target": effect.target.name,
+        "before_bytes_per_s": effect.before_bytes_per_s,
+        "after_bytes_per_s": effect.after_bytes_per_s,
+        "gain": effect.gain,
+        "error": effect.error,
+        "switchback": effect.switchback,
+    }
+
+
+def _row(step: Step) -> dict[str, Any]:
+    window, decision = step.window, step.decision
+    place = {"target": window.target.name, "short": f"{window.target.fs}-{window.target.resource}"}
+    standing = {"paused": False, "in_scope": True, "manual": [], "guard": "", "last_change": None}
+    if not isinstance(window, Window):
+        return {**place, "void": str(window.reason), **standing}
+    guard = decision.reason if decision is not None and decision.reason.startswith("guard.") else ""
+    return {
+        **place,
+        **standing,
+        "setting": dict(window.setting),
+        "read_bytes_per_s": window.rate("read.bytes"),
+        "write_bytes_per_s": window.rate("write.bytes"),
+        "sentence": decision.sentence if decision is not None else None,
+        "guard": guard.removeprefix("guard."),
+    }

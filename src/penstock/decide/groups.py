@@ -1,0 +1,58 @@
+"""Tuning groups: all targets of one mount that do the same kind of work have one setting.
+
+What applications get is counted per mount, so a single target's share of it is a guess, and targets of one client
+share its network: one that asks for more takes from its neighbours. Members that move together need no shares and
+cannot starve each other. A group keeps its own history; a target whose work changes joins the group of its new
+work.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from penstock.decide.work import Work
+from penstock.decision import unit_name
+from penstock.snapshot import Target
+from penstock.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The members' windows of one interval, under a name of their own."""
+
+    target: Target
+    work: Work
+    members: tuple[Window, ...]
+
+    def window(self, knob_ids: Sequence[str]) -> Window:
+        """The members' mean, with those of the given knobs that most members have; among equals, the first one's."""
+        first = self.members[0]
+        if len(self.members) == 1:
+            return Window(self.target, first.t0_s, first.t1_s, first.setting, first.metrics)
+        names = dict.fromkeys(name for member in self.members for name in member.metrics)
+        metrics = {name: _mean(m.metrics[name] for m in self.members if name in m.metrics) for name in names}
+        usual = Counter(member.setting.only(*knob_ids) for member in self.members).most_common(1)[0][0]
+        return Window(self.target, first.t0_s, first.t1_s, first.setting.replace(usual), metrics)
+
+
+def groups(busy: Sequence[tuple[Window, Work]]) -> list[Group]:
+    """The groups among busy targets, in the order of their first members."""
+    found: dict[tuple[str, Work], list[Window]] = {}
+    for window, work in busy:
+        found.setdefault((mount_of(window.target), work), []).append(window)
+    return [
+        Group(Target(unit_name(members[0].target, str(work)), members[0].target.fs), work, tuple(members))
+        for (_, work), members in found.items()
+    ]
+
+
+def mount_of(target: Target) -> str:
+    """The mount a target belongs to."""
+    return target.mount or target.fs
+
+
+def _mean(values: Iterable[float]) -> float:
+    known = list(values)
+    return sum(known) / len(known)

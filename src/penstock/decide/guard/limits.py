@@ -1,0 +1,53 @@
+"""How cautious the guard is: every number an administrator may set, with the reason for its default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.decide.objective import Objective
+
+
+@dataclass(frozen=True, slots=True)
+class GuardLimits:
+    """The guard's limits. All times are seconds; the defaults suit an interval of half a second."""
+
+    #: What a change must improve; see `penstock.decide.objective`.
+    objective: Objective = "fair"
+    #: Busy windows at the original setting before anything may change: fewer say too little about noisy work.
+    reference_windows: int = 4
+    #: Seconds of the original's work that one visit to other settings may lose, net of what it gains, before it ends.
+    visit_loss_s: float = 1.0
+    #: Seconds that a visit can earn by bringing more than the original, to set against later losses: a setting that
+    #: proved itself survives a stall, and one that turns bad is still noticed within seconds.
+    visit_credit_s: float = 2.0
+    #: Share of any `loss_window_s` that all visits together may lose before the target stays at its original.
+    loss_share: float = 0.03
+    loss_window_s: float = 600.0
+    #: Wait after a visit that did harm; every further one doubles it, up to the most; `forgive_s` without harm
+    #: halves it.
+    hold_s: float = 10.0
+    hold_most_s: float = 600.0
+    forgive_s: float = 300.0
+    #: How long a unit has to show what a new setting does before another unit of its mount may try one.
+    trial_s: float = 4.0
+    #: A setting that did harm is not tried again for this long; every repetition doubles it.
+    blacklist_s: float = 60.0
+    #: When the original is measured again while another setting is in force: first after this, then twice as
+    #: late each time.
+    switchback_first_s: float = 15.0
+    switchback_most_s: float = 120.0
+    #: Looks at an original that brings less may cost this share of what the setting in force brings.
+    switchback_share: float = 0.01
+    #: Judged windows of such a look.
+    switchback_windows: int = 3
+    #: The least time between two changes of a target.
+    dwell_s: float = 1.4
+    #: After a pause or a reconnect every target waits a random time up to this, so that nodes do not act in step.
+    jitter_s: float = 1.0
+    #: A target without work for longer has paused: the first interval after it is not judged.
+    pause_s: float = 2.0
+    changes_per_hour: int = 240
+    #: Going back and forth between two settings stops all changes for this long.
+    breaker_s: float = 300.0
+    #: With less memory than this left, dirty limits do not rise.
+    memory_floor_ratio: float = 0.05

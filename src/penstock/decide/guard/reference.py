@@ -1,0 +1,47 @@
+"""What the original setting brings for one kind of work: the measure of every change."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from penstock.decide.level import WAVES, Level
+from penstock.decide.objective import Rates
+
+
+@dataclass(slots=True)
+class Reference:
+    """The original's level, and the level of the look at it that is under way."""
+
+    level: Level = field(default_factory=Level)
+    fresh: Level | None = None
+
+    def take(self, rates: Rates) -> None:
+        """A settled window at the original."""
+        if self.fresh is not None:
+            self.fresh.take(rates)
+        else:
+            self.level.take(rates)
+
+    def begin_look(self) -> None:
+        """Measure anew: what was known before is compared with it, not mixed into it."""
+        self.fresh = Level()
+
+    def end_look(self) -> None:
+        """Believe the new level; where it agrees with the old one both count."""
+        fresh, self.fresh = self.fresh, None
+        if fresh is None or fresh.count == 0:
+            return
+        if self.level.count == 0 or self._moved(fresh):
+            self.level = fresh
+            return
+        for _ in range(fresh.count):
+            self.level.take(fresh.mean)
+
+    def _moved(self, fresh: Level) -> bool:
+        """Whether the world is another one now."""
+        if self.level.mean.total <= 0 or fresh.mean.total <= 0:
+            return True
+        apart = abs(math.log(fresh.mean.total / self.level.mean.total))
+        noise = max(self.level.noise, fresh.noise)
+        return apart > max(0.05, 2.0 * WAVES * noise / math.sqrt(fresh.count))

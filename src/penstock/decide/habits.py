@@ -1,0 +1,69 @@
+"""All constants of the shipped policy, each with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.decide.objective import OBJECTIVES, Objective
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What the policy goes by. Gains are base-2 logarithms: 0.03 is 2 %."""
+
+    #: What to improve; see `penstock.decide.objective`.
+    objective: Objective = OBJECTIVES[0]
+    #: Windows a setting is measured: so many that their mean is known to `aim`, within these bounds.
+    least_windows: int = 3
+    most_windows: int = 10
+    aim: float = 0.06
+    #: A trial disturbs: less expected improvement, net of what the trial may lose, is not worth it.
+    worth_log2: float = 0.02
+    #: Every further trial must promise a little more, so that looking around comes to an end.
+    worth_more_log2: float = 0.01
+    #: What a trial may lose counts by the share of so many windows (two minutes) that it takes, many times over: to
+    #: be never worse comes first.
+    horizon_windows: int = 240
+    caution: float = 8.0
+    #: Writes pass through a cache, so that a short look at a setting says less about it: their trials must be safer.
+    risk_of_writes: float = 0.3
+    #: Who waits and gets less than this share of the bytes starves: then a trial is worth as much as for reads alone.
+    starving: float = 0.05
+    #: Who asks for more bytes in flight than the original, and than the default, may take from others who share the
+    #: servers: every doubling must bring this much.
+    fair_log2: float = 0.25
+    #: A trial that brings less than this of the best one over two windows, or than the other in its very first,
+    #: is left at once.
+    hopeless: float = 0.75
+    hopeless_at_once: float = 0.6
+    #: Where the page cache does much of the work nothing new is tried, because a trial undoes what has built up, and
+    #: a setting other than the original is kept only if it brought this much more: a quarter.
+    doubtless_log2: float = 0.3
+    #: Windows' worth of work that trials may have lost lately, fading over the horizon, before the next one waits.
+    most_lost: float = 2.0
+    #: Work whose rate wanders by more than this share at one setting is left alone. It wanders if so much of the
+    #: windows' deviation is slow; what is quick averages out.
+    unsteady: float = 0.25
+    slow_share: float = 0.3
+    #: The same where the page cache serves some of the reads: its share wanders slowly.
+    unsteady_cached: float = 0.08
+    #: Neither holds if the best bet is expected to gain so many times what the rate wanders by, both in doublings.
+    outshining: float = 2.0
+    #: The best setting is returned to only if the one in force is worse by more than this.
+    return_log2: float = 0.03
+    #: The original is left only for something that was measured to gain at least this: nobody can tell less,
+    #: and some costs of a setting show late (what is cached, what others get).
+    keep_log2: float = 0.05
+    #: How long a setting is held before the candidates are weighed again; twice as long after every round that
+    #: found nothing.
+    rest_windows: int = 40
+    most_rest_windows: int = 640
+    #: A rate that leaves what this setting brought by more than this, for so many windows, shows another world.
+    drift_log2: float = 0.4
+    drift_windows: int = 6
+    #: Windows for which a change is asked for before resting a while.
+    patience: int = 4
+    refused_windows: int = 8
+
+
+HABITS = Habits()

@@ -1,0 +1,63 @@
+"""How fast work goes at one setting: a mean over recent windows, and how far it can be trusted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from penstock.decide.objective import Rates
+
+# Windows that the mean remembers: half a minute, so that it follows a world that changes.
+MEMORY = 32
+# Rates of neighbouring windows go together, so their mean is less certain than their number says.
+WAVES = 1.5
+# What is assumed of work seen in one window only.
+UNKNOWN_NOISE = 0.3
+
+
+@dataclass(slots=True)
+class Level:
+    """The mean of rates over recent windows, and how much single windows differ from it."""
+
+    count: int = 0
+    mean: Rates = field(default_factory=lambda: Rates(0.0, 0.0))
+    variance: float = 0.0
+    #: Half the mean square of the steps between neighbouring windows: the variance, if they had nothing in common.
+    steps: float = 0.0
+    last: float = 0.0
+
+    def take(self, rates: Rates) -> None:
+        """Add a window; the oldest fade."""
+        self.count += 1
+        part = 1.0 / min(self.count, MEMORY)
+        old, new = self.mean, rates
+        off = new.total - old.total
+        self.mean = Rates(
+            old.read + part * (new.read - old.read),
+            old.write + part * (new.write - old.write),
+            old.read_flight + part * (new.read_flight - old.read_flight),
+            old.write_flight + part * (new.write_flight - old.write_flight),
+        )
+        if self.count > 1:
+            self.steps += max(part, 1.0 / (MEMORY - 1)) * ((new.total - self.last) ** 2 / 2.0 - self.steps)
+        self.last = new.total
+        self.variance += part * (off * (new.total - self.mean.total) - self.variance)
+
+    @property
+    def noise(self) -> float:
+        """The standard deviation of single windows over their mean."""
+        if self.count < 3 or self.mean.total <= 0:
+            return UNKNOWN_NOISE
+        return min(math.sqrt(max(self.variance, 0.0)) / self.mean.total, 1.0)
+
+    @property
+    def wander(self) -> float:
+        """The slow part of the windows' deviation, as a share of the mean: no number of windows averages it out."""
+        if self.count < 3 or self.mean.total <= 0:
+            return 0.0
+        return min(math.sqrt(max(self.variance - self.steps, 0.0)) / self.mean.total, 1.0)
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean, as a share of it."""
+        return WAVES * self.noise / math.sqrt(max(min(self.count, MEMORY), 1))

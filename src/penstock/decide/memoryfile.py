@@ -1,0 +1,130 @@
+"""Memories as text: data only, bounded, and refused as a whole where anything in it is not as it should be."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from penstock.decide.level import MEMORY
+from penstock.decide.memory import Remembered, WorkMemory
+from penstock.decide.objective import Rates
+from penstock.decide.work import Work
+from penstock.errors import DataError
+from penstock.knobs import Setting
+
+SCHEMA, VERSION = "penstock-knowledge", 1
+MOST_UNITS, MOST_SETTINGS = 64, 64
+MOST_BYTES = 4 << 20
+_MOST_RATE = 1e15
+
+_Rate = Annotated[float, Field(ge=0, le=_MOST_RATE)]
+_Name = Annotated[str, Field(min_length=1, max_length=256)]
+_Value = Annotated[int, Field(ge=0, le=1 << 40)]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A memory and when it was last changed, in seconds since 1970."""
+
+    memory: WorkMemory
+    time_s: float
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class _Setting(_Part):
+    knobs: Annotated[dict[_Name, _Value], Field(min_length=1, max_length=16)]
+    read: _Rate
+    write: _Rate
+    read_flight: _Rate
+    write_flight: _Rate
+    windows: Annotated[int, Field(ge=1, le=MEMORY)]
+    noise: Annotated[float, Field(ge=0, le=1)]
+
+
+class _Unit(_Part):
+    fs: _Name
+    kind: Literal["read", "write", "both"]
+    request_log2: Annotated[float, Field(ge=-64, le=64)] | None
+    time_s: _Rate
+    settings: Annotated[list[_Setting], Field(min_length=2, max_length=MOST_SETTINGS)]
+
+
+class _File(_Part):
+    schema_name: Annotated[Literal["penstock-knowledge"], Field(alias="schema")]
+    version: Literal[1]
+    units: Annotated[list[_Unit], Field(max_length=MOST_UNITS)]
+
+
+def dump(kept: Sequence[Kept]) -> bytes:
+    """The newest units, each with the settings that were measured most."""
+    newest = sorted(kept, key=lambda one: one.time_s)[-MOST_UNITS:]
+    document = {"schema": SCHEMA, "version": VERSION, "units": [_unit(one) for one in newest]}
+    return (json.dumps(document, indent=1, allow_nan=False) + "\n").encode()
+
+
+def parse(raw: bytes, where: str) -> list[Kept]:
+    """What `dump` wrote; raises `DataError` for anything else."""
+    if len(raw) > MOST_BYTES:
+        raise DataError(f"{where}: larger than {MOST_BYTES} bytes")
+    try:
+        document = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise DataError(f"{where}: damaged: not JSON") from None
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise DataError(f"{where}: not a file of schema {SCHEMA}")
+    version = document.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise DataError(f"{where}: version {version} of a newer Penstock, this one reads up to {VERSION}")
+    try:
+        return [_kept(unit) for unit in _File.model_validate(document).units]
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise DataError(f"{where}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def unit_fields(memory: WorkMemory) -> dict[str, object]:
+    """One memory as it stands in the file, and in the agent's log."""
+    sure = sorted(memory.settings.items(), key=lambda item: -item[1].windows)[:MOST_SETTINGS]
+    size = memory.work.request_log2
+    return {
+        "fs": memory.fs,
+        "kind": memory.work.kind,
+        "request_log2": None if math.isnan(size) else size,
+        "settings": [_setting(setting, one) for setting, one in sure],
+    }
+
+
+def _unit(kept: Kept) -> dict[str, object]:
+    return {**unit_fields(kept.memory), "time_s": kept.time_s}
+
+
+def _setting(setting: Setting, one: Remembered) -> dict[str, object]:
+    rates = one.rates
+    return {
+        "knobs": dict(setting),
+        "read": rates.read,
+        "write": rates.write,
+        "read_flight": rates.read_flight,
+        "write_flight": rates.write_flight,
+        "windows": one.windows,
+        "noise": one.noise,
+    }
+
+
+def _kept(unit: _Unit) -> Kept:
+    settings = {
+        Setting(one.knobs): Remembered(
+            Rates(one.read, one.write, one.read_flight, one.write_flight), one.windows, one.noise
+        )
+        for one in unit.settings
+    }
+    size = math.nan if unit.request_log2 is None else unit.request_log2
+    return Kept(WorkMemory(unit.fs, Work(unit.kind, size), settings), unit.time_s)

@@ -1,0 +1,215 @@
+"""A closed loop over recorded rows: each step shows a policy a recorded interval at the setting it has chosen.
+
+Nothing is simulated. The candidates are the settings that were recorded for the workload. A step draws one of the
+intervals recorded at the setting in force and hands it to the policy, as an agent would; where the policy's model
+looks at history, it sees the intervals recorded before that one. A step is worth what the application got at that
+setting over all of its recorded time: a policy's mean tells how good its choices were, not how lucky its draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from statistics import fmean
+from typing import Any
+
+from penstock.decide.guard import Guard, NodeView
+from penstock.decide.tuner import Tuner
+from penstock.decision import Decision, Outlook
+from penstock.errors import DataError, UsageError
+from penstock.evaluate.tuners import make_guard, make_predictor, make_tuner
+from penstock.knobs import Candidates, KnobSpace, Setting
+from penstock.ports import Predictor
+from penstock.spaces import LUSTRE
+from penstock.train.intervals import TARGET, RecordedInterval, RecordedWorkload
+from penstock.units import GIB
+from penstock.window import Window
+
+DEFAULT = LUSTRE.default.only("pages", "flight")
+RAM_BYTES = 128 * GIB
+LAST_SHARE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayTerms:
+    """How a replay goes: its policies, steps and seeds, and where it starts (None: at the default)."""
+
+    policies: tuple[str, ...]
+    steps: int = 120
+    seeds: int = 5
+    seed: int = 0
+    start: Setting | None = None
+    guard: bool | None = None
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedStep:
+    """One step: the setting in force, what it is worth, and what was decided at its end."""
+
+    setting: Setting
+    mbps: float
+    decision: Decision | None
+
+
+class RecordedHistory:
+    """A predictor that is asked about a drawn interval with what was recorded before it."""
+
+    def __init__(self, predictor: Predictor) -> None:
+        self._predictor = predictor
+        self.history = predictor.history
+        self._newest: Window | None = None
+        self._history: tuple[Window, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        return self._predictor.digest
+
+    @property
+    def spaces(self) -> Collection[str]:
+        """The model's."""
+        return self._predictor.spaces
+
+    def show(self, drawn: Window, before: Sequence[Window]) -> None:
+        """From now on the newest interval is this one."""
+        self._newest, self._history = drawn, (*before[max(0, len(before) - self.history) :], drawn)
+
+    def outlooks(
+        self, direction: str, histories: Sequence[Sequence[Window]], candidates: Candidates
+    ) -> Sequence[Outlook]:
+        """As the model answers, for the recorded history of each newest interval."""
+        shown = [self._history if windows[-1] is self._newest else windows for windows in histories]
+        return self._predictor.outlooks(direction, shown, candidates)
+
+
+def recorded_space(workload: RecordedWorkload) -> KnobSpace:
+    """The knobs of a recorded client: only what was recorded may be tried, and the cache limit stays as it is."""
+    one = next(iter(workload.intervals.values()))[0].window.setting
+    knobs = tuple(
+        replace(knob, values=tuple(sorted({setting[knob.id] for setting in workload.settings})))
+        if knob.id in DEFAULT
+        else replace(
+            knob, values=(one[knob.id],), default=one[knob.id], floor=one[knob.id], ceiling=one[knob.id]
+        )
+        for knob in LUSTRE.knobs
+    )
+    return KnobSpace(LUSTRE.name, knobs, offered=workload.settings)
+
+
+class RecordedClient:
+    """A client whose every interval was recorded once. Deterministic given its random numbers."""
+
+    def __init__(self, workload: RecordedWorkload, start: Setting, rng: Random) -> None:
+        self.workload = workload
+        self.space = recorded_space(workload)
+        self.setting = start
+        self._rng = rng
+        self._now_s = 0.0
+
+    def interval(self) -> tuple[Window, RecordedInterval]:
+        """The next interval at the setting in force, as if it came right after the last; and as it was recorded."""
+        recorded = self._rng.choice(self.workload.intervals[self.setting])
+        seconds = recorded.window.seconds
+        window = replace(recorded.window, target=TARGET, t0_s=self._now_s, t1_s=self._now_s + seconds)
+        self._now_s = window.t1_s
+        return window, recorded
+
+    def set(self, wanted: Setting) -> None:
+        """Go to the recorded setting next to the one wanted."""
+        candidates = self.space.candidates()
+        self.setting = candidates[int(candidates.nearest([wanted])[0])]
+
+
+def replay(workload: RecordedWorkload, policy: str, seed: int, terms: ReplayTerms) -> list[ReplayedStep]:
+    """One policy through one workload, step by step."""
+    predictor = make_predictor(policy, Path(terms.model) if terms.model is not None else None)
+    return _replay(workload, policy, seed, terms, predictor)
+
+
+def _replay(
+    workload: RecordedWorkload, policy: str, seed: int, terms: ReplayTerms, predictor: Predictor | None
+) -> list[ReplayedStep]:
+    client = RecordedClient(workload, start_of(workload, terms), Random(f"replay/{seed}/{workload.name}"))
+    history = RecordedHistory(predictor) if predictor is not None else None
+    tuner = make_tuner(policy, seed, RAM_BYTES, predictor=history)
+    guard = make_guard(policy, seed, terms.guard)
+    done = []
+    for _ in range(terms.steps):
+        window, recorded = client.interval()
+        if history is not None:
+            history.show(window, recorded.before)
+        held, decision = client.setting, _decide(tuner, guard, window, client.space)
+        if decision is not None and decision.changes:
+            client.set(decision.wanted)
+        done.append(ReplayedStep(held, workload.mbps[held], decision))
+    return done
+
+
+def _decide(tuner: Tuner, guard: Guard | None, window: Window, space: KnobSpace) -> Decision | None:
+    decisions = tuner.step([window], lambda _: space, window.t1_s)
+    if guard is not None:
+        decisions = guard.review([window], decisions, lambda _: space, NodeView())
+    return decisions[0] if decisions else None
+
+
+def start_of(workload: RecordedWorkload, terms: ReplayTerms) -> Setting:
+    """Where a replay starts; a setting that was not recorded is an error."""
+    start = terms.start or DEFAULT
+    if start in workload.intervals:
+        return start
+    if terms.start is None:
+        raise DataError(f"{workload.name}: nothing was recorded at the default setting ({start})")
+    raise UsageError(f"--start: {workload.name} has no recorded interval at {start}")
+
+
+def evaluate_replay(workloads: Sequence[RecordedWorkload], terms: ReplayTerms) -> dict[str, Any]:
+    """All workloads under all policies, as one document."""
+    for policy in terms.policies:
+        if policy in ("oracle", "best-static"):
+            raise UsageError(f"--policy {policy}: a recording cannot be asked what would have been")
+    model = Path(terms.model) if terms.model is not None else None
+    predictors = {policy: make_predictor(policy, model) for policy in terms.policies}
+    rows = []
+    for workload in workloads:
+        start_of(workload, replace(terms, start=None))
+        default, best = workload.mbps[DEFAULT], max(workload.mbps.values())
+        figures = {}
+        for policy in terms.policies:
+            runs = [
+                _replay(workload, policy, seed, terms, predictors[policy])
+                for seed in range(terms.seed, terms.seed + terms.seeds)
+            ]
+            figures[policy] = _figures(runs, default, best)
+        where = max(workload.mbps, key=lambda setting: workload.mbps[setting])
+        rows.append(
+            {
+                "workload": workload.name,
+                "default_mbps": default,
+                "best_mbps": best,
+                "best": dict(where),
+                "policies": figures,
+            }
+        )
+    return {
+        "policy": terms.policies[0],
+        "steps": terms.steps,
+        "seeds": terms.seeds,
+        "seed": terms.seed,
+        "rows": rows,
+    }
+
+
+def _figures(runs: Sequence[Sequence[ReplayedStep]], default: float, best: float) -> dict[str, float]:
+    mbps = fmean(step.mbps for run in runs for step in run)
+    last = [step.mbps for run in runs for step in run[-max(1, round(LAST_SHARE * len(run))) :]]
+    moves = fmean(sum(one.setting != other.setting for one, other in pairwise(run)) for run in runs)
+    return {
+        "mbps": mbps,
+        "vs_default": mbps / default,
+        "vs_best": mbps / best,
+        "final_vs_best": fmean(last) / best,
+        "moves": moves,
+    }

@@ -1,0 +1,1 @@
+"""Applications that make work on a real mount."""

@@ -1,0 +1,1 @@
+"""Reading FUSE mounts of network file systems."""

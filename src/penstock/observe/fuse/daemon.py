@@ -1,0 +1,100 @@
+"""The process behind a FUSE mount: who serves it, since when, and how many bytes went through it.
+
+The kernel counts no bytes per FUSE mount. It counts what the daemon moved through system calls: every byte that an
+application reads from the server is written to the kernel once, every byte written is read from the kernel once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.errors import DataError
+from penstock.observe.kernelfs import KernelFs, read_once
+
+_DEVICE = "/dev/fuse"
+_CONNECTION = "fuse_connection:"
+
+
+@dataclass(frozen=True, slots=True)
+class Daemon:
+    """A process and the moment it started, in ticks since boot: together they name it for good."""
+
+    pid: int
+    started: int
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What a process read and wrote through system calls since it started."""
+
+    read_bytes: int
+    written_bytes: int
+
+
+def find_daemons(fs: KernelFs, minors: frozenset[int]) -> dict[int, Daemon]:
+    """The daemons of connections, by the connection's number; those that cannot be told are left out."""
+    found: dict[int, Daemon] = {}
+    for pid in fs.names("proc"):
+        if not pid.isdigit():
+            continue
+        for minor in _connections(fs, pid):
+            if minor in minors:
+                try:
+                    found[minor] = Daemon(int(pid), read_start(fs, int(pid)))
+                except (OSError, DataError):
+                    continue
+        if len(found) == len(minors):
+            break
+    return found
+
+
+def _connections(fs: KernelFs, pid: str) -> Iterator[int]:
+    """The connections whose device a process holds open, as the kernel says since Linux 6.14."""
+    try:
+        numbers = fs.names(f"proc/{pid}/fd")
+    except OSError:
+        return
+    for number in numbers:
+        try:
+            if os.readlink(fs.path(f"proc/{pid}/fd/{number}")) != _DEVICE:  # noqa: PTH115 - no Path for each of thousands
+                continue
+            text = read_once(fs.path(f"proc/{pid}/fdinfo/{number}")).decode("ascii", "replace")
+        except OSError:
+            continue
+        minor = parse_connection(text)
+        if minor is not None:
+            yield minor
+
+
+def read_start(fs: KernelFs, pid: int) -> int:
+    """When a process started. Raises OSError or `DataError`."""
+    return parse_start(read_once(fs.path(f"proc/{pid}/stat")).decode("utf-8", "replace"))
+
+
+def parse_connection(fdinfo: str) -> int | None:
+    """The connection of an open /dev/fuse; None where the kernel does not say."""
+    for line in fdinfo.splitlines():
+        if line.startswith(_CONNECTION):
+            value = line[len(_CONNECTION) :].strip()
+            return int(value) if value.isdigit() else None
+    return None
+
+
+def parse_start(stat: str) -> int:
+    """The 22nd field of `/proc/PID/stat`; the second, the name, may hold blanks and brackets."""
+    fields = stat.rpartition(")")[2].split()
+    try:
+        return int(fields[19])
+    except (IndexError, ValueError):
+        raise DataError("stat of a process has no start time") from None
+
+
+def parse_moved(io: str) -> Moved:
+    """`/proc/PID/io`. Raises `DataError`."""
+    rows = dict(line.split(":", 1) for line in io.splitlines() if ":" in line)
+    try:
+        return Moved(int(rows["rchar"]), int(rows["wchar"]))
+    except (KeyError, ValueError) as error:
+        raise DataError(f"io of a process: no usable row {error}") from None

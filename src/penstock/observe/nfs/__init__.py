@@ -1,0 +1,1 @@
+"""Reading kernel NFS clients."""

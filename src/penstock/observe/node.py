@@ -1,0 +1,47 @@
+"""All file systems of a node behind one observer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from penstock.observe.collector import LustreObserver
+from penstock.observe.fuse.observer import NETWORK_KINDS, FuseObserver
+from penstock.observe.nfs.observer import NfsObserver
+from penstock.snapshot import NodeSnapshot
+
+
+class NodeObserver:
+    """Observes Lustre, kernel NFS and FUSE mounts below a root. Not for use from several threads."""
+
+    def __init__(
+        self,
+        root: str | Path = "/",
+        *,
+        peek: bool = False,
+        fuse_kinds: frozenset[str] = NETWORK_KINDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._lustre = LustreObserver(root, peek=peek, clock=clock)
+        self._nfs = NfsObserver(root, clock=clock)
+        self._fuse = FuseObserver(root, fuse_kinds, clock=clock)
+
+    def observe(self) -> NodeSnapshot:
+        """All targets now; the time is that of the first look."""
+        seen = [kind.observe() for kind in (self._lustre, self._nfs, self._fuse)]
+        found = [one for one in seen if one.targets] or seen[:1]
+        mounts = {name: counters for one in seen for name, counters in one.mounts.items()}
+        return NodeSnapshot(
+            seen[0].t_s,
+            tuple(target for one in seen for target in one.targets),
+            mounts,
+            tuple(problem for one in seen for problem in one.problems),
+            "+".join(one.system for one in found),
+            seen[0].version,
+        )
+
+    def close(self) -> None:
+        """Let all descriptors and workers go."""
+        for kind in (self._lustre, self._nfs, self._fuse):
+            kind.close()

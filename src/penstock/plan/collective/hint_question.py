@@ -1,0 +1,56 @@
+"""One question about collective hints, from what a user gives to the advice, confirmed where asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.plan.collective.access import Shape, make_access
+from penstock.plan.collective.advise import HintAdvice, advise, confirm
+from penstock.plan.collective.confirm import HintBench
+from penstock.plan.collective.launch import find_launcher
+from penstock.plan.collective.operation_profile import load
+from penstock.plan.collective.surrogates import Surrogates
+
+
+@dataclass(frozen=True, slots=True)
+class HintQuestion:
+    """A collective write and the profile to judge it by; `confirm` runs that many of the best for real."""
+
+    profile: Path
+    ranks: int
+    bytes_per_rank: int
+    nodes: int = 1
+    pattern: str = "contiguous"
+    block: int | None = None
+    gap: int = 0
+    confirm: int = 0
+    repetitions: int = 7
+    directory: Path | None = None
+    launcher: str | None = None
+    thread_level: str | None = None
+    seed: int = 0
+
+
+def answer_hints(question: HintQuestion, progress: Callable[[str], None]) -> HintAdvice:
+    """Rank the hints by forecast; where asked, run the best and let the runs decide."""
+    shape = Shape(question.pattern, question.block, question.gap)
+    access = make_access(question.ranks, question.bytes_per_rank, shape, question.nodes)
+    surrogates = Surrogates(load(question.profile))
+    advice = advise(surrogates, access)
+    if not question.confirm:
+        return advice
+    home = question.directory or Path(surrogates.profile.directory)
+    level = question.thread_level or surrogates.profile.thread_level
+    launcher = find_launcher(question.launcher, level)
+    if launcher.text != surrogates.profile.launcher:
+        # The profile is data: what it names is said, never started.
+        said = surrogates.profile.launcher or "an unknown launcher"
+        progress(
+            f"warning: the profile was measured with {said}, these runs use {launcher.text}; "
+            "--launcher makes them alike"
+        )
+    bench = HintBench(launcher, home, question.repetitions, question.seed)
+    progress(f"running the best {question.confirm} on {home}")
+    return confirm(advice, bench, question.confirm)

@@ -1,0 +1,98 @@
+"""A command with and without hints, in interleaved pairs, and what may be concluded from them.
+
+Runs of one pair follow each other, so that what slows the machine slows both; which of the two comes first is drawn
+anew for every pair. The verdict makes no assumption about the noise: it asks how often ratios as lopsided as these
+would come about if hints made no difference and every ratio could as well have been its inverse.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+# Beyond so many pairs every pattern of signs is too many to count and the sign test serves.
+MOST_COUNTED = 12
+LEAST_GAIN = 1.02
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class RunPair:
+    """One pair: seconds without and with hints, and whether the hinted run came first."""
+
+    plain_s: float
+    hinted_s: float
+    hinted_first: bool
+
+    @property
+    def ratio(self) -> float:
+        """How many times faster the hints made it."""
+        return self.plain_s / self.hinted_s
+
+
+@dataclass(frozen=True, slots=True)
+class PairedVerdict:
+    """What the pairs prove: `faster`, `slower`, or `unclear`.
+
+    `gain` is the median of the pairs' ratios, above 1 where hints were faster. `certainty` is the chance that the
+    direction is no accident, by counting.
+    """
+
+    verdict: str
+    gain: float
+    certainty: float
+    pairs: tuple[RunPair, ...]
+
+    def text(self) -> str:
+        """The verdict as one sentence."""
+        low, high = min(pair.ratio for pair in self.pairs), max(pair.ratio for pair in self.pairs)
+        figures = f"{self.gain:.2f} times as fast in the middle of {len(self.pairs)} pairs ({low:.2f} to {high:.2f})"
+        if self.verdict == "unclear":
+            return f"no measurable difference: {figures}, certainty {self.certainty:.0%}"
+        return f"hints make it {self.verdict}: {figures}, certainty {self.certainty:.0%}"
+
+
+def run_pairs(count: int, seed: int, run: Callable[[bool], float]) -> list[RunPair]:
+    """`count` pairs of `run`, which is told whether to use hints and returns seconds."""
+    rng = random.Random(seed)
+    found = []
+    for _ in range(count):
+        first = rng.random() < 0.5
+        seconds = {hinted: run(hinted) for hinted in (first, not first)}
+        found.append(RunPair(seconds[False], seconds[True], first))
+    return found
+
+
+def judge_pairs(pairs: Sequence[RunPair]) -> PairedVerdict:
+    """The verdict on some pairs; fewer than five prove nothing at 95 %."""
+    logs = [math.log(pair.ratio) for pair in pairs]
+    gain = math.exp(statistics.median(logs))
+    up, down = chance(logs), chance([-value for value in logs])
+    certainty = 1 - min(up, down)
+    worth = max(gain, 1 / gain) > LEAST_GAIN
+    clear = worth and certainty >= CONFIDENCE and (up < down) == (gain > 1)
+    verdict = ("faster" if gain > 1 else "slower") if clear else "unclear"
+    return PairedVerdict(verdict, gain, certainty, tuple(pairs))
+
+
+def chance(logs: Sequence[float]) -> float:
+    """How often signs drawn at random would make the sum of these logarithms at least as large.
+
+    >>> chance([0.1, 0.2, 0.3, 0.2, 0.1])
+    0.03125
+    """
+    if len(logs) > MOST_COUNTED:
+        wins = sum(value > 0 for value in logs)
+        above = sum(math.comb(len(logs), more) for more in range(wins, len(logs) + 1))
+        return above / float(2 ** len(logs))
+    total = sum(logs) - 1e-12
+    sizes = [abs(value) for value in logs]
+    signs = itertools.product((1, -1), repeat=len(logs))
+    reached = sum(
+        sum(sign * size for sign, size in zip(drawn, sizes, strict=True)) >= total for drawn in signs
+    )
+    return reached / float(2 ** len(logs))

@@ -1,0 +1,42 @@
+"""What a rule says about a job, and how grave it is by the seconds it stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+RANDOM_BELOW = 0.7
+DENSE_RATIO = 0.5
+# Shares of the run time that make a finding grave, or worth a look.
+HIGH_SHARE, MEDIUM_SHARE = 0.1, 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class JobFinding:
+    """One observation: an id to refer to, how grave it is, the evidence, what to do and how to see that it helped.
+
+    `gain_s` is what a typical rank should save by the log's own rates; None where the log cannot tell.
+    `at_stake_s` is what it spends on the calls concerned. `files` names the costliest ones.
+    """
+
+    id: str
+    severity: str
+    evidence: str
+    advice: str
+    check: str = ""
+    gain_s: float | None = None
+    at_stake_s: float = 0.0
+    files: tuple[str, ...] = ()
+
+
+def grade(gain_s: float | None, at_stake_s: float, run_s: float) -> str:
+    """high, medium or low: by the share of the run that would be saved, else by the share that is at stake.
+
+    >>> grade(20.0, 30.0, 100.0), grade(0.5, 0.6, 100.0), grade(None, 30.0, 100.0)
+    ('high', 'low', 'medium')
+    """
+    run_s = max(run_s, 1e-9)
+    if gain_s is None:
+        return "medium" if at_stake_s / run_s >= HIGH_SHARE else "low"
+    if gain_s / run_s >= HIGH_SHARE:
+        return "high"
+    return "medium" if gain_s / run_s >= MEDIUM_SHARE else "low"

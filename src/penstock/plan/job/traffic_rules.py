@@ -1,0 +1,267 @@
+"""Rules on a job's traffic: small, random, misaligned, redundant, unequal, metadata, collectives, waiting.
+
+Each is a function of the traffic alone and speaks for reads and writes alike. An id begins with R for reads, W
+for writes, B for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from penstock.plan.job.findings import JobFinding, grade
+from penstock.plan.job.traffic import SMALL_BYTES, FileTraffic, JobTraffic
+from penstock.units import format_size
+
+LETTER = {"read": "R", "write": "W"}
+SMALL_SHARE, MANY_CALLS = 0.1, 1000
+RANDOM_SHARE = 0.2
+MISALIGNED_SHARE = 0.1
+REDUNDANT = 1.05
+STRAGGLER, UNEQUAL = 1.15, 1.3
+METADATA_SHARE, METADATA_S = 0.3, 30.0
+SHOWN_FILES = 3
+
+
+def _names(files: Sequence[FileTraffic]) -> tuple[str, ...]:
+    return tuple(one.name for one in files[:SHOWN_FILES])
+
+
+def _merged_gain(job: JobTraffic, files: Sequence[FileTraffic]) -> float:
+    """What a rank saves if small calls become calls of 1 MiB.
+
+    Time shrinks with the number of calls, but not below what the log's best large calls would take.
+    """
+    gain = 0.0
+    for one in files:
+        moved = one.moved_bytes * one.small_calls / one.calls
+        after = one.small_seconds * min(1.0, moved / SMALL_BYTES / max(1, one.small_calls))
+        rate = job.best_rate(one.op)
+        if rate:
+            after = max(after, moved / job.ranks / rate)
+        gain += max(0.0, one.small_seconds - after)
+    return gain
+
+
+def _small(job: JobTraffic) -> Iterator[JobFinding]:
+    """Speaks where small calls are many among all of the job's, or among those to shared files."""
+    for op, letter in LETTER.items():
+        files = [one for one in job.of(op) if one.small_calls]
+        shared = [one for one in files if one.shared and job.ranks > 1]
+        if _many_small(files, job.of(op)) or _many_small(shared, [one for one in job.of(op) if one.shared]):
+            yield _small_finding(job, letter, files, shared)
+
+
+def _many_small(files: Sequence[FileTraffic], among: Sequence[FileTraffic]) -> bool:
+    small, calls = sum(one.small_calls for one in files), sum(one.calls for one in among)
+    return small > MANY_CALLS and small > SMALL_SHARE * calls
+
+
+def _small_finding(
+    job: JobTraffic, letter: str, files: Sequence[FileTraffic], shared: Sequence[FileTraffic]
+) -> JobFinding:
+    op = files[0].op
+    small, calls = sum(one.small_calls for one in files), sum(one.calls for one in job.of(op))
+    mean = sum(one.moved_bytes for one in files) / max(1, sum(one.calls for one in files))
+    to_shared = f", {sum(one.small_calls for one in shared)} of them to shared files" if shared else ""
+    gain, spent = _merged_gain(job, files), sum(one.small_seconds for one in files)
+    collective = any(use.op == op and use.collective for use in job.mpiio)
+    return JobFinding(
+        letter + "010",
+        grade(gain, spent, job.run_s),
+        f"{small} of {calls} POSIX {op}s are below 1 MiB, {format_size(mean)} on average{to_shared}; a rank waits "
+        f"{spent:.3g} s for them",
+        _gather_advice(op, collective, bool(shared)),
+        f"penstock run --compare 5 --hint romio_cb_{op}=enable -- COMMAND" if shared else "",
+        gain,
+        spent,
+        _names(files),
+    )
+
+
+def _gather_advice(op: str, collective: bool, shared: bool) -> str:
+    if collective:
+        return f"two-phase I/O did not gather them: set romio_cb_{op}=enable and keep the file type's view"
+    if shared:
+        return f"make them collective (MPI_File_{op}_all), so that aggregators gather them"
+    return f"buffer in the application: {op} at least 1 MiB at a time"
+
+
+def _random(job: JobTraffic) -> Iterator[JobFinding]:
+    for op, letter in LETTER.items():
+        files = job.of(op)
+        calls, astray = sum(one.calls for one in files), sum(one.random_calls for one in files)
+        if astray > MANY_CALLS and astray > RANDOM_SHARE * calls:
+            spent = sum(one.seconds * one.random_calls / one.calls for one in files)
+            advice = (
+                "sort or gather before writing: collective writes order the data"
+                if op == "write"
+                else "sort the reads, or read collectively: aggregators read whole ranges (romio_cb_read=enable)"
+            )
+            yield JobFinding(
+                letter + "013",
+                grade(None, spent, job.run_s),
+                f"{astray} of {calls} {op}s go neither forward nor on from the last one",
+                advice,
+                at_stake_s=spent,
+                files=_names(sorted(files, key=lambda one: -one.random_calls)),
+            )
+
+
+def _misaligned(job: JobTraffic) -> Iterator[JobFinding]:
+    moving = sum(one.seconds for one in job.files)
+    if job.calls and job.misaligned > MISALIGNED_SHARE * job.calls:
+        spent = moving * min(1.0, job.misaligned / job.calls)
+        unit = format_size(job.alignment_bytes)
+        advice = (
+            f"start and end requests at multiples of {unit}; collectives: striping_unit={job.alignment_bytes}"
+        )
+        if job.hdf5:
+            advice += f"; HDF5: H5Pset_alignment(fapl, {SMALL_BYTES}, {job.alignment_bytes})"
+        evidence = f"{job.misaligned / job.calls:.0%} of requests are not aligned to the file system's {unit}"
+        yield JobFinding("B021", grade(None, spent, job.run_s), evidence, advice, at_stake_s=spent)
+    if job.calls and job.misaligned_memory > MISALIGNED_SHARE * job.calls:
+        spent = moving * min(1.0, job.misaligned_memory / job.calls)
+        evidence = f"{job.misaligned_memory / job.calls:.0%} of requests use memory that is not aligned"
+        advice = "allocate buffers with posix_memalign; it matters for direct I/O only"
+        yield JobFinding("B022", "low", evidence, advice, at_stake_s=spent)
+
+
+def _redundant(job: JobTraffic) -> Iterator[JobFinding]:
+    for op, letter in LETTER.items():
+        files = [one for one in job.of(op) if one.moved_bytes > REDUNDANT * (one.highest_byte + 1)]
+        again = sum(one.moved_bytes - one.highest_byte - 1 for one in files)
+        if not files or again < SMALL_BYTES:
+            continue
+        gain = sum(one.seconds * (1 - (one.highest_byte + 1) / one.moved_bytes) for one in files)
+        advice = (
+            "read once and share the data (MPI_Bcast), or read collectively"
+            if op == "read"
+            else "the same bytes are written again: keep them in memory until they are final"
+        )
+        yield JobFinding(
+            letter + "040",
+            grade(gain, gain, job.run_s),
+            f"{format_size(again)} more {op} than {len(files)} files are long",
+            advice,
+            gain_s=gain,
+            at_stake_s=sum(one.seconds for one in files),
+            files=_names(files),
+        )
+
+
+def _unequal(job: JobTraffic) -> Iterator[JobFinding]:
+    """Stragglers cost the others the time they wait: the slowest rank's beyond the mean."""
+    slow = [one for one in job.spreads if one.mean_s > 0 and one.slowest_s > STRAGGLER * one.mean_s]
+    if slow:
+        gain = sum(one.slowest_s - one.mean_s for one in slow)
+        worst = max(slow, key=lambda one: one.slowest_s - one.mean_s)
+        yield JobFinding(
+            "B051",
+            grade(gain, gain, job.run_s),
+            f"ranks wait for stragglers in {len(slow)} shared files: the slowest took {worst.slowest_s:.3g} s "
+            f"in one where the mean is {worst.mean_s:.3g} s",
+            "give ranks equal shares; where only some aggregate, raise cb_nodes",
+            "penstock run --compare 5 --cb-nodes N -- COMMAND",
+            gain,
+            sum(one.slowest_s for one in slow),
+            (worst.name,),
+        )
+    uneven = [
+        one
+        for one in job.spreads
+        if one.mean_bytes and max(one.slowest_bytes, one.fastest_bytes) > UNEQUAL * one.mean_bytes
+    ]
+    if uneven:
+        worst = max(uneven, key=lambda one: one.mean_bytes)
+        gain = sum(max(0.0, one.slowest_s - one.mean_s) for one in uneven)
+        most = max(worst.slowest_bytes, worst.fastest_bytes)
+        yield JobFinding(
+            "B050",
+            grade(gain, gain, job.run_s),
+            f"ranks move unequal shares of {len(uneven)} shared files: one moved {format_size(most)} where the "
+            f"mean is {format_size(worst.mean_bytes)}",
+            "collective calls let chosen ranks write for all: if that is meant, set cb_nodes to the targets' number",
+            "",
+            gain,
+            sum(one.slowest_s for one in uneven),
+            (worst.name,),
+        )
+
+
+def _own_unequal(job: JobTraffic) -> Iterator[JobFinding]:
+    """Ranks with files of their own: who has most to move is waited for at the next common step."""
+    for one in job.own:
+        if one.most_bytes <= UNEQUAL * one.mean_bytes:
+            continue
+        gain = max(0.0, one.most_s - one.mean_s)
+        yield JobFinding(
+            LETTER[one.op] + "052",
+            grade(gain, gain, job.run_s),
+            f"{one.ranks} ranks {one.op} unequal amounts in files of their own: one moves "
+            f"{format_size(one.most_bytes)} where the mean is {format_size(one.mean_bytes)}",
+            "give ranks equal shares; where one rank works for all, use a shared file and collective calls",
+            gain_s=gain,
+            at_stake_s=one.most_s,
+        )
+
+
+def _metadata(job: JobTraffic) -> Iterator[JobFinding]:
+    heavy = job.io_s > 0 and job.metadata_s > METADATA_SHARE * job.io_s
+    if job.worst_metadata_s > METADATA_S or heavy:
+        advice = "open files once, and by one rank where all read the same"
+        if job.hdf5:
+            advice += "; HDF5: H5Pset_all_coll_metadata_ops, H5Pset_coll_metadata_write"
+        yield JobFinding(
+            "B060",
+            grade(None, job.metadata_s, job.run_s),
+            f"{job.opens} opens; a rank waits {job.metadata_s:.3g} s for metadata, "
+            f"{job.metadata_s / max(job.io_s, 1e-9):.0%} of its I/O",
+            advice,
+            at_stake_s=job.metadata_s,
+        )
+
+
+def _independent(job: JobTraffic) -> Iterator[JobFinding]:
+    for use in job.mpiio:
+        blocking = use.independent + use.collective
+        if job.ranks < 2 or use.independent <= MANY_CALLS or use.collective * 2 > blocking:
+            continue
+        files = [one for one in job.of(use.op) if one.shared]
+        spent, gain = sum(one.seconds for one in files), _merged_gain(job, files)
+        yield JobFinding(
+            LETTER[use.op] + "011",
+            grade(gain, spent, job.run_s),
+            f"{use.independent} of {blocking} MPI-IO {use.op}s are independent",
+            f"use collective {use.op}s (HDF5: H5FD_MPIO_COLLECTIVE); hints cannot help independent ones",
+            "",
+            gain,
+            spent,
+            _names(files),
+        )
+
+
+def _waiting(job: JobTraffic) -> Iterator[JobFinding]:
+    for use in job.mpiio:
+        if use.independent + use.collective and not use.nonblocking:
+            spent = sum(one.seconds for one in job.of(use.op))
+            yield JobFinding(
+                LETTER[use.op] + "015",
+                grade(None, min(spent, max(0.0, job.run_s - job.io_s)), job.run_s),
+                f"every MPI-IO {use.op} waits until it is done; a rank spends {spent:.3g} s in them",
+                f"overlap them with computing: MPI_File_i{use.op}_all, or HDF5's asynchronous connector",
+                at_stake_s=spent,
+            )
+
+
+TrafficRule = Callable[[JobTraffic], Iterator[JobFinding]]
+TRAFFIC_RULES: tuple[TrafficRule, ...] = (
+    _small,
+    _random,
+    _misaligned,
+    _redundant,
+    _unequal,
+    _own_unequal,
+    _metadata,
+    _independent,
+    _waiting,
+)

@@ -1,0 +1,58 @@
+"""How far predictions are off: relative errors, and the sets the paper reports them on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.plan.write.write_samples import Mask, WriteSamples
+
+Floats = npt.NDArray[np.float64]
+# The converged test sets by write scale (lowest and highest number of nodes).
+TEST_SETS = {"small": (200, 256), "medium": (257, 512), "large": (513, 2000)}
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """The shares of samples predicted to within a fifth and three tenths, and the mean square error.
+
+    `held` is the share that lay inside their prediction intervals, where there were any.
+    """
+
+    samples: int
+    within_20: float
+    within_30: float
+    median_error: float
+    mse: float
+    held: float | None = None
+
+
+def relative_errors(predicted: Floats, seconds: Floats) -> Floats:
+    """Signed: above zero is an overestimate."""
+    return (predicted - seconds) / seconds
+
+
+def measure(predicted: Floats, seconds: Floats) -> Accuracy:
+    """The figures of one test set; an empty one has none."""
+    if seconds.size == 0:
+        return Accuracy(0, float("nan"), float("nan"), float("nan"), float("nan"))
+    off = relative_errors(predicted, seconds)
+    return Accuracy(
+        samples=int(seconds.size),
+        within_20=float(np.mean(np.abs(off) <= 0.2)),
+        within_30=float(np.mean(np.abs(off) <= 0.3)),
+        median_error=float(np.median(off)),
+        mse=float(np.mean((predicted - seconds) ** 2)),
+    )
+
+
+def set_masks(samples: WriteSamples) -> dict[str, Mask]:
+    """Converged samples by scale, and the unconverged ones of every scale."""
+    masks = {
+        name: (samples.nodes >= low) & (samples.nodes <= high) & samples.converged
+        for name, (low, high) in TEST_SETS.items()
+    }
+    masks["unconverged"] = ~samples.converged & (samples.nodes >= TEST_SETS["small"][0])
+    return masks

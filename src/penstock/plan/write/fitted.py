@@ -1,0 +1,130 @@
+"""A model fitted on samples: what it was given, and what it predicts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.errors import DataError
+from penstock.plan.storage import StorageSystem
+from penstock.plan.write import contributions
+from penstock.plan.write.folds import LEVEL, Spread
+from penstock.plan.write.pattern import WritePattern
+from penstock.plan.write.prediction import Interval, Range, WritePrediction, drivers, outside_of
+from penstock.plan.write.stacked import Stack
+from penstock.plan.write.techniques import Parameters, fit, quiet
+from penstock.plan.write.terms import matrix, trainable
+from penstock.plan.write.write_samples import WriteSamples, question_columns
+
+Floats = npt.NDArray[np.float64]
+FEWEST_SAMPLES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Spreads:
+    """How far the truth may lie off, inside the measured scales and beyond the largest one."""
+
+    inside: Spread | None = None
+    beyond: Spread | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What was timed: `write` or `read`, each process its `own` file or all one `shared` one."""
+
+    operation: str = "write"
+    files: str = "own"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedModel:
+    """Samples, technique and parameters determine the model: fitting them again gives the same one."""
+
+    name: str
+    technique: str
+    given: Parameters
+    samples: WriteSamples
+    pipeline: Any = field(repr=False)
+    spreads: Spreads = Spreads()
+    subject: Subject = Subject()
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The features by name, in the order of the design matrix."""
+        return trainable(self.samples.system.kind, self.technique)
+
+    def predict(self, system: StorageSystem, pattern: WritePattern) -> WritePrediction:
+        """Seconds and their composition; what lies outside the training samples is flagged."""
+        columns = question_columns(system, [pattern])
+        known = {name: float(values[0]) for name, values in columns.items()}
+        row = matrix(self.features, columns)
+        seconds = float(self.pipeline.predict(row)[0])
+        shares = contributions.split(self.technique, self.pipeline, self.features, row[0])
+        # Closing the sum keeps the promise that shares add up to the last digit.
+        shares["intercept"] += seconds - sum(shares.values())
+        return WritePrediction(
+            seconds=seconds,
+            model=self.name,
+            features={
+                **known,
+                **{name: float(value) for name, value in zip(self.features, row[0], strict=True)},
+            },
+            contributions=shares,
+            outside=outside_of(self, {**drivers(system, pattern), **_loads(known), "seconds": seconds}),
+            notes=self._notes(system),
+            interval=self._interval(seconds, pattern),
+        )
+
+    def _interval(self, seconds: float, pattern: WritePattern) -> Interval | None:
+        beyond = pattern.nodes > max(self.samples.scales)
+        spread = self.spreads.beyond if beyond else self.spreads.inside
+        if spread is None or seconds <= 0:
+            return None
+        ends = (seconds * math.exp(spread.low), seconds * math.exp(spread.high))
+        return Interval(*ends, LEVEL, spread.measured, beyond)
+
+    def seconds(self, system: StorageSystem, patterns: Sequence[WritePattern]) -> list[float]:
+        """Predictions alone."""
+        rows = matrix(self.features, question_columns(system, patterns))
+        return [float(value) for value in self.pipeline.predict(rows)]
+
+    def predict_samples(self, samples: WriteSamples) -> Floats:
+        """Predictions for a table of samples."""
+        return np.asarray(self.pipeline.predict(samples.matrix(self.features)), dtype=np.float64)
+
+    def seen(self, name: str) -> Range | None:
+        """The range of the training samples."""
+        values = self.samples.seconds if name == "seconds" else self.samples.columns.get(name)
+        return None if values is None else Range(float(values.min()), float(values.max()))
+
+    def _notes(self, system: StorageSystem) -> tuple[str, ...]:
+        trained, about = self.samples.system, self.subject
+        notes = []
+        if system != trained:
+            notes.append(f"the model was fitted on {trained.name}, the question is about {system.name}")
+        if about != Subject():
+            file = "one shared file" if about.files == "shared" else "a file of each process"
+            notes.append(f"the model was fitted on {about.operation}s of {file}")
+        return tuple(notes)
+
+
+def _loads(known: Mapping[str, float]) -> dict[str, float]:
+    """The skews of a pattern, which may leave the training range while m, n and K stay inside."""
+    return {name: value for name, value in known.items() if name.startswith("s_")}
+
+
+def fit_model(name: str, technique: str, given: Parameters, samples: WriteSamples) -> FittedModel:
+    """Fit one technique on all the samples given; a stack without weights learns and keeps them."""
+    if len(samples) < FEWEST_SAMPLES:
+        raise DataError(f"{len(samples)} samples to fit on; at least {FEWEST_SAMPLES} are needed")
+    rows = samples.matrix(trainable(samples.system.kind, technique))
+    with quiet():
+        pipeline = fit(technique, given, rows, samples.seconds)
+    if isinstance(pipeline, Stack):
+        given = pipeline.weights
+    return FittedModel(name, technique, given, samples, pipeline)

@@ -1,0 +1,225 @@
+"""From files of IOR results to a model: reading, choosing technique and scales, and how well it did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.errors import DataError, UsageError
+from penstock.plan.storage import load_system
+from penstock.plan.write.accuracy import Accuracy, measure
+from penstock.plan.write.convergence import ConvergenceRule
+from penstock.plan.write.fitted import FittedModel, Spreads, Subject, fit_model
+from penstock.plan.write.folds import (
+    Fold,
+    extrapolation_folds,
+    grouped_folds,
+    log_errors,
+    mean_error,
+    spread_of,
+)
+from penstock.plan.write.gather import gather
+from penstock.plan.write.ior_results import Assumed, IorRun, Tally, read_runs
+from penstock.plan.write.scale_search import ScaleTrial, held_out, search
+from penstock.plan.write.stacked import crossed, study
+from penstock.plan.write.techniques import COMPARED, STACK, quiet
+from penstock.plan.write.terms import trainable
+from penstock.plan.write.write_samples import WriteSamples
+
+Floats = npt.NDArray[np.float64]
+
+# Shows progress over that many steps; entering it gives the function to call after each.
+Progress = Callable[[int], AbstractContextManager[Callable[[], object]]]
+
+
+@dataclass(frozen=True, slots=True)
+class FitRequest:
+    """What to fit, on what, and which part of it is kept for testing."""
+
+    data: tuple[Path, ...]
+    out: Path
+    system: str | None = None
+    technique: str = "best"
+    locations: str = "scattered"
+    where: tuple[str, ...] = ()
+    cores: int | None = None
+    stripes: int | None = None
+    shortest: float = 5.0
+    operation: str = "write"
+    files: str | None = None
+    unconverged: str = "drop"
+    train_up_to: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("cores", "stripes", "train_up_to"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UsageError(f"--{name.replace('_', '-')} {value} is not positive")
+        if self.locations not in {"compact", "scattered"}:
+            raise UsageError(f"--locations {self.locations!r} is not compact or scattered")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One technique's best trial, with its errors on held-out patterns and on held-out larger scales."""
+
+    trial: ScaleTrial
+    inside: Accuracy
+    beyond: Accuracy | None
+    spreads: Spreads
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class FitOutcome:
+    """The chosen model, how every technique did, and what was left out on the way, in order."""
+
+    model: FittedModel
+    judged: Sequence[Judged]
+    best: Judged
+    used: int
+    left_out: Mapping[str, int]
+    test: Accuracy | None
+    tested: WriteSamples
+    runs: Sequence[IorRun]
+
+
+def read_all(request: FitRequest, tally: Tally) -> list[IorRun]:
+    """Every usable run of every file; the tally counts what is not."""
+    where = _filters(request.where)
+    assumed = Assumed(request.cores, request.stripes, where, request.operation, request.files)
+    runs = [run for path in request.data for run in read_runs(path, assumed, tally)]
+    if request.files is None and len({run.shared for run in runs if run.shared is not None}) > 1:
+        raise DataError(
+            "the data mix shared files and files of each process: pass --files own or --files shared"
+        )
+    return runs
+
+
+def _filters(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    found = []
+    for word in words:
+        column, equals, value = word.partition("=")
+        if not equals or not column:
+            raise UsageError(f"--where {word!r} is not COLUMN=VALUE")
+        found.append((column, value))
+    return tuple(found)
+
+
+def fit_runs(request: FitRequest, runs: Sequence[IorRun], progress: Progress) -> FitOutcome:
+    """Choose technique, parameters and scales on held-out samples and fit the model on all the others."""
+    system = None if request.system is None else load_system(request.system)
+    samples = gather(runs, system, request.locations, ConvergenceRule())
+    left_out = {"identical runs merged into their mean": len(runs) - len(samples)}
+    usable, dropped = _usable(request, samples)
+    limit = request.train_up_to or max(usable.scales)
+    training, rest = usable.take(usable.nodes <= limit), usable.take(usable.nodes > limit)
+    if len(training) == 0:
+        raise DataError(f"no sample of up to {limit} nodes to train on")
+    judged = [judge(training, trial, request.seed) for trial in _search(training, request, progress)]
+    best = min(judged, key=lambda one: one.score)
+    subject = Subject(request.operation, request.files or _files(runs))
+    model = replace(model_of(training, best), name=str(request.out), subject=subject)
+    return FitOutcome(
+        model=model,
+        judged=judged,
+        best=best,
+        used=len(usable),
+        left_out={name: count for name, count in (left_out | dropped).items() if count},
+        test=score(model, rest) if len(rest) else None,
+        tested=rest,
+        runs=runs,
+    )
+
+
+def model_of(training: WriteSamples, judged: Judged) -> FittedModel:
+    """The judged technique, fitted on all samples of its scales."""
+    trial = judged.trial
+    chosen = training.take(np.isin(training.nodes, trial.scales))
+    fitted = fit_model(trial.technique, trial.technique, trial.given, chosen)
+    return replace(fitted, spreads=judged.spreads)
+
+
+def _files(runs: Sequence[IorRun]) -> str:
+    return "shared" if any(run.shared for run in runs) else "own"
+
+
+def _usable(request: FitRequest, samples: WriteSamples) -> tuple[WriteSamples, dict[str, int]]:
+    long = samples.long_enough(request.shortest)
+    kept = long if request.unconverged == "use" else long.take(long.converged)
+    dropped = {
+        f"samples shorter than {request.shortest:g} s (--shortest)": len(samples) - len(long),
+        "samples whose runs differ too much (--unconverged use keeps them)": len(long) - len(kept),
+    }
+    if len(kept) == 0:
+        why = "; ".join(f"{count} {name}" for name, count in dropped.items() if count)
+        raise DataError(f"no sample is left to fit on: {why}")
+    return kept, dropped
+
+
+def score(model: FittedModel, samples: WriteSamples) -> Accuracy:
+    """How a model does on samples, and the share that its intervals hold."""
+    predicted = model.predict_samples(samples)
+    found = measure(predicted, samples.seconds)
+    errors = log_errors(predicted, samples.seconds)
+    beyond = samples.nodes > max(model.samples.scales)
+    inside = [
+        (spread.low <= -errors[place]) & (-errors[place] <= spread.high)
+        for place, far in enumerate(beyond)
+        if (spread := model.spreads.beyond if far else model.spreads.inside) is not None
+    ]
+    return replace(found, held=float(np.mean(inside)) if inside else None)
+
+
+def _search(training: WriteSamples, request: FitRequest, progress: Progress) -> list[ScaleTrial]:
+    """The best trial of every technique asked for."""
+    wanted = (*COMPARED, STACK) if request.technique == "best" else (request.technique,)
+    steps = [1 if technique == STACK else 2 ** len(training.scales) - 1 for technique in wanted]
+    with progress(sum(steps)) as tick:
+        return [search(training, technique, request.seed, tick).best for technique in wanted]
+
+
+def judge(training: WriteSamples, trial: ScaleTrial, seed: int) -> Judged:
+    """Hold patterns out of the trial's scales, then larger scales."""
+    samples = training.take(np.isin(training.nodes, trial.scales))
+    rows = samples.matrix(trainable(samples.system.kind, trial.technique))
+    inside_folds, beyond_folds = grouped_folds(samples.shapes, seed), extrapolation_folds(samples.nodes)
+    given = trial.given
+    with quiet():
+        if trial.technique == STACK:
+            found = study(rows, samples.seconds, seed)
+            inside, beyond, given = crossed(found.inside), crossed(found.beyond), found.weights
+        else:
+            data = (rows, samples.seconds)
+            inside = held_out(trial.technique, given, data, inside_folds)
+            beyond = held_out(trial.technique, given, data, beyond_folds)
+    spreads = Spreads(spread_of(inside), spread_of(beyond))
+    errors = [mean_error(part) for part in (inside, beyond) if part]
+    accuracies = [
+        _accuracy(samples.seconds, folds, part)
+        for folds, part in ((inside_folds, inside), (beyond_folds, beyond))
+    ]
+    return Judged(
+        replace(trial, given=given),
+        accuracies[0],
+        accuracies[1] if beyond else None,
+        spreads,
+        float(np.mean(errors)),
+    )
+
+
+def _accuracy(seconds: Floats, folds: Sequence[Fold], errors: Sequence[Floats]) -> Accuracy:
+    truth = [seconds[fold.test] for fold in folds]
+    predicted = [part * np.exp(error) for part, error in zip(truth, errors, strict=True)]
+    none = np.zeros(0)
+    spread = spread_of(errors)
+    return replace(
+        measure(np.concatenate([none, *predicted]), np.concatenate([none, *truth])),
+        held=None if spread is None else spread.measured,
+    )

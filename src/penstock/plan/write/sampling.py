@@ -1,0 +1,127 @@
+"""The benchmark a model is fitted on: which patterns to write, as a script or run until they converge."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.plan.storage import StorageSystem
+from penstock.plan.write.location import check_nodes
+from penstock.units import MIB
+
+# Burst sizes in 10^6 bytes, from Tables IV and V; the large ones are written by up to 128 nodes only.
+BURST_RANGES = ((1, 5), (6, 25), (25, 100), (101, 250), (251, 500), (501, 1024), (1025, 2560))
+LARGE_BURST_RANGES = ((2561, 5120), (5121, 7680), (7681, 10240))
+STRIPE_RANGES = ((1, 4), (5, 8), (9, 16), (17, 32), (33, 64))
+LARGEST_TRAINING_NODES = 128
+# What production codes write at the largest scales.
+PRODUCTION_BURSTS = (4, 23, 59, 69, 121, 376, 750, 1024, 1280)
+PRODUCTION_NODES = 1000
+
+
+TRANSFER_BYTES = MIB
+
+
+@dataclass(frozen=True, slots=True)
+class SamplePattern:
+    """One write to time."""
+
+    nodes: int
+    cores: int
+    burst_bytes: int
+    stripes: int
+
+    @property
+    def total_bytes(self) -> int:
+        """What one run writes."""
+        return self.nodes * self.cores * self.burst_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One experiment at one scale: every combination of the three lists is written. Bursts in MiB."""
+
+    nodes: int
+    cores: tuple[int, ...]
+    bursts_mib: tuple[int, ...]
+    stripes: tuple[int, ...]
+
+    def patterns(self) -> list[SamplePattern]:
+        """Every combination."""
+        return [
+            SamplePattern(self.nodes, cores, burst * MIB, stripes)
+            for cores in self.cores
+            for burst in self.bursts_mib
+            for stripes in self.stripes
+        ]
+
+
+def templates(system: StorageSystem, nodes: int, rng: np.random.Generator) -> list[Template]:
+    """The experiments for one scale: common burst sizes, and large ones where they are affordable.
+
+    GPFS systems vary cores over powers of two. Lustre systems draw eight core counts (four for large bursts)
+    and one stripe count from each range.
+    """
+    check_nodes(system, nodes)
+    if nodes >= PRODUCTION_NODES:
+        cores = _cores(system, 8, rng) if system.kind == "gpfs" else (1, 4)
+        return [Template(nodes, cores, _mebibytes(PRODUCTION_BURSTS), _stripes(system, rng))]
+    found = [Template(nodes, _cores(system, 8, rng), _bursts(BURST_RANGES, rng), _stripes(system, rng))]
+    if nodes <= LARGEST_TRAINING_NODES:
+        large = _bursts(LARGE_BURST_RANGES, rng)
+        found.append(Template(nodes, _cores(system, 4, rng), large, _stripes(system, rng)))
+    return found
+
+
+def _bursts(ranges: Sequence[tuple[int, int]], rng: np.random.Generator) -> tuple[int, ...]:
+    return _mebibytes([int(rng.integers(low, high, endpoint=True)) for low, high in ranges])
+
+
+def _mebibytes(megabytes: Sequence[int]) -> tuple[int, ...]:
+    return tuple(max(1, round(size * 1e6 / MIB)) for size in megabytes)
+
+
+def _cores(system: StorageSystem, count: int, rng: np.random.Generator) -> tuple[int, ...]:
+    most = system.compute.cores_per_node
+    if system.kind == "gpfs":
+        return tuple(1 << power for power in range(most.bit_length()))
+    drawn = rng.choice(np.arange(1, most + 1), min(count, most), replace=False)
+    return tuple(sorted(int(value) for value in drawn))
+
+
+def _stripes(system: StorageSystem, rng: np.random.Generator) -> tuple[int, ...]:
+    if system.lustre is None:
+        return (1,)
+    osts = system.lustre.osts
+    ranges = [(low, min(high, osts)) for low, high in STRIPE_RANGES if low <= osts]
+    return tuple(int(rng.integers(low, high, endpoint=True)) for low, high in ranges)
+
+
+def ior_command(pattern: SamplePattern, launcher: str) -> list[str]:
+    """One write of every process to a file of its own in `$DIR`, flushed before it is timed."""
+    m, n = pattern.nodes, pattern.cores
+    start = [word.format(tasks=m * n, cores=n, nodes=m) for word in shlex.split(launcher)]
+    size = f"{pattern.burst_bytes // MIB}m"
+    flags = ["-a", "POSIX", "-w", "-F", "-e", "-i", "1", "-t", "1m", "-b", size]
+    return [*start, "ior", *flags, "-o", "$DIR/penstock.ior", "-O", "summaryFormat=JSON"]
+
+
+def script(patterns: Sequence[SamplePattern], launcher: str, rounds: int, striped: bool) -> str:
+    """A job script for patterns of one scale; submit it again at other times until samples converge."""
+    m = patterns[0].nodes
+    start = launcher.replace("{tasks}", f"$(({m} * n))").replace("{cores}", "$n").replace("{nodes}", str(m))
+    setstripe = 'lfs setstripe -c "$W" "$DIR/W$W"\n' if striped else ""
+    lines = "".join(f"{one.cores} {one.burst_bytes // MIB} {one.stripes}\n" for one in patterns)
+    return (
+        f"# {m} nodes, {len(patterns)} patterns: processes a node, K in MiB, W stripes.\n"
+        '# DIR is on the file system, OUT keeps the results.\n: "${DIR:?}" "${OUT:?}"\n'
+        f"for round in $(seq {rounds}); do\nwhile read -r n K W; do\n"
+        'mkdir -p "$DIR/W$W"\n'
+        f'{setstripe}{start} ior -a POSIX -w -F -e -i 1 -t 1m -b "${{K}}m" -o "$DIR/W$W/penstock.ior" \\\n'
+        '    -O summaryFormat=JSON -O summaryFile="$OUT/ior-$(date +%s%N)-m'
+        f'{m}-n$n-K$K-W$W.json" </dev/null\n'
+        f"done <<'PATTERNS'\n{lines}PATTERNS\ndone\n"
+    )

@@ -1,0 +1,196 @@
+"""A stack of simple models for real machines: several ideas of what stays constant, weighed by what held.
+
+Each member learns the logarithm of a rate: of the whole job, of a node, of a process, or of plain seconds. A
+tree cannot extrapolate, so the choice of the rate is the idea of what happens at larger scales: does a node
+keep its rate (local disks), or does the sum stop growing (shared ones)? Two sets of weights are learnt: one
+from held-out patterns for questions inside the measured scales, one from holding the larger scales out for
+questions beyond them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.plan.write.folds import Fold, extrapolation_folds, grouped_folds
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+# The columns every stack begins with; the rates' loads are among them.
+BASE = ("log(m)", "log(n)", "log(K)", "log(T)", "log(m*n)", "log(n*K)", "log(m*n*K)", "log(T/K)")
+RATES: Mapping[str, str | None] = {
+    "seconds": None,
+    "job": "log(m*n*K)",
+    "node": "log(n*K)",
+    "process": "log(K)",
+}
+LEARNERS = ("forest", "extra", "boosting", "ridge")
+MEMBERS = tuple(f"{rate}/{learner}" for rate, learner in product(RATES, LEARNERS))
+LEAST_WEIGHT = 0.01
+# Errors below this count alike when weights are learnt: noise of the measurement itself.
+NOISE = 0.05
+ROUNDS = 20
+
+
+def _learner(name: str) -> Any:
+    from sklearn import ensemble, linear_model
+
+    makers: Mapping[str, Callable[[], Any]] = {
+        "forest": lambda: ensemble.RandomForestRegressor(
+            60, min_samples_leaf=2, max_features=0.5, random_state=0
+        ),
+        "extra": lambda: ensemble.ExtraTreesRegressor(
+            60, min_samples_leaf=2, max_features=0.7, random_state=0
+        ),
+        "boosting": lambda: ensemble.GradientBoostingRegressor(
+            n_estimators=100, max_depth=4, subsample=0.7, random_state=0
+        ),
+        "ridge": lambda: linear_model.Ridge(1.0),
+    }
+    return makers[name]()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Member:
+    """One learner of one rate, on the columns that say anything."""
+
+    load: int | None
+    columns: Ints
+    model: Any
+
+    def predict(self, rows: Floats) -> Floats:
+        """Logarithms of seconds."""
+        said = np.asarray(self.model.predict(rows[:, self.columns]), dtype=np.float64)
+        return said if self.load is None else said + rows[:, self.load]
+
+
+def _member(name: str, rows: Floats, seconds: Floats) -> _Member:
+    rate, learner = name.split("/")
+    column = RATES[rate]
+    load = None if column is None else BASE.index(column)
+    target = np.log(seconds) if load is None else np.log(seconds) - rows[:, load]
+    columns = informative(rows)
+    return _Member(load, columns, _learner(learner).fit(rows[:, columns], target))
+
+
+def informative(rows: Floats) -> Ints:
+    """The columns that vary and do not repeat an earlier one: of a system nobody described most are neither.
+
+    >>> informative(np.array([[1.0, 5.0, 2.0, 3.0], [2.0, 5.0, 3.0, 5.0]]))
+    array([0, 3])
+    """
+    moved = np.round(rows - rows[0], 9)
+    kept: list[int] = []
+    for column in range(rows.shape[1]):
+        own = moved[:, column]
+        if own.any() and not any(np.array_equal(own, moved[:, other]) for other in kept):
+            kept.append(column)
+    return np.array(kept or [0], dtype=np.int64)
+
+
+class Stack:
+    """Fitted members with their weights, inside and beyond the scales they have seen."""
+
+    def __init__(self, weights: Mapping[str, float]) -> None:
+        self.weights = dict(weights)
+        self.mean_: Floats = np.zeros(0)
+        self._members: dict[str, _Member] = {}
+        self._largest = 0.0
+
+    def fit(self, rows: Floats, seconds: Floats) -> Stack:
+        """Learn the weights where none were given, and the members that have one."""
+        if not self.weights:
+            self.weights = learn_weights(rows, seconds)
+        named = {name.split(":", 1)[1] for name in self.weights}
+        self._members = {name: _member(name, rows, seconds) for name in MEMBERS if name in named}
+        self.mean_ = rows.mean(axis=0)
+        self._largest = float(rows[:, 0].max())
+        return self
+
+    def predict(self, rows: Floats) -> Floats:
+        """Seconds."""
+        said = {name: member.predict(rows) for name, member in self._members.items()}
+        beyond = rows[:, 0] > self._largest + 1e-9
+        return np.asarray(
+            np.exp(np.where(beyond, self._weighed("beyond", said), self._weighed("inside", said)))
+        )
+
+    def _weighed(self, where: str, said: Mapping[str, Floats]) -> Floats:
+        own = {name: self.weights.get(f"{where}:{name}", 0.0) for name in said}
+        return np.asarray(sum(own[name] * said[name] for name in said) / sum(own.values()))
+
+    def disagreement(self, rows: Floats) -> Floats:
+        """How far the weighed members lie apart, as a standard deviation of logarithms."""
+        said = np.stack([member.predict(rows) for member in self._members.values()])
+        return np.asarray(said.std(axis=0))
+
+
+def learn_weights(rows: Floats, seconds: Floats) -> dict[str, float]:
+    """Weights by name (`inside:` or `beyond:` a member), each set summing to one."""
+    return study(rows, seconds).weights
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StackStudy:
+    """Every member's errors on folds it did not see, inside the scales and beyond them."""
+
+    inside: list[Floats]
+    beyond: list[Floats]
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weights that all folds together ask for; inside ones serve where nothing larger was held out."""
+        found = {}
+        for where, errors in (("inside", self.inside), ("beyond", self.beyond or self.inside)):
+            weights = robust_weights(np.vstack(errors))
+            named = zip(MEMBERS, weights, strict=True)
+            found.update({f"{where}:{name}": float(weight) for name, weight in named if weight > 0})
+        return found
+
+
+def study(rows: Floats, seconds: Floats, seed: int = 0) -> StackStudy:
+    """Hold patterns out, and larger scales."""
+    inside = member_errors(rows, seconds, grouped_folds(rows[:, :3], seed))
+    return StackStudy(inside, member_errors(rows, seconds, extrapolation_folds(rows[:, 0])))
+
+
+def crossed(errors: Sequence[Floats]) -> list[Floats]:
+    """The stack's errors on each fold with weights that the other folds ask for; one fold alone has equal ones."""
+    found = []
+    for number, part in enumerate(errors):
+        others = [other for place, other in enumerate(errors) if place != number]
+        weights = robust_weights(np.vstack(others)) if others else np.full(len(MEMBERS), 1 / len(MEMBERS))
+        found.append(np.asarray(part @ weights))
+    return found
+
+
+def member_errors(rows: Floats, seconds: Floats, folds: Sequence[Fold]) -> list[Floats]:
+    """For each fold, its test rows' errors by member."""
+    found = []
+    for fold in folds:
+        members = [_member(name, rows[fold.train], seconds[fold.train]) for name in MEMBERS]
+        truth = np.log(seconds[fold.test])
+        found.append(np.column_stack([member.predict(rows[fold.test]) - truth for member in members]))
+    return found
+
+
+def robust_weights(errors: Floats) -> Floats:
+    """Weights of at least zero that sum to one and make the mean absolute error of the sum small."""
+    from scipy.optimize import nnls
+
+    count = errors.shape[1]
+    weights: Floats = np.full(count, 1 / count)
+    # A heavy extra equation makes the weights sum to one; reweighting turns squares into absolute values.
+    heavy = 1e3
+    for _ in range(ROUNDS):
+        scale = 1 / np.sqrt(np.maximum(np.abs(errors @ weights), NOISE) * len(errors))
+        system = np.vstack([errors * scale[:, None], np.full((1, count), heavy)])
+        weights = np.asarray(nnls(system, np.append(np.zeros(len(errors)), heavy))[0])
+        weights /= weights.sum()
+    weights[weights < LEAST_WEIGHT] = 0.0
+    return np.asarray(weights / weights.sum())

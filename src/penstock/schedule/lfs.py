@@ -1,0 +1,65 @@
+"""Running Lustre's own commands: `lfs` on a client, as the owner of the files; `lctl` as root."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.errors import DataError, MissingError, PenstockError
+from penstock.schedule.layout import Layout, parse_layout
+
+TIMEOUT_S = 10.0
+"""A client whose servers are dead blocks for ever; nobody waits longer than this for one command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose rights a command runs with. Only root can take another's; anybody else keeps their own."""
+
+    uid: int
+    gid: int
+
+
+def run_tool(command: Sequence[str], owner: Owner | None = None) -> str:
+    """What the command printed; raises one line that names the command when it fails or hangs."""
+    drop = owner is not None and os.geteuid() == 0 and owner.uid != 0
+    rights = {"user": owner.uid, "group": owner.gid, "extra_groups": []} if owner and drop else {}
+    shown = shlex.join(command)
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            **rights,
+        )  # type: ignore[call-overload]
+    except FileNotFoundError:
+        raise MissingError(f"{command[0]}: not found: this node is no Lustre client") from None
+    except subprocess.TimeoutExpired:
+        raise PenstockError(f"{shown}: no answer within {TIMEOUT_S:g} s") from None
+    except OSError as error:
+        raise PenstockError(f"{shown}: {error.strerror}") from None
+    if done.returncode:
+        why = " ".join(done.stderr.split()) or f"exit {done.returncode}"
+        raise PenstockError(f"{shown}: {why}")
+    return str(done.stdout)
+
+
+def read_layout(directory: str, owner: Owner | None = None) -> Layout:
+    """The default layout that a directory has of its own."""
+    return parse_layout(run_tool(["lfs", "getstripe", "-d", "--raw", directory], owner), directory)
+
+
+def layout_if_readable(directory: str | None, owner: Owner | None = None) -> Layout | None:
+    """The same, or None where it cannot be read here or could not be restored exactly."""
+    if directory is None:
+        return None
+    try:
+        return read_layout(directory, owner)
+    except (PenstockError, DataError):
+        return None

@@ -1,0 +1,100 @@
+"""A Slurm job as its hooks see it: the environment of PrologSlurmctld, and hints in the job's comment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from penstock.config import validate
+from penstock.errors import ConfigError, DataError, MissingError, did_you_mean
+from penstock.schedule.lfs import Owner
+from penstock.schedule.site import JobSection, SiteSection
+
+MARK = "penstock"
+#: Word in a comment -> key of a job in the site file.
+HINTS = {
+    "io": "io",
+    "compute": "compute",
+    "best": "best_count",
+    "class": "access",
+    "family": "family",
+    "bandwidth": "family_bandwidth",
+    "measured_on": "measured_on",
+    "dir": "directory",
+}
+FOR_LICENCES = "rate"
+"""A hint that only job_submit.lua reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmJob:
+    """What a hook knows of its job, and what could not be used of the job's hints."""
+
+    section: JobSection
+    owner: Owner
+    complaints: tuple[str, ...]
+
+
+def slurm_job(environment: Mapping[str, str], site: SiteSection) -> SlurmJob:
+    """The job of the hook that runs us. Bad hints are left out and complained about, never an error."""
+    job_id = environment.get("SLURM_JOB_ID", "")
+    if not job_id.replace("_", "").isalnum():
+        raise MissingError("SLURM_JOB_ID: not set: --slurm is for Slurm's hooks")
+    facts: dict[str, Any] = dict(_known(environment.get("SLURM_JOB_NAME", ""), site))
+    hints, complaints = parse_hints(environment.get("SLURM_JOB_COMMENT", ""))
+    base = {"name": job_id, "compute_nodes": _nodes(environment)}
+    for key, value in hints.items():
+        try:
+            validate({**base, key: value}, JobSection, "hint")
+        except ConfigError as error:
+            complaints.append(str(error))
+        else:
+            facts[key] = value
+    section = validate({**facts, **base}, JobSection, f"job {job_id}")
+    if section.directory is not None and not section.directory.startswith("/"):
+        complaints.append(f"hint: dir={section.directory} is not an absolute path")
+        section = section.model_copy(update={"directory": None})
+    owner = Owner(_number(environment, "SLURM_JOB_UID"), _number(environment, "SLURM_JOB_GID"))
+    return SlurmJob(section, owner, tuple(complaints))
+
+
+def parse_hints(comment: str) -> tuple[dict[str, Any], list[str]]:
+    """`KEY=VALUE` words after the word `penstock`, up to a semicolon, as keys of a job; and what is wrong.
+
+    >>> parse_hints("nightly run; penstock io=2TiB best=4 dir=/scratch/x; thanks")
+    ({'io': '2TiB', 'best_count': 4, 'directory': '/scratch/x'}, [])
+    """
+    _, mark, rest = f" {comment} ".partition(f" {MARK} ")
+    hints: dict[str, Any] = {}
+    complaints = []
+    for word in rest.split(";")[0].split() if mark else ():
+        key, equals, value = word.partition("=")
+        if key == FOR_LICENCES:
+            continue
+        if key not in HINTS or not equals:
+            complaints.append(f"hint: {word!r} is unknown{did_you_mean(key, HINTS)}")
+            continue
+        whole = key in ("best", "measured_on") and value.isascii() and value.isdigit()
+        hints[HINTS[key]] = int(value) if whole else value
+    return hints, complaints
+
+
+def _known(name: str, site: SiteSection) -> dict[str, Any]:
+    """What the site file says of applications with such a name; the first that fits."""
+    for one in site.application:
+        if fnmatchcase(name, one.match):
+            return one.model_dump(exclude={"match"}, exclude_none=True)
+    return {}
+
+
+def _nodes(environment: Mapping[str, str]) -> int:
+    return max(_number(environment, "SLURM_JOB_NUM_NODES"), 1)
+
+
+def _number(environment: Mapping[str, str], name: str) -> int:
+    value = environment.get(name, "0")
+    if not value.isdigit():
+        raise DataError(f"{name}: {value!r} is not a number")
+    return int(value)

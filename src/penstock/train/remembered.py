@@ -1,0 +1,43 @@
+"""What agents measured themselves and kept in their state directories, as cases of a survey: one a kind of work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from penstock.decide.memory import WorkMemory
+from penstock.decide.memoryfile import MOST_BYTES, parse
+from penstock.errors import AccessError, DataError
+from penstock.train.survey import GRID, HOME, LEAST_SETTINGS, HeldRates
+
+FILE = "knowledge.json"
+# What a setting brought in fewer windows is left out.
+LEAST_WINDOWS = 3
+
+
+def knowledge_files(directory: Path) -> list[Path]:
+    """That of a state directory, or those of the directories in it, one a node."""
+    own = directory / FILE
+    return [own] if own.is_file() else sorted(directory.glob(f"*/{FILE}"))
+
+
+def remembered_rates(path: Path) -> list[HeldRates]:
+    """The work of one node of which enough settings are known, the default among them."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+    except PermissionError:
+        raise AccessError(f"{path}: permission denied") from None
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from None
+    node = path.resolve().parent.name
+    found = [_held(node, kept.memory) for kept in parse(raw, str(path))]
+    return [held for held in found if GRID[HOME] in held.levels and len(held.levels) >= LEAST_SETTINGS]
+
+
+def _held(node: str, memory: WorkMemory) -> HeldRates:
+    levels = {
+        setting: one.level(one.windows, one.rates)
+        for setting, one in memory.settings.items()
+        if one.windows >= LEAST_WINDOWS and set(setting) == set(GRID.ids)
+    }
+    return HeldRates(f"{node}/{memory.fs}/{memory.work}", levels)

@@ -1,0 +1,67 @@
+"""Worlds to train on and to be judged by: a scenario with a name, from a file or drawn at random."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.config import read
+from penstock.errors import ConfigError, UsageError
+from penstock.simulate.assembly import Plan
+from penstock.simulate.cluster import Cluster, find_cluster
+from penstock.simulate.scenario import Scenario, parse_scenario, scenario_cluster, scenario_plan
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedWorld:
+    """A scenario's text and what it is called. Cluster files it names are looked for in `directory`.
+
+    `families` say what kind of world it is, where that is known; see `penstock.train.draws`.
+    """
+
+    name: str
+    text: str
+    families: tuple[str, ...] = ()
+    directory: str = "."
+
+    @property
+    def source(self) -> str:
+        """What errors call it."""
+        return f"{self.name}.toml"
+
+    def scenario(self) -> Scenario:
+        """The text, read and checked."""
+        return parse_scenario(self.text, self.source)
+
+    def plan(self, seed: int) -> Plan:
+        """The world to simulate, with these random numbers."""
+        scenario = self.scenario()
+        cluster = cluster_of(scenario, Path(self.directory), self.source)
+        return scenario_plan(scenario, cluster, seed, self.source)
+
+    def jobs(self) -> tuple[tuple[int, ...], ...]:
+        """For each job of the scenario, in its order, its numbers among the plan's jobs: one for each client."""
+        found: list[tuple[int, ...]] = []
+        following = 0
+        scenario = self.scenario()
+        for job in scenario.job:
+            count = len(scenario.clients_of(job))
+            found.append(tuple(range(following, following + count)))
+            following += count
+        return tuple(found)
+
+
+def cluster_of(scenario: Scenario, directory: Path, source: str) -> Cluster:
+    """The cluster a scenario describes; a file that it names lies in `directory`."""
+    try:
+        base = find_cluster(scenario.cluster, directory)
+    except UsageError as error:
+        raise ConfigError(f"{source}: cluster: {error}") from None
+    return scenario_cluster(scenario, base, source)
+
+
+def load_world(path: Path) -> DescribedWorld:
+    """A scenario file; errors in it are found now, not when it runs."""
+    world = DescribedWorld(path.stem, read(path), directory=str(path.parent))
+    world.plan(0)
+    return world

@@ -1,0 +1,144 @@
+"""`penstock agent check`, what the configuration denies, and jobs that ask to be left alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from penstock.testing.agents import EAGER, agent, knobs, set_knob
+from penstock.testing.kills import TUNE, all_knobs
+from penstock.testing.served import Served, wait_for
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "penstock", "agent", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_check_says_what_would_be_found_touched_and_refused(client: Served, tmp_path: Path) -> None:
+    config, before = tmp_path / "agent.toml", all_knobs(client)
+    config.write_text(
+        'mode = "tune"\n[scope]\ndeny_targets = ["*-OST0001"]\ndeny_knobs = ["dirty", "*-OST0000:pages"]\n'
+    )
+    client.control("fail OST0000 max_rpcs_in_flight write EACCES\n")
+    places = ("--root", str(client.root), "--state-dir", str(tmp_path / "state"), "--config", str(config))
+    found = json.loads(run("check", *places, "--json").stdout)
+    first, second = found["targets"]
+    assert (found["mode"], found["policy"], found["agent_pid"]) == ("tune", "weir", None)
+    assert second["refused"] == "out of the configured scope"
+    assert first["short"] == "lustre-OST0000"
+    verdicts = {knob["knob_id"]: knob["verdict"] for knob in first["knobs"]}
+    assert verdicts["dirty"] == verdicts["pages"] == "denied by the configuration"
+    assert {knob["knob_id"]: knob["value"] for knob in first["knobs"]} == before["OST0000"]
+    assert "left alone" in run("check", *places).stdout
+    assert not (tmp_path / "state").exists()
+    assert all_knobs(client) == before
+
+
+def test_check_finds_no_client_and_a_state_directory_not_to_be_trusted(tmp_path: Path) -> None:
+    root, state = tmp_path / "root", tmp_path / "state"
+    root.mkdir()
+    state.mkdir()
+    state.chmod(0o777)
+    done = run("check", "--root", str(root), "--state-dir", str(state))
+    assert done.returncode == 0
+    assert "problem: no Lustre client" in done.stdout
+    assert "anybody may write it" in done.stdout
+
+
+def test_denied_knobs_never_move_though_others_do(client: Served, tmp_path: Path) -> None:
+    before = all_knobs(client)
+    rules = '[scope]\ndeny_knobs = ["dirty", "lustre-OST0000:pages"]\n'
+    (tmp_path / "state.toml").write_text(EAGER.replace("[guard]", rules + "[guard]"))
+    with agent(client, tmp_path / "state", *TUNE) as running:
+        wait_for(lambda: knobs(client)["flight"] != before["OST0000"]["flight"])
+        wait_for(lambda: knobs(client, "OST0001")["pages"] != before["OST0001"]["pages"])
+        for _ in range(20):
+            assert knobs(client)["pages"] == before["OST0000"]["pages"]
+        wait_for(lambda: all(now["dirty"] == before[ost]["dirty"] for ost, now in all_knobs(client).items()))
+        moved = {change.split()[0] for event in running.events("decision") for change in event["made"]}
+        assert "dirty" not in moved
+        assert running.stop() == 0
+    assert all_knobs(client) == before
+
+
+def test_job_that_asks_to_be_left_alone_is(client: Served, tmp_path: Path) -> None:
+    before = all_knobs(client)
+    with agent(client, tmp_path / "state", *TUNE) as running:
+        wait_for(lambda: all_knobs(client) != before)
+        jobs = running.state_dir / "jobs"
+        (jobs / "77.begin").write_text("alice\noff\n")
+        wait_for(lambda: running.ask("status")["hands_off"] == ["77"])
+        wait_for(lambda: all_knobs(client) == before)
+        ticks = running.ask("status")["ticks"]
+        wait_for(lambda: running.ask("status")["ticks"] > ticks + 10)
+        assert all_knobs(client) == before
+        (job,) = running.events("job")
+        assert (job["job"], job["hands_off"]) == ("77", True)
+        (jobs / "77.end").write_text("alice\n")
+        wait_for(lambda: all_knobs(client) != before)
+        assert running.stop() == 0
+        assert running.process.stderr is not None
+        assert "job 77 asked to be left alone" in running.process.stderr.read()
+    assert all_knobs(client) == before
+
+
+def test_bad_policy_in_a_configuration_names_file_and_key(tmp_path: Path) -> None:
+    config = tmp_path / "agent.toml"
+    config.write_text('policy = "wier"\n')
+    done = run("run", "--config", str(config), "--root", str(tmp_path), "--state-dir", str(tmp_path / "s"))
+    assert done.returncode == 5
+    assert f"{config}: key 'policy'" in done.stderr
+    assert 'did you mean "weir"' in done.stderr
+
+
+@pytest.mark.parametrize(
+    "verb", [("status",), ("report",), ("explain", "abc"), ("verify",), ("restore",), ("top", "--once")]
+)
+def test_state_directory_that_cannot_be_read_exits_4(verb: tuple[str, ...], tmp_path: Path) -> None:
+    inner = tmp_path / "closed" / "state"
+    inner.mkdir(parents=True)
+    (tmp_path / "closed").chmod(0o700)
+    (tmp_path / "closed").parent.chmod(0o755)
+    script = (
+        "import os, sys; os.setgroups([]); os.setgid(65534); os.setuid(65534); "
+        "from penstock.cli.main import main; sys.argv = ['penstock', 'agent', *sys.argv[1:]]; main()"
+    )
+    # Imports come first: the interpreter's own files may lie where nobody may look.
+    script = f"import penstock.cli.main, penstock.cli.agent, penstock.cli.recover; {PRELOAD}" + script
+    done = subprocess.run(
+        [sys.executable, "-c", script, *verb, "--state-dir", str(inner)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 4, done.stderr
+    assert "permission denied" in done.stderr.lower()
+    assert len(done.stderr.splitlines()) == 1
+
+
+PRELOAD = (
+    "import penstock.agent.commands, penstock.agent.summary, penstock.agent.control, penstock.actuate.recovery, "
+    "penstock.cli.agent_control, penstock.cli.agent_report, penstock.cli.agent_top, rich.table, rich.console; "
+)
+
+
+def test_journal_of_a_newer_version_is_refused_and_kept(client: Served, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir(mode=0o750)
+    journal = state / "journal.json"
+    journal.write_text('{"format": 99, "checksum": "of another kind", "body": {"targets": []}}')
+    journal.chmod(0o600)
+    (state / "journal.previous.json").write_text("{}")
+    set_knob(client, "OST0000", "flight", 64)
+    for verb in (("run", "--mode", "tune"), ("restore",), ("verify",), ("check",)):
+        done = run(*verb, "--root", str(client.root), "--state-dir", str(state))
+        assert done.returncode == 5
+        assert "format 99 of a newer Penstock" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+    assert json.loads(journal.read_text())["format"] == 99
+    assert knobs(client)["flight"] == 64

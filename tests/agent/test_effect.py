@@ -1,0 +1,106 @@
+"""What tuning is worth: a trial on a running agent, and what report, status and explain make of it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from penstock.agent.summary import summarise
+from penstock.cli.agent_control import explanation
+from penstock.testing.agents import agent
+from penstock.testing.served import Served, wait_for
+
+
+def command(verb: str, state: Path, *more: str) -> list[str]:
+    return [sys.executable, "-m", "penstock", "agent", verb, "--state-dir", str(state), *more]
+
+
+def test_trial_shows_progress_and_becomes_the_headline(client: Served, tmp_path: Path) -> None:
+    with agent(client, tmp_path / "state", "--mode", "advise", "--policy", "random") as running:
+        wait_for(lambda: running.ask("status")["ticks"] > 2)
+        times = ("--on", "500ms", "--off", "500ms", "--for", "6s")
+        done = subprocess.run(
+            command("trial", running.state_dir, *times), capture_output=True, text=True, check=True
+        )
+        assert "pair 1 of 6: " in done.stderr
+        assert "pair 6 of 6: " in done.stderr
+        assert "so far: " in done.stderr
+        assert done.stdout.startswith(("no difference: ", "tuning "))
+        status = running.ask("status")
+        assert (status["mode"], status["paused"]) == ("advise", [])
+        assert status["effect"]["kind"] == "switchback"
+        assert 3 <= status["effect"]["pairs"] <= 6
+        told = subprocess.run(
+            command("report", running.state_dir, "--json"), capture_output=True, text=True, check=True
+        )
+        assert json.loads(told.stdout)["effect"] == status["effect"]
+        assert running.stop() == 0
+
+
+def test_trial_that_is_interrupted_gives_the_verdict_so_far(client: Served, tmp_path: Path) -> None:
+    with agent(client, tmp_path / "state", "--mode", "observe", "--policy", "random") as running:
+        times = ("--on", "300ms", "--off", "300ms", "--for", "10m")
+        trial = subprocess.Popen(
+            command("trial", running.state_dir, *times),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert trial.stderr is not None
+        # A busy machine may starve the served client: its empty blocks tell nothing.
+        while "times as fast" not in trial.stderr.readline():
+            assert trial.poll() is None
+        trial.send_signal(signal.SIGINT)
+        verdict, _ = trial.communicate(timeout=20)
+        assert trial.returncode == 130
+        assert verdict.startswith(("no difference: ", "tuning "))
+        wait_for(lambda: running.ask("status")["mode"] == "observe")
+        assert running.ask("status")["paused"] == []
+        assert running.ask("status")["effect"]["kind"] == "switchback"
+
+
+def test_report_leads_with_before_and_after_where_there_was_no_trial() -> None:
+    decision = {
+        "event": "decision",
+        "target": "a",
+        "changes": ["x"],
+        "made": ["x"],
+        "reason": "try",
+        "time_s": 1.0,
+    }
+    effect = {"event": "effect", "target": "a", "time_s": 2.0, "decision": "d1"}
+    judged = {**effect, "before_bytes_per_s": 1e6, "after_bytes_per_s": 2e6, "gain": 2.0}
+    summary = summarise([{**decision, "id": "d1"}, judged], 0.0, 9.0)
+    assert summary.effect == {"kind": "before/after", "gain": 2.0, "changes": 1}
+    assert summary.targets[0].last_id == "d1"
+    trial = {"event": "trial", "time_s": 3.0, "gain": 1.1, "low": 0.9, "high": 1.3, "pairs": 5}
+    found = summarise([judged, trial], 0.0, 9.0).effect
+    assert found is not None
+    assert (found["kind"], found["gain"]) == ("switchback", 1.1)
+
+
+def test_explain_speaks_in_rates_and_ratios() -> None:
+    candidates = [{"pages": 256, "flight": 64, "p": 0.7, "gain_log2": 1.0, "spread_log2": 0.5}]
+    window = {"t0": 0.0, "t1": 0.5, "setting": {"pages": 1024}, "metrics": {"read.bytes": 5e7}}
+    decision = {
+        "id": "d1",
+        "target": "a",
+        "mode": "tune",
+        "changes": ["flight 8 -> 64"],
+        "made": ["flight 8 -> 64"],
+        "sentence": "try it",
+        "reason": "promising",
+        "confidence": None,
+        "error": None,
+        "evidence": {"gain_log2": 1.0, "best_log2": 26.575, "trials": 2.0},
+        "history": [window],
+        "outlook": {"direction": "read", "candidates": candidates},
+    }
+    lines = explanation(decision, None)
+    assert "evidence: gain = 2.00 times" in lines
+    assert "evidence: best = 100.0 MB/s" in lines
+    assert "model:    pages=256 flight=64: 2.00 times (1.41 to 2.83), 200.0 MB/s (141.4 to 282.8)" in lines
+    assert not any("log2" in line for line in lines)

@@ -1,0 +1,154 @@
+"""Between source and browsers: nothing is asked while nobody looks, everybody hears what is new."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from tests.dash.conftest import played
+
+from penstock.dash.history import MOST_TRACKS
+from penstock.dash.hub import MOST_WATCHERS, Hub
+from penstock.dash.source import About, Look, Point
+from penstock.errors import MissingError, PenstockError
+
+
+class CountingSource:
+    """Counts how often it is looked at; every look brings one more point."""
+
+    def __init__(self) -> None:
+        self.about = About("agent", "a test", live=True, period_s=0.01, can=("poke",))
+        self.looks = 0
+        self.anew = False
+
+    def look(self) -> Look:
+        self.looks += 1
+        anew, self.anew = self.anew, False
+        return Look(float(self.looks), [Point(float(self.looks), "a", 1e6, 0.0, {"n": 1})], anew=anew)
+
+    def explain(self, decision_id: str) -> Mapping[str, Any] | None:
+        return None
+
+    def command(self, verb: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        if arguments.get("how") == "hard":
+            raise PenstockError("that hurts")
+        return {"poked": arguments.get("how")}
+
+    def close(self) -> None:
+        pass
+
+
+def test_source_is_asked_only_while_somebody_watches() -> None:
+    source = CountingSource()
+
+    async def story() -> None:
+        hub = Hub(source)
+        await asyncio.sleep(0.05)
+        assert source.looks == 0
+        watching = hub.watch()
+        for _ in range(5):
+            await anext(watching)
+        assert source.looks >= 5
+        await watching.aclose()  # type: ignore[attr-defined]
+        await asyncio.sleep(0.03)
+        asked = source.looks
+        await asyncio.sleep(0.1)
+        assert source.looks == asked
+
+    played(story())
+
+
+def test_watchers_share_one_look() -> None:
+    source = CountingSource()
+
+    async def story() -> None:
+        hub = Hub(source)
+        first, second = hub.watch(), hub.watch()
+        assert (await anext(first))["view"]["targets"][0]["name"] == "a"
+        assert (await anext(second))["view"]["now_s"] >= 1.0
+        news, same = await anext(first), await anext(second)
+        assert news == same
+        assert news["points"][0]["read"] == 1e6
+        await first.aclose()  # type: ignore[attr-defined]
+        await anext(second)
+        await second.aclose()  # type: ignore[attr-defined]
+
+    played(story())
+
+
+def test_so_many_pages_and_no_more() -> None:
+    async def story() -> None:
+        hub = Hub(CountingSource())
+        open_pages = [hub.watch() for _ in range(MOST_WATCHERS)]
+        for page in open_pages:
+            await anext(page)
+            await anext(page)
+        with pytest.raises(PenstockError, match="close one"):
+            await anext(hub.watch())
+        for page in open_pages:
+            await page.aclose()  # type: ignore[attr-defined]
+
+    played(story())
+
+
+def test_reader_that_never_reads_is_sent_away() -> None:
+    async def story() -> None:
+        source = CountingSource()
+        hub = Hub(source)
+        lazy = hub.watch()
+        await anext(lazy)
+        await anext(lazy)
+        while hub.looks < 100:
+            await asyncio.sleep(0.01)
+        heard = [news async for news in lazy]
+        assert len(heard) <= 64
+
+    played(story())
+
+
+def test_new_run_starts_an_empty_history() -> None:
+    async def story() -> None:
+        source = CountingSource()
+        hub = Hub(source)
+        watching = hub.watch()
+        for _ in range(4):
+            await anext(watching)
+        source.anew = True
+        while "view" not in (news := await anext(watching)):
+            pass
+        assert len(news["view"]["targets"][0]["points"]) == 1
+        await watching.aclose()  # type: ignore[attr-defined]
+
+    played(story())
+
+
+def test_of_a_thousand_targets_the_busiest_are_sent() -> None:
+    class Crowd(CountingSource):
+        def look(self) -> Look:
+            self.looks += 1
+            points = [Point(float(self.looks), f"t{n:04}", n * 1e3, 0.0, {"n": 1}) for n in range(1000)]
+            return Look(float(self.looks), points)
+
+    async def story() -> None:
+        watching = Hub(Crowd()).watch()
+        sent = (await anext(watching))["view"]["targets"]
+        assert [each["name"] for each in sent] == [f"t{n:04}" for n in range(999, 999 - MOST_TRACKS, -1)]
+        news = await anext(watching)
+        assert {point["target"] for point in news["points"]} == {each["name"] for each in sent}
+        await watching.aclose()  # type: ignore[attr-defined]
+
+    played(story())
+
+
+def test_commands_are_those_the_source_names() -> None:
+    async def story() -> None:
+        hub = Hub(CountingSource())
+        assert await hub.command("poke", {"how": "gently"}) == {"poked": "gently"}
+        with pytest.raises(MissingError):
+            await hub.command("look", {})
+        with pytest.raises(PenstockError, match="hurts"):
+            await hub.command("poke", {"how": "hard"})
+
+    played(story())

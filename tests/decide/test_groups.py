@@ -1,0 +1,134 @@
+"""Tuning groups: who belongs together, and that members move as one."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from penstock.decide.groups import groups
+from penstock.decide.objective import drains
+from penstock.decide.policies._base import Policy, Proposal
+from penstock.decide.tuner import Tuner
+from penstock.decide.work import CacheShare, Work, WorkBook, WorkTracker, work_of
+from penstock.decision import Outlook
+from penstock.knobs import KnobSpace, Setting
+from penstock.snapshot import Target
+from penstock.spaces import LUSTRE
+from penstock.window import Window
+
+GOAL = Setting(pages=64, flight=2)
+
+
+class Grouped(Policy):
+    """Wants one setting and remembers what it saw."""
+
+    name = "grouped"
+    in_groups = True
+    seen: list[Window]
+
+    def __init__(self, space: KnobSpace, rng: Random) -> None:
+        super().__init__(space, rng)
+        self.seen = []
+
+    def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
+        self.seen.append(window)
+        return Proposal(window.setting.replace(GOAL), "goal", "the test wants it")
+
+
+def work(
+    name: str, way: str, request: float = 2.0**20, t_s: float = 0.0, setting: Setting = LUSTRE.default
+) -> Window:
+    moved = 1e8
+    metrics = {f"{way}.bytes": moved, f"app.{way}_bytes": moved, f"app.{way}_calls": moved / request}
+    return Window(Target(name, "fs"), t_s, t_s + 0.5, setting, metrics)
+
+
+def test_groups_are_targets_of_one_mount_that_do_the_same() -> None:
+    windows = [work("a", "write"), work("b", "read"), work("c", "write"), work("d", "write", 4096.0)]
+    book = WorkBook()
+    found = groups([(w, book.find(work_of(w))) for w in windows])
+    assert [[m.target.name for m in group.members] for group in found] == [["a", "c"], ["b"], ["d"]]
+    assert len({group.target.name for group in found}) == 3
+
+
+def test_members_get_one_setting_and_their_decisions_name_the_group() -> None:
+    tuner = Tuner(Grouped)
+    elsewhere = LUSTRE.default.replace(flight=16)
+    windows = [work("a", "write"), work("b", "write"), work("c", "write", setting=elsewhere)]
+    decisions = tuner.step(windows, lambda _: LUSTRE, 0.5)
+    assert {d.wanted.only("pages", "flight") for d in decisions} == {GOAL}
+    assert {d.unit for d in decisions} == {"fs / writes of 1 MiB"}
+    (shown,) = {d.history[-1].setting.only("pages", "flight") for d in decisions}
+    assert shown == LUSTRE.default.only("pages", "flight")
+
+
+def test_a_target_whose_work_changes_joins_the_group_of_its_new_work() -> None:
+    tuner = Tuner(Grouped)
+    for i in range(12):
+        way = "read" if i < 4 else "write"
+        made = tuner.step([work("a", way, t_s=i * 0.5)], lambda _: LUSTRE, i * 0.5)
+        # While the work seems to change nothing is decided.
+        assert bool(made) != (4 <= i < 6)
+    assert made[0].unit == "fs / writes of 1 MiB"
+
+
+def test_one_odd_window_does_not_change_the_work() -> None:
+    tracker, book = WorkTracker(), WorkBook()
+    usual = [tracker.take(work("a", "read"), book) for _ in range(4)][-1]
+    assert tracker.take(work("a", "write"), book) == usual
+    assert tracker.take(work("a", "read"), book) == usual
+    assert [tracker.take(work("a", "write"), book) for _ in range(8)][-1].kind == "write"
+
+
+def test_somebody_who_waits_counts_however_few_bytes_move() -> None:
+    metrics = {
+        "read.bytes": 7.5e5,
+        "read.rpcs": 3.0,
+        "read.usec": 5e5,
+        "write.bytes": 2e8,
+        "write.rpcs": 50.0,
+    }
+    assert work_of(Window(Target("a", "fs"), 0.0, 0.5, LUSTRE.default, metrics)).kind == "both"
+    stray = metrics | {"read.usec": 1e3}
+    assert work_of(Window(Target("a", "fs"), 0.0, 0.5, LUSTRE.default, stray)).kind == "write"
+
+
+def test_work_is_alike_by_direction_and_request_size() -> None:
+    assert Work("read", 20.0).like(Work("read", 20.9))
+    assert not Work("read", 20.0).like(Work("read", 12.0))
+    assert not Work("read", 20.0).like(Work("write", 20.0))
+    assert Work("read", float("nan")).like(Work("read", 12.0))
+
+
+def test_pages_written_before_and_reads_from_memory_are_known() -> None:
+    target = Target("a", "fs")
+    metrics = {"app.read_bytes": 1e8, "read.bytes": 6e7, "write.bytes": 1e8, "app.write_bytes": 0.0}
+    window = Window(target, 0.0, 0.5, LUSTRE.default, metrics)
+    assert drains(window)
+    assert work_of(window).kind == "read"
+
+
+@pytest.mark.parametrize(
+    ("metrics", "large", "some"),
+    [
+        ({"app.read_bytes": 1e8, "read.bytes": 1e8}, False, False),
+        ({"app.read_bytes": 1e8, "read.bytes": 6e7}, False, True),
+        ({"app.read_bytes": 1e8, "read.bytes": 3e7}, True, True),
+        ({"app.write_bytes": 1.2e8, "write.bytes": 1e8, "dirty.grown_bytes": 0.0}, True, False),
+        ({"app.write_bytes": 1.2e8, "write.bytes": 1e8, "dirty.grown_bytes": 2e7}, False, False),
+    ],
+    ids=["from servers", "some from memory", "most from memory", "written over", "piled up"],
+)
+def test_it_is_known_how_much_the_page_cache_does(metrics: dict[str, float], large: bool, some: bool) -> None:
+    share = CacheShare()
+    share.take(Window(Target("a", "fs"), 0.0, 0.5, LUSTRE.default, metrics))
+    assert (share.large, share.some) == (large, some)
+
+
+def test_counters_read_one_after_the_other_do_not_look_like_rewriting() -> None:
+    share = CacheShare()
+    for skew in (3e7, -3e7) * 8:
+        metrics = {"app.write_bytes": 1e8 + skew, "write.bytes": 1e8, "dirty.grown_bytes": 0.0}
+        share.take(Window(Target("a", "fs"), 0.0, 0.5, LUSTRE.default, metrics))
+    assert not share.large

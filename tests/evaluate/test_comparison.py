@@ -1,0 +1,137 @@
+"""Described worlds side by side: what each job gets, and a best static setting that starves nobody."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from penstock.cli.main import cli
+from penstock.evaluate.comparison import Terms, compare, play, starving_nobody, summary
+from penstock.evaluate.lab import Lab
+from penstock.evaluate.simulated import Share
+from penstock.evaluate.store import Store
+from penstock.evaluate.trial import Measured
+from penstock.knobs import Setting
+from penstock.train.worlds import DescribedWorld
+
+PAIR = DescribedWorld(
+    "pair",
+    """
+clients = 2
+[[job]]
+workload = { read_ratio = 0.5, access = "random", request = "1m", streams = 2, file = "1g", cache = "20g" }
+osts = [0, 1]
+[[job]]
+workload = { request = "256k", file = "1g", cache = "20g" }
+clients = [1]
+osts = [0]
+""",
+)
+DEFAULT, SMALL = Setting(pages=1024, flight=8), Setting(pages=32, flight=2)
+
+
+def test_jobs_and_targets_share_what_the_clients_moved() -> None:
+    lot = play(PAIR, None, Terms((), seconds=3.0))
+    assert len(lot.run.jobs) == 3
+    assert len(lot.jobs) == 2
+    assert sum(job.app_mbps for job in lot.jobs) == pytest.approx(lot.run.app_mbps)
+    assert sum(share.app_mbps for share in lot.run.targets.values()) == pytest.approx(lot.run.app_mbps)
+    assert set(lot.run.targets) == {(0, 0), (0, 1), (1, 0), (1, 1)}
+    mixed, reader = lot.jobs
+    assert min(mixed.reads, mixed.writes) > 100
+    assert (reader.writes, reader.write_mbps) == (0, 0.0)
+    assert reader.reads * 262_144 / 3.0 / 1e6 == pytest.approx(reader.read_mbps)
+    assert sum(lot.run.wire) == pytest.approx(lot.run.rpc_mbps)
+
+
+def test_decisions_are_kept_with_their_reasons() -> None:
+    lot = play(PAIR, "climb", Terms((), seconds=15.0))
+    assert len(lot.run.decided) > 0
+    first = lot.run.decided[0]
+    assert 0.0 < first.t_s <= 15.0
+    assert first.sentence
+    assert all(first.before[knob] != value for knob, value in first.wanted.items())
+    assert sum(len(each.wanted) for each in lot.run.decided) == lot.run.changes
+
+
+def _measured(*rates: tuple[float, int]) -> Measured:
+    shares = tuple(Share(mbps, 0.0, requests, 0) for mbps, requests in rates)
+    return Measured(sum(mbps for mbps, _ in rates), 0.0, 0, 0, (), (), (), (), shares)
+
+
+def test_best_static_setting_starves_no_job_that_counts() -> None:
+    found = {
+        DEFAULT: [_measured((10.0, 500), (100.0, 5000), (1.0, 5))],
+        SMALL: [_measured((7.0, 350), (300.0, 15000), (1.0, 5))],
+        Setting(pages=64, flight=4): [_measured((9.0, 450), (150.0, 7500), (0.1, 1))],
+    }
+    scores = starving_nobody(((0,), (1,), (2,)), 120.0, found, 120.0)
+    assert max(scores, key=lambda setting: scores[setting]) == Setting(pages=64, flight=4)
+    assert scores[SMALL] < 0
+    together = starving_nobody(((0, 1), (2,)), 120.0, found, 120.0)
+    assert max(together, key=lambda setting: together[setting]) == SMALL
+
+
+def test_compare_has_a_row_for_each_world_and_a_summary_of_ratios() -> None:
+    with Lab(Store(None), 1) as lab:
+        rows = compare(lab, [PAIR], Terms(("random", "default"), seconds=2.0, search=False))
+    assert rows[0].best_static is None
+    assert rows[0].vs_default("default") == 1.0
+    figures = summary(rows, "random")
+    assert figures["worst_vs_default"] == rows[0].vs_default("random")
+    assert figures["headroom_captured"] is None
+
+
+def test_scenarios_prints_rows_as_documented(tmp_path: Path) -> None:
+    file = tmp_path / "pair.toml"
+    file.write_text(PAIR.text)
+    words = [
+        "evaluate",
+        "scenarios",
+        str(file),
+        "--no-search",
+        "--policy",
+        "fixed",
+        "--seconds",
+        "2",
+        "--fresh",
+        "--json",
+    ]
+    result = CliRunner().invoke(cli, words, catch_exceptions=False)
+    row = json.loads(result.stdout)["rows"][0]
+    assert (row["scenario"], row["best_static"]) == ("pair", None)
+    assert {"app_mbps", "wire_mbps", "jobs", "changes"} <= set(row["policies"]["fixed"])
+    assert {"app_mbps", "read_mbps", "write_mbps", "requests"} <= set(row["default"]["jobs"][1])
+
+
+def test_robust_rows_can_be_run_alone(tmp_path: Path) -> None:
+    words = ["--no-search", "--policy", "default", "--seconds", "2", "--seed", "4", "--fresh", "--json"]
+    drawn = ["evaluate", "robust", "--draws", "2", "--family", "reads", "--without", "small", *words]
+    document = json.loads(CliRunner().invoke(cli, drawn, catch_exceptions=False).stdout)
+    assert len(document["rows"]) == 2
+    assert document["summary"]["default"]["worst_vs_default"] == 1.0
+    row = document["rows"][1]
+    file = tmp_path / "alone.toml"
+    file.write_text(row["text"])
+    alone = json.loads(
+        CliRunner().invoke(cli, ["evaluate", "scenarios", str(file), *words], catch_exceptions=False).stdout
+    )
+    assert alone["rows"][0]["default"] == row["default"]
+
+
+def test_search_finds_a_setting_for_a_starving_reader() -> None:
+    text = """
+[[job]]
+workload = { access = "random", request = "256k", file = "1g", cache = "20g" }
+osts = [0]
+[[job]]
+workload = { read_ratio = 0, file = "1g", cache = "20g" }
+osts = [0]
+"""
+    with Lab(Store(None), 2) as lab:
+        row = compare(lab, [DescribedWorld("starving", text)], Terms(("default",), seconds=2.0))[0]
+    assert row.best_static is not None
+    assert row.best_static.jobs[0].read_mbps > 3 * row.default.jobs[0].read_mbps

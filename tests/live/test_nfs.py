@@ -1,0 +1,69 @@
+"""Kernel NFS in a guest: counters, metrics, live changes and their effects, and an agent that outlives its server."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from penstock.testing import guest, nfsguest
+from penstock.units import MIB
+
+PATIENCE_S = 900.0
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
+    """What one boot of the guest found; all tests look at it."""
+    why = guest.why_not()
+    if why:
+        pytest.skip(why)
+    share = tmp_path_factory.mktemp("guest")
+    command = (
+        f"export PATH=/usr/sbin:/usr/bin:/sbin:/bin\nexec {sys.executable} -m penstock.testing.nfsguest\n"
+    )
+    run = guest.run_in_guest(command, share, nfsguest.MODULES, timeout_s=PATIENCE_S)
+    assert run.status == 0, f"{run.output}\n{run.console[-2000:]}"
+    found: dict[str, Any] = json.loads((share / nfsguest.RESULT).read_text())
+    return found
+
+
+def test_discovery_tunes_readahead_and_only_advises_the_rest(result: Mapping[str, Any]) -> None:
+    (mount,) = (found for found in result["found"] if found["fs"] == "/n")
+    assert mount["tuned"] == ["ahead (on new opens)"]
+    advised = " ".join(mount["advised"])
+    assert all(knob in advised for knob in ("rsize", "wsize", "rpc_slots", "dirty_bytes"))
+    assert "node_knobs" in mount["why"]
+
+
+def test_counters_become_metrics(result: Mapping[str, Any]) -> None:
+    for name in ("narrow", "wide"):
+        seen = result["readahead"][name]
+        assert seen["exact"]
+        assert seen["asked_bytes"] == 8 * MIB
+        assert 8 * MIB <= seen["read_bytes"] < 9 * MIB
+
+
+def test_a_live_readahead_change_acts(result: Mapping[str, Any]) -> None:
+    found = result["readahead"]
+    assert found["wide"]["bytes_per_s"] > 1.3 * found["narrow"]["bytes_per_s"]
+    assert found["restored"]["ahead"] == 128
+
+
+def test_a_live_dirty_limit_acts_and_comes_back_as_a_ratio(result: Mapping[str, Any]) -> None:
+    found = result["dirty"]
+    assert found["exact"]
+    assert found["limited_bytes"] <= 20 * MIB < found["free_bytes"]
+    assert found["ratio_meanwhile"] == 0
+    assert found["restored"]
+
+
+def test_the_agent_tunes_yields_and_outlives_server_and_mount(result: Mapping[str, Any]) -> None:
+    found = result["tuning"]
+    assert found["tuned"]
+    assert found["mode_without_server"] == "tune"
+    assert found["gone_after_unmount"]
+    assert found["exit"] == 0

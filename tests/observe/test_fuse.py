@@ -1,0 +1,146 @@
+"""FUSE mounts, read from captures of a real GlusterFS mount."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import DataError
+from penstock.observe.bdi import parse_bdi_stats
+from penstock.observe.fuse.daemon import find_daemons, parse_connection, parse_moved, parse_start
+from penstock.observe.fuse.observer import FuseObserver
+from penstock.observe.kernelfs import KernelFs
+from penstock.testing.observers import check_observer, check_tree_untouched
+from penstock.units import MIB
+from penstock.window import Window, windows
+
+CAPTURES = Path(__file__).parent.parent / "fixtures/fuse-6.18"
+TREES = CAPTURES / "glusterfs"
+PID = next(path.name for path in (TREES / "idle/proc").iterdir() if path.name.isdigit())
+DEVICE = next((TREES / "idle/sys/devices/virtual/bdi").iterdir()).name
+
+
+def lay(root: Path, moment: str) -> None:
+    """Make a tree as the kernel's at one moment."""
+    shutil.copytree(
+        TREES / moment, root, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns("fd")
+    )
+    if not (root / f"proc/{PID}/fd").exists():
+        shutil.copytree(TREES / moment / f"proc/{PID}/fd", root / f"proc/{PID}/fd", symlinks=True)
+
+
+def step_clock() -> Callable[[], float]:
+    now = iter(range(1, 1000))
+    return lambda: float(next(now))
+
+
+def test_bdi_stats_tell_dirty_data_and_its_limit() -> None:
+    found = parse_bdi_stats((CAPTURES / "bdi-stats").read_text())
+    assert found.dirty_bytes == 64 * 1024
+    assert found.limit_bytes == 28340 * 1024
+    assert found.written_bytes == 6226624 * 1024
+
+
+def test_bdi_stats_without_a_row_are_refused() -> None:
+    text = (CAPTURES / "bdi-stats").read_text().replace("BdiWritten:", "Written:")
+    with pytest.raises(DataError, match="BdiWritten"):
+        parse_bdi_stats(text)
+
+
+def test_a_daemon_is_found_by_its_connection() -> None:
+    minor = int(DEVICE.partition(":")[2])
+    fs = KernelFs(TREES / "idle")
+    assert find_daemons(fs, frozenset({minor}))[minor].pid == int(PID)
+    assert find_daemons(fs, frozenset({minor + 1})) == {}
+    assert parse_connection("pos:\t0\nflags:\t0100002\n") is None
+
+
+def test_start_of_a_process_whose_name_has_brackets() -> None:
+    assert parse_start("7 (a) b (c) S " + " ".join(str(n) for n in range(4, 30))) == 22
+    with pytest.raises(DataError, match="start time"):
+        parse_start("7 (x) S 1")
+    with pytest.raises(DataError, match="wchar"):
+        parse_moved("rchar: 1\n")
+
+
+def test_observer_obeys(tmp_path: Path) -> None:
+    lay(tmp_path, "idle")
+    check_tree_untouched(lambda: FuseObserver(tmp_path), tmp_path)
+    check_observer(lambda: FuseObserver(tmp_path, clock=step_clock()))
+
+
+def test_bytes_written_and_read_are_told_apart(tmp_path: Path) -> None:
+    lay(tmp_path, "idle")
+    observer = FuseObserver(tmp_path, clock=step_clock())
+    seen = [observer.observe()]
+    for moment in ("written", "read"):
+        lay(tmp_path, moment)
+        seen.append(observer.observe())
+    wrote, read = windows(seen[0], seen[1])[0], windows(seen[1], seen[2])[0]
+    assert isinstance(wrote, Window)
+    assert isinstance(read, Window)
+    assert wrote.metrics["write.bytes"] == 64 * MIB
+    assert wrote.metrics["app.write_bytes"] == 64 * MIB
+    assert wrote.metrics["read.bytes"] < MIB
+    assert read.metrics["write.bytes"] == 0
+    assert 64 * MIB <= read.metrics["read.bytes"] < 65 * MIB
+
+
+def test_knobs_are_read_and_other_fuse_mounts_passed_over(tmp_path: Path) -> None:
+    lay(tmp_path, "idle")
+    (seen,) = FuseObserver(tmp_path, clock=step_clock()).observe().targets
+    assert dict(seen.setting) == {"flight": 12, "congested": 9, "ahead": 128, "dirty_ppm": 10_000}
+    assert seen.target.fs == "/mnt/gluster"
+    assert seen.gauges["dirty.limit_bytes"] > 0
+
+
+def test_an_older_kernel_keeps_the_dirty_limit_in_percent(tmp_path: Path) -> None:
+    lay(tmp_path, "idle")
+    (tmp_path / f"sys/devices/virtual/bdi/{DEVICE}/max_ratio_fine").unlink()
+    (tmp_path / f"sys/devices/virtual/bdi/{DEVICE}/max_ratio").write_text("3\n")
+    (seen,) = FuseObserver(tmp_path, clock=step_clock()).observe().targets
+    assert seen.setting["dirty_ppm"] == 30_000
+
+
+def test_what_is_missing_is_said_and_comes_back(tmp_path: Path) -> None:
+    lay(tmp_path, "idle")
+    stats = tmp_path / f"sys/kernel/debug/bdi/{DEVICE}/stats"
+    text = stats.read_text()
+    stats.unlink()
+    observer = FuseObserver(tmp_path, clock=step_clock())
+    seen = observer.observe()
+    assert not seen.targets
+    assert f"/sys/kernel/debug/bdi/{DEVICE}/stats" in seen.problems[0].message
+    stats.write_text(text)
+    assert observer.observe().targets
+
+
+def test_a_new_daemon_is_a_new_target(tmp_path: Path) -> None:
+    lay(tmp_path, "idle")
+    observer = FuseObserver(tmp_path, clock=step_clock(), rescan_s=1000)
+    (before,) = observer.observe().targets
+    stat = tmp_path / f"proc/{PID}/stat"
+    head, _, fields = stat.read_text().rpartition(")")
+    later = fields.split()
+    later[19] = "999999999"
+    stat.write_text(f"{head}) {' '.join(later)}\n")
+    observer.observe()
+    (after,) = observer.observe().targets
+    assert after.target.name != before.target.name
+    observer.close()
+
+
+def test_unmounted_is_gone_without_a_problem(tmp_path: Path) -> None:
+    lay(tmp_path, "idle")
+    observer = FuseObserver(tmp_path, clock=step_clock(), rescan_s=1000)
+    assert observer.observe().targets
+    for place in (f"sys/devices/virtual/bdi/{DEVICE}", f"sys/kernel/debug/bdi/{DEVICE}", f"proc/{PID}"):
+        shutil.rmtree(tmp_path / place)
+    observer.close()
+    table = tmp_path / "proc/self/mountinfo"
+    table.write_text("".join(line for line in table.read_text().splitlines(True) if "glusterfs" not in line))
+    seen = observer.observe()
+    assert (seen.targets, seen.problems) == ((), ())

@@ -1,0 +1,210 @@
+"""Findings on real logs, beside those of Drishti 0.8, and each rule on traffic made up for it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from penstock.cli.main import main
+from penstock.observe.darshan_log import RawLog
+from penstock.plan.job.job_advice import JobSite, review_log
+from penstock.plan.job.job_page import page_of_log, timeline
+from penstock.plan.job.setup_rules import aggregators
+from penstock.plan.job.traffic import CollectiveUse, FileTraffic, JobTraffic, OwnShares, RankSpread, traffic
+from penstock.plan.job.traffic_rules import TRAFFIC_RULES
+from penstock.units import KIB, MIB
+
+darshan = pytest.importorskip("darshan", reason="needs pydarshan: pip install 'penstock[darshan]'")
+
+# What Drishti 0.8 calls critical on each log, by its own codes; found by running it on them.
+SMALL_READ, SMALL_WRITE, MISALIGNED = "P05", "P06", "P08"
+RANDOM_READ, RANDOM_WRITE = "P11", "P13"
+SHARED_SMALL_READ, SHARED_SMALL_WRITE = "P15", "P16"
+UNEQUAL_BYTES, UNEQUAL_SECONDS = "P18", "P19"
+DRISHTI_CRITICAL = {
+    "openpmd_write_id66082102": (
+        MISALIGNED,
+        SMALL_READ,
+        SMALL_WRITE,
+        RANDOM_READ,
+        SHARED_SMALL_READ,
+        SHARED_SMALL_WRITE,
+        UNEQUAL_BYTES,
+    ),
+    "openpmd_write_id66089597": (
+        SMALL_READ,
+        RANDOM_READ,
+        SHARED_SMALL_READ,
+        UNEQUAL_BYTES,
+        UNEQUAL_SECONDS,
+    ),
+    "ior_id66184525-37486": (MISALIGNED, SMALL_WRITE, SHARED_SMALL_WRITE),
+    "ior_id66184525-37845": (),
+    "ior_id66186284": (MISALIGNED, SMALL_READ, SHARED_SMALL_READ),
+    "ior_id66186300": (MISALIGNED, SMALL_READ, SHARED_SMALL_READ),
+    "ior_id66186370": (MISALIGNED, SMALL_WRITE, SHARED_SMALL_WRITE),
+    "ior_id66186433": (MISALIGNED, SMALL_READ, SHARED_SMALL_READ),
+    "ior_id66196875": (MISALIGNED, SMALL_WRITE, RANDOM_WRITE, SHARED_SMALL_WRITE),
+    "ior_id66197729": (MISALIGNED, SMALL_READ, RANDOM_READ, SHARED_SMALL_READ),
+    # One rank shares with nobody: Drishti's second finding is about the very reads of its first.
+    "tmatch-reoganized": (SMALL_READ, SHARED_SMALL_READ),
+    "tmatch_id": (MISALIGNED,),
+    "write_3d_nc4_id66168155": (
+        MISALIGNED,
+        SMALL_WRITE,
+        SHARED_SMALL_WRITE,
+        UNEQUAL_BYTES,
+        UNEQUAL_SECONDS,
+    ),
+    "write_3d_nc4_id66168349": (MISALIGNED, UNEQUAL_BYTES),
+}
+OURS = {
+    SMALL_READ: "R010",
+    SMALL_WRITE: "W010",
+    SHARED_SMALL_READ: "R010",
+    SHARED_SMALL_WRITE: "W010",
+    MISALIGNED: "B021",
+    RANDOM_READ: "R013",
+    RANDOM_WRITE: "W013",
+    UNEQUAL_BYTES: "B050",
+    UNEQUAL_SECONDS: "B051",
+}
+
+
+@pytest.mark.parametrize("log", DRISHTI_CRITICAL)
+def test_nothing_that_drishti_calls_critical_is_missed(log: str, shared_dir: Path) -> None:
+    (path,) = (shared_dir / "data" / "darshan").glob(f"*{log}*")
+    found = {finding.id for finding in review_log(path, JobSite(), None, None).findings}
+    assert {OURS[code] for code in DRISHTI_CRITICAL[log]} <= found
+
+
+def test_severity_follows_seconds_not_counts(shared_dir: Path) -> None:
+    """2,054 small reads of a job that writes for minutes are low; its writes are not."""
+    (path,) = (shared_dir / "data" / "darshan").glob("*openpmd_write_id66082102*")
+    findings = {one.id: one for one in review_log(path, JobSite(), None, None).findings}
+    assert findings["R010"].severity == "low"
+    assert findings["W010"].severity == "high"
+    gain = findings["W010"].gain_s
+    assert gain is not None
+    assert gain > 10
+    assert findings["W010"].files
+
+
+def _file(op: str, **changes: int | float | bool) -> FileTraffic:
+    calls = 4096
+    plain = FileTraffic("f", op, True, calls, calls * MIB, 0, calls, calls, calls * MIB - 1, 10.0)
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+QUIET = replace(
+    traffic(RawLog("x", "app", 8, 100.0, {}, [])), calls=4096, files=(_file("read"), _file("write"))
+)
+
+
+def _ids(job: JobTraffic) -> dict[str, str]:
+    return {found.id: found.severity for rule in TRAFFIC_RULES for found in rule(job)}
+
+
+def test_large_forward_aligned_traffic_gets_no_finding() -> None:
+    assert _ids(QUIET) == {}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"files": (_file("read", small_calls=4096, moved_bytes=4096 * KIB),)}, {"R010": "medium"}),
+        (
+            {"files": (_file("write", small_calls=4096, moved_bytes=4096 * KIB, seconds=50.0),)},
+            {"W010": "high"},
+        ),
+        ({"files": (_file("write", forward=1000),)}, {"W013": "low"}),
+        ({"files": (_file("read", highest_byte=1024 * MIB),)}, {"R040": "medium"}),
+        ({"misaligned": 3000}, {"B021": "medium"}),
+        ({"misaligned_memory": 3000}, {"B022": "low"}),
+        ({"spreads": (RankSpread("f", 40.0, 1.0, MIB, MIB, 5.0, MIB),)}, {"B051": "high"}),
+        ({"spreads": (RankSpread("f", 5.0, 5.0, 8 * MIB, 0, 5.0, MIB),)}, {"B050": "low"}),
+        ({"own": (OwnShares("write", 8, 4 * MIB, MIB, 40.0, 5.0),)}, {"W052": "high"}),
+        ({"own": (OwnShares("read", 8, MIB, MIB, 40.0, 5.0),)}, {}),
+        ({"metadata_s": 60.0, "worst_metadata_s": 60.0}, {"B060": "medium"}),
+        ({"mpiio": (CollectiveUse("write", 4096, 0, 1),)}, {"W011": "low"}),
+        ({"mpiio": (CollectiveUse("read", 0, 64, 0),)}, {"R015": "medium"}),
+    ],
+)
+def test_each_rule_speaks_for_what_it_is_about(changes: dict[str, object], expected: dict[str, str]) -> None:
+    found = _ids(replace(QUIET, **changes))  # type: ignore[arg-type]
+    assert set(found) == set(expected)
+    assert found == expected
+
+
+def test_files_of_their_own_show_who_moves_most() -> None:
+    def row(file: int, rank: int, mib: int, seconds: float) -> dict[str, object]:
+        return {"id": file, "rank": rank, "POSIX_BYTES_WRITTEN": mib * MIB, "POSIX_F_WRITE_TIME": seconds}
+
+    rows = [row(1, 0, 1, 1.0), row(2, 0, 5, 5.0), row(3, 1, 2, 2.0), row(4, -1, 100, 9.0)]
+    (shares,) = traffic(RawLog("x", "app", 2, 10.0, {"POSIX": rows}, [])).own
+    assert (shares.op, shares.most_bytes, shares.mean_bytes, shares.most_s) == (
+        "write",
+        6 * MIB,
+        4 * MIB,
+        6.0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "speaks"), [("4", True), ("8", False), ("16", False), ("17", True), ("", False)]
+)
+def test_aggregators_are_judged_by_the_nodes_of_the_job(asked: str, speaks: bool) -> None:
+    job = replace(
+        traffic(RawLog("x", "app", 8, 100.0, {}, [], hints={"cb_nodes": asked})),
+        mpiio=(CollectiveUse("write", 0, 64, 0),),
+    )
+    assert [found.id for found in aggregators(job, 8)] == ["B070"] * speaks
+    assert aggregators(job, None) == []
+
+
+def test_hints_that_a_log_names_are_read(shared_dir: Path) -> None:
+    (path,) = (shared_dir / "data" / "darshan").glob("*openpmd_write_id66082102*")
+    ids = [[one.id for one in review_log(path, JobSite(nodes=n), None, None).findings] for n in (4, 32)]
+    assert ["B070" in found for found in ids] == [False, True]
+
+
+def test_timeline_keeps_every_byte() -> None:
+    rows = [
+        {"op": "write", "start_s": 0.0, "end_s": 4.0, "bytes": 400 * MIB},
+        {"op": "read", "start_s": 9.9, "end_s": 10.0, "bytes": MIB},
+    ]
+    svg = timeline(rows, 10.0)
+    assert "<svg" in svg
+    assert "write" in svg
+    assert "read" in svg
+
+
+def test_page_has_a_timeline_where_the_log_traced_or_counted(shared_dir: Path, tmp_path: Path) -> None:
+    examples = Path(darshan.__file__).parent / "examples"
+    traced = sorted(examples.glob("**/*dxt*.darshan")) or sorted(examples.glob("**/*.darshan"))
+    (counted,) = (shared_dir / "data" / "darshan").glob("*ior_id66186284*")
+    for log, source in ((traced[0], "every traced request"), (counted, "counts per interval")):
+        page = page_of_log(log, review_log(log, JobSite(), None, None))
+        assert source in page
+        assert "<svg" in page
+        assert "Findings" in page
+
+
+def test_plan_job_forecasts_another_machine_only_when_asked(
+    shared_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (log,) = (shared_dir / "data" / "darshan").glob("*openpmd_write_id66082102*")
+    words = ["penstock", "plan", "job", "--darshan", str(log), "--json"]
+    for extra in ([], ["--system", "titan"]):
+        monkeypatch.setattr(sys, "argv", [*words, *extra])
+        with pytest.raises(SystemExit) as leaving:
+            main()
+        assert not leaving.value.code
+        said = json.loads(capsys.readouterr().out)
+        assert ("forecast_elsewhere" in said) == bool(extra)
+        assert "predicted" not in said
+    assert said["files"][0]["seconds"] >= said["files"][-1]["seconds"]

@@ -1,0 +1,77 @@
+"""The stack of rates, and the folds that judge it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from penstock.plan.storage import flat_system
+from penstock.plan.write.fitted import fit_model
+from penstock.plan.write.folds import extrapolation_folds, grouped_folds, log_errors, spread_of
+from penstock.plan.write.location import locate
+from penstock.plan.write.pattern import WritePattern
+from penstock.plan.write.stacked import MEMBERS, robust_weights
+from penstock.plan.write.write_samples import WriteSamples, tabulate
+
+pytest.importorskip("sklearn")
+
+
+def measured(seconds_of: str) -> WriteSamples:
+    """Nodes that each keep their rate, or that share one; small calls cost more."""
+    system = flat_system("flat", 64, 64)
+    rng = np.random.default_rng(3)
+    patterns = [
+        WritePattern(locate(system, nodes, "compact"), cores, burst << 20, 1, transfer << 10)
+        for nodes in (1, 2, 4, 8, 16, 32)
+        for cores in (1, 4, 16)
+        for burst in (64, 300, 1000)
+        for transfer in (4, 1024)
+    ]
+    load = [one.cores * one.burst_bytes if seconds_of == "node" else one.total_bytes for one in patterns]
+    calls = [1 + 3 * (one.call_bytes < 1 << 20) for one in patterns]
+    times = np.array(load) / 1e9 * np.array(calls) * np.exp(rng.normal(0, 0.03, len(patterns)))
+    return tabulate(system, patterns, times, np.ones(len(patterns), dtype=np.bool_))
+
+
+@pytest.mark.parametrize("kind", ["node", "job"])
+def test_stack_learns_which_rate_holds_at_larger_scales(kind: str) -> None:
+    samples = measured(kind)
+    small, large = samples.take(samples.nodes <= 8), samples.take(samples.nodes > 8)
+    model = fit_model("stack", "stack", {}, small)
+    errors = np.abs(log_errors(model.predict_samples(large), large.seconds))
+    assert np.mean(errors < np.log(1.2)) > 0.9
+    beyond = {name: weight for name, weight in model.given.items() if name.startswith("beyond:")}
+    assert sum(beyond.values()) == pytest.approx(1)
+
+
+def test_grouped_folds_keep_a_pattern_together() -> None:
+    samples = measured("node")
+    folds = grouped_folds(samples.shapes)
+    assert sum(fold.test.sum() for fold in folds) == len(samples)
+    for fold in folds:
+        tested = {tuple(row) for row in samples.shapes[fold.test]}
+        assert not tested & {tuple(row) for row in samples.shapes[fold.train]}
+
+
+def test_extrapolation_folds_ask_about_larger_scales_only() -> None:
+    samples = measured("node")
+    folds = extrapolation_folds(samples.nodes)
+    assert len(folds) == 5
+    for fold in folds:
+        assert samples.nodes[fold.train].max() < samples.nodes[fold.test].min()
+
+
+def test_robust_weights_prefer_the_member_without_error() -> None:
+    errors = np.random.default_rng(0).normal(0.5, 0.5, (50, len(MEMBERS)))
+    errors[:, 4] = 0.01
+    weights = robust_weights(errors)
+    assert weights.argmax() == 4
+    assert weights.sum() == pytest.approx(1)
+
+
+def test_spread_holds_its_share_of_what_it_did_not_see() -> None:
+    rng = np.random.default_rng(1)
+    spread = spread_of([rng.normal(0, 0.2, 400) for _ in range(5)])
+    assert spread is not None
+    assert spread.measured == pytest.approx(0.8, abs=0.05)
+    assert spread.high == pytest.approx(0.2 * 1.2816, rel=0.15)

@@ -1,0 +1,154 @@
+"""Fifty agents and more, a real Prometheus with the shipped rules, and faults that must be noticed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.testing.agents import EAGER
+from penstock.testing.commands import command_server, start_command
+from penstock.testing.served import served, wait_for
+
+PACKAGING = Path(__file__).parent.parent.parent / "packaging"
+QUIET = 47
+PRELOAD = ["penstock.cli.agent_run", "penstock.agent.service", "penstock.testing.commands"]
+# The guard takes back whatever costs anything, at once and for ever.
+STRICT = EAGER.replace("visit_loss_s = 100", "visit_loss_s = 0.2")
+
+
+class Fleet:
+    """Agents in processes of their own, each with a port for metrics."""
+
+    def __init__(self, home: Path, free_port: Callable[[], int]) -> None:
+        self._home = home
+        self._free_port = free_port
+        self.ports: dict[str, int] = {}
+        self.processes: dict[str, ForkServerProcess] = {}
+
+    def start(self, context: Any, name: str, root: Path, mode: str, config: str = "interval_s = 2\n") -> None:
+        self.ports[name] = self._free_port()
+        path = self._home / f"{name}.toml"
+        path.write_text(f'{config}\n[metrics]\nlisten = "127.0.0.1:{self.ports[name]}"\n')
+        command = ["agent", "run", "--root", str(root), "--state-dir", str(self._home / name)]
+        command += ["--config", str(path), "--mode", mode, "--policy", "random"]
+        self.processes[name] = start_command(context, command, self._home / f"{name}.out")
+
+    def instance(self, name: str) -> str:
+        return f"127.0.0.1:{self.ports[name]}"
+
+    def stop(self) -> None:
+        for process in self.processes.values():
+            process.kill()
+        for process in self.processes.values():
+            process.join(60)
+
+
+def shortened_rules() -> str:
+    """The shipped rules with an hour made half a minute, so that a test need not wait for one."""
+    text = (PACKAGING / "prometheus" / "penstock.rules.yml").read_text()
+    text = re.sub(r"\[(1h|5m|15m)\]", "[30s]", text)
+    text = text.replace("increase1h > 20", "increase1h > 2")
+    return re.sub(r"for: \d+m", "for: 1s", text)
+
+
+@contextmanager
+def prometheus(binary: str, home: Path, port: int, targets: list[str]) -> Iterator[str]:
+    home.mkdir()
+    (home / "rules.yml").write_text(shortened_rules())
+    config = {
+        "global": {"scrape_interval": "2s", "evaluation_interval": "1s"},
+        "rule_files": [str(home / "rules.yml")],
+        "scrape_configs": [{"job_name": "penstock", "static_configs": [{"targets": targets}]}],
+    }
+    (home / "prometheus.yml").write_text(json.dumps(config))
+    command = [binary, f"--config.file={home / 'prometheus.yml'}", f"--storage.tsdb.path={home / 'tsdb'}"]
+    with (home / "log").open("w") as log:
+        process = subprocess.Popen(
+            [*command, f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log
+        )
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def ask(api: str, path: str, **arguments: str) -> Any:
+    address = f"{api}/api/v1/{path}?{urllib.parse.urlencode(arguments)}"
+    try:
+        with urllib.request.urlopen(address, timeout=30) as answer:
+            return json.load(answer)["data"]
+    except OSError:
+        return None
+
+
+def found(api: str, expression: str) -> list[dict[str, Any]]:
+    answer = ask(api, "query", query=expression)
+    return [] if answer is None else list(answer["result"])
+
+
+def firing(api: str) -> set[tuple[str, str]]:
+    answer = ask(api, "alerts") or {"alerts": []}
+    return {
+        (alert["labels"]["alertname"], alert["labels"].get("instance", ""))
+        for alert in answer["alerts"]
+        if alert["state"] == "firing"
+    }
+
+
+def test_prometheus_notices_what_goes_wrong_in_a_fleet(
+    tmp_path: Path, tool: Callable[[str, str], str], free_port: Callable[[], int]
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to mount a small tmpfs")
+    binary = tool("prometheus", "prometheus")
+    full = tmp_path / "full"
+    full.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k,mode=700", "none", str(full)], check=True)
+    (full / "ballast").write_bytes(b"x" * 12288)
+    fleet = Fleet(tmp_path, free_port)
+    try:
+        with (
+            served(tmp_path / "steady", plain=True) as steady,
+            served(tmp_path / "calm", plain=True) as calm,
+            served(tmp_path / "spiteful", plain=True, spiteful=True) as spiteful,
+            command_server(PRELOAD) as context,
+        ):
+            for number in range(QUIET):
+                fleet.start(context, f"node{number:02d}", steady.root, "advise")
+            fleet.start(context, "victim", steady.root, "observe")
+            fleet.start(context, "full", calm.root, "tune", EAGER)
+            fleet.start(context, "reverting", spiteful.root, "tune", STRICT)
+            targets = [fleet.instance(name) for name in fleet.ports]
+            with prometheus(binary, tmp_path / "prometheus", free_port(), targets) as api:
+                wait_for(lambda: bool(found(api, f"fleet:penstock_agents:up == {QUIET + 3}")), 300)
+                assert not any(name == "PenstockDown" for name, _ in firing(api))
+                fleet.processes["victim"].kill()
+                expected = {
+                    ("PenstockDown", fleet.instance("victim")),
+                    ("PenstockTakesBackALot", fleet.instance("reverting")),
+                    ("PenstockLosesLog", fleet.instance("full")),
+                }
+                wait_for(lambda: expected <= firing(api), 300)
+                assert firing(api) == expected
+                board = json.loads((PACKAGING / "grafana" / "penstock-fleet.json").read_text())
+                queries = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+                assert len(queries) >= 10
+                wait_for(lambda: all(found(api, query) for query in queries), 120)
+                assert [query for query in queries if not found(api, query)] == []
+                series = found(api, 'count by (instance) ({job="penstock"})')
+                assert max(int(row["value"][1]) for row in series) < 120
+    finally:
+        fleet.stop()
+        subprocess.run(["umount", "-l", str(full)], check=True)

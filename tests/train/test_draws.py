@@ -1,0 +1,69 @@
+"""Random worlds: repeatable, valid, of the families they name, and every family occurs."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from penstock.errors import UsageError
+from penstock.train.draws import FAMILIES, draw_world, draw_worlds
+from penstock.train.worlds import load_world
+from penstock.units import KIB
+
+DRAWN = [draw_world(1, number) for number in range(120)]
+
+
+def test_every_draw_is_a_valid_scenario_that_can_be_run_alone(tmp_path: Path) -> None:
+    for world in DRAWN[:40]:
+        file = tmp_path / f"{world.name}.toml"
+        file.write_text(world.text)
+        assert load_world(file).plan(3) == world.plan(3)
+
+
+def test_draws_repeat_and_do_not_depend_on_each_other() -> None:
+    assert draw_world(1, 17) == DRAWN[17]
+    assert len({world.text for world in DRAWN}) == len(DRAWN)
+    assert draw_world(2, 17).text != DRAWN[17].text
+
+
+def test_every_family_occurs_and_no_other() -> None:
+    assert {family for world in DRAWN for family in world.families} == set(FAMILIES)
+
+
+def test_hardware_stays_within_what_is_documented() -> None:
+    for world in DRAWN:
+        cluster = world.plan(0).cluster
+        assert 50 <= cluster.network.round_trip_us <= 10_000
+        assert 120 <= cluster.network.client_mb_per_s <= 24_000
+        assert ("far" in world.families) == (cluster.network.round_trip_us >= 2000)
+        assert ("disk" in world.families) == (cluster.device.rotation_ms > 0)
+        assert 8 <= cluster.server.threads <= 512
+        assert ("slow-core" in world.families) == (cluster.client.cores in (1, 2))
+        assert ("slow-server" in world.families) == (cluster.server.cores in (1, 2))
+
+
+def test_work_and_company_are_what_the_families_say() -> None:
+    for world in DRAWN:
+        plan = world.plan(0)
+        works = [job.workload for job in plan.jobs]
+        assert all(4 * KIB <= work.request_bytes <= 16 * KIB * KIB for work in works)
+        assert all(1 <= work.streams <= 16 for work in works)
+        assert ("company" in world.families) == (plan.clients > 1)
+        assert ("bursty" in world.families) == any(work.idle_s > 0 for work in works)
+        assert ("mixed" in world.families) == any(0 < work.read_ratio < 1 for work in works)
+
+
+def test_families_can_be_asked_for_and_left_out() -> None:
+    found = list(itertools.islice(draw_worlds(1, 5, ["far"], ["disk", "company"]), 5))
+    assert len(found) == 5
+    assert all("far" in world.families and not {"disk", "company"} & set(world.families) for world in found)
+    with pytest.raises(UsageError, match="far"):
+        list(draw_worlds(1, 1, ["far"], ["far"]))
+
+
+def test_jobs_of_a_world_know_their_places_in_the_plan() -> None:
+    world = next(world for world in DRAWN if "company" in world.families)
+    numbers = [number for job in world.jobs() for number in job]
+    assert numbers == list(range(len(world.plan(0).jobs)))
