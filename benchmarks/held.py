@@ -14,10 +14,10 @@ from penstock.errors import UsageError
 from penstock.knobs import Setting
 from penstock.simulate.assembly import SECOND_US, Plan
 from penstock.simulate.cluster import Cluster
-from penstock.simulate.layout import READ, WRITE
-from penstock.simulate.program import File, Program, Script, Task
+from penstock.simulate.kernel.records import READ, WRITE
+from penstock.simulate.kernel.states import STOPPED
+from penstock.simulate.script import Script, ScriptFile, Steps, Task
 from penstock.simulate.simulation import Simulation, Totals
-from penstock.simulate.states import STOPPED
 from penstock.units import GIB, MIB, parse_size
 
 _NAME = re.compile(r"(?P<order>[rs])(?P<direction>[rw])_(?P<block>[0-9]+[kmg])_(?P<threads>[0-9]+)")
@@ -50,15 +50,15 @@ class Held:
         return self.totals.rpc_bytes / 4096 / max(self.totals.rpcs, 1.0)
 
 
-def held_program(name: str, seed: int) -> Program:
+def held_script(name: str, seed: int) -> Script:
     """A recorded workload such as `rr_1m_4`: random (or `s`equential) reads (or `w`rites), 1 MiB, 4 threads."""
     parts = _TOGETHER.get(name, (name,))
-    files = tuple(File(FILE_BYTES) for _ in parts)
+    files = tuple(ScriptFile(FILE_BYTES) for _ in parts)
     tasks = [task for number, part in enumerate(parts) for task in _tasks(part, number, files, seed)]
-    return Program(name, files, tuple(tasks), cache_bytes=2 * GIB)
+    return Script(name, files, tuple(tasks), cache_bytes=2 * GIB)
 
 
-def _tasks(name: str, file: int, files: tuple[File, ...], seed: int) -> list[Task]:
+def _tasks(name: str, file: int, files: tuple[ScriptFile, ...], seed: int) -> list[Task]:
     match = _NAME.fullmatch(name)
     if match is None:
         raise UsageError(
@@ -72,17 +72,17 @@ def _tasks(name: str, file: int, files: tuple[File, ...], seed: int) -> list[Tas
     writes = match["direction"] == "w"
     made = []
     for thread in range(threads):
-        script = Script(files)
+        steps = Steps(files)
         for block in blocks[thread * share : (thread + 1) * share]:
-            (script.write if writes else script.read)(file, block * size, size)
-        made.append(Task(0, script.ops, repeats=writes, stop_s=SECONDS, flushes=writes))
+            (steps.write if writes else steps.read)(file, block * size, size)
+        made.append(Task(0, steps.ops, repeats=writes, stop_s=SECONDS, flushes=writes))
     return made
 
 
 def run_held(cluster: Cluster, name: str, setting: Setting, seed: int) -> Held:
     """Run one cell as it was recorded: the setting in force from the start, a look at the counters twice a second."""
-    program = held_program(name, seed)
-    simulation = Simulation(Plan(cluster, (), 1, seed, programs=(program,)))
+    script = held_script(name, seed)
+    simulation = Simulation(Plan(cluster, (), 1, seed, scripts=(script,)))
     simulation.set_all(setting)
     stream = simulation.world.stream
     while (stream.mode != STOPPED).any():

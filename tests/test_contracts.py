@@ -42,7 +42,7 @@ def test_contracts_hold() -> None:
     ("module", "line", "broken"),
     [
         ("decide/tuner.py", "import time", "Deciding and simulating touch nothing BROKEN"),
-        ("simulate/server.py", "import os", "Deciding and simulating touch nothing BROKEN"),
+        ("simulate/kernel/server.py", "import os", "Deciding and simulating touch nothing BROKEN"),
         ("knobs/space.py", "import penstock.agent.loop", "Imports point one way BROKEN"),
         ("decide/tuner.py", "import penstock.testing.queueing", "Imports point one way BROKEN"),
         ("evaluate/demo.py", "import pickle", "Nothing unpickles BROKEN"),

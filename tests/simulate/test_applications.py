@@ -61,9 +61,9 @@ def test_bert_uses_as_many_osts_and_threads_as_asked() -> None:
 
 def test_bert_reads_every_file_of_its_epoch() -> None:
     plan = named_plan(builtin_cluster("c220g5"), "dlio-bert:files=8,samples=3000,threads=3,model=0")
-    program = plan.programs[0]
-    read = np.concatenate([task.ops[task.ops["kind"] == 0] for task in program.tasks])
-    assert int((read["count"] * read["bytes"]).sum()) == sum(file.size_bytes for file in program.files[:8])
+    script = plan.scripts[0]
+    read = np.concatenate([task.ops[task.ops["kind"] == 0] for task in script.tasks])
+    assert int((read["count"] * read["bytes"]).sum()) == sum(file.size_bytes for file in script.files[:8])
     assert set(read["handle"].tolist()) == set(range(8))
 
 
@@ -117,7 +117,7 @@ def test_partial_read_asks_for_its_part() -> None:
     sizes = {}
     for kind in ("full", "partial"):
         plan = named_plan(builtin_cluster("c220g5"), f"bdcats-{kind}:steps=1")
-        sizes[kind] = sum(int(task.ops["bytes"].sum()) for task in plan.programs[0].tasks)
+        sizes[kind] = sum(int(task.ops["bytes"].sum()) for task in plan.scripts[0].tasks)
     assert sizes["partial"] * 2 == sizes["full"]
 
 

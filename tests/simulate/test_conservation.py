@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.knobs import Setting
-from penstock.simulate.counters import SENT, SENT_PAGES
-from penstock.simulate.layout import PAGE, WRITE
-from penstock.simulate.states import FREE
+from penstock.simulate.kernel.counters import SENT, SENT_PAGES
+from penstock.simulate.kernel.records import PAGE, WRITE
+from penstock.simulate.kernel.states import FREE
 
 from .conftest import Lab
 

@@ -11,8 +11,8 @@ from penstock.knobs import Setting
 from penstock.simulate.assembly import Job
 from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import builtin_cluster
-from penstock.simulate.layout import PAGE
-from penstock.simulate.states import FREE
+from penstock.simulate.kernel.records import PAGE
+from penstock.simulate.kernel.states import FREE
 from penstock.workload import parse_workload
 
 from .conftest import Lab

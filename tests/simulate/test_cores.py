@@ -10,9 +10,9 @@ import pytest
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Plan
 from penstock.simulate.cluster import builtin_cluster
-from penstock.simulate.program import File, Program, Script, Task
+from penstock.simulate.kernel.states import STOPPED
+from penstock.simulate.script import Script, ScriptFile, Steps, Task
 from penstock.simulate.simulation import Simulation
-from penstock.simulate.states import STOPPED
 from penstock.units import MIB
 
 from .conftest import Lab
@@ -120,11 +120,11 @@ def test_reading_the_counters_takes_the_clients_time(lab: Lab) -> None:
 
 
 def test_task_that_flushes_stops_when_all_is_on_the_server() -> None:
-    script = Script((file := File(64 * MIB),))
-    script.write(0, 0, MIB, count=64)
-    program = Program("held", (file,), (Task(0, script.ops, stop_s=0.2, flushes=True),))
+    steps = Steps((file := ScriptFile(64 * MIB),))
+    steps.write(0, 0, MIB, count=64)
+    script = Script("held", (file,), (Task(0, steps.ops, stop_s=0.2, flushes=True),))
     slow = {"write_us_per_page": "100", "client.cores": "1"}
-    made = Simulation(Plan(builtin_cluster("c220g5").override(slow), (), 1, 1, programs=(program,)))
+    made = Simulation(Plan(builtin_cluster("c220g5").override(slow), (), 1, 1, scripts=(script,)))
     made.run_until(0.2)
     assert made.world.osc.dirty.sum() > 1000
     made.run_until(20.0)

@@ -10,7 +10,7 @@ from penstock.errors import UsageError
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Job
 from penstock.simulate.faults import Fault, parse_fault
-from penstock.simulate.layout import PAGE
+from penstock.simulate.kernel.records import PAGE
 from penstock.simulate.probe import Probe
 from penstock.simulate.simulation import Simulation
 from penstock.window import VoidReason, why_void

@@ -7,37 +7,37 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.held import FILE_BYTES, held_program, run_held
+from benchmarks.held import FILE_BYTES, held_script, run_held
 
 from penstock.errors import UsageError
 from penstock.knobs import Setting
 from penstock.simulate.cluster import builtin_cluster
-from penstock.simulate.layout import READ, WRITE
+from penstock.simulate.kernel.records import READ, WRITE
 from penstock.units import MIB
 
 DEFAULT = Setting(pages=1024, flight=8, dirty=256)
 
 
 def test_reads_visit_every_block_once_and_threads_share_them() -> None:
-    program = held_program("rr_1m_4", seed=3)
-    assert len(program.tasks) == 4
-    offsets = [int(page) for task in program.tasks for page in task.ops["page"]]
+    script = held_script("rr_1m_4", seed=3)
+    assert len(script.tasks) == 4
+    offsets = [int(page) for task in script.tasks for page in task.ops["page"]]
     assert sorted(offsets) == list(range(0, FILE_BYTES // 4096, 256))
     assert offsets != sorted(offsets)
-    assert not any(task.repeats or task.flushes for task in program.tasks)
+    assert not any(task.repeats or task.flushes for task in script.tasks)
 
 
 def test_writes_go_on_and_end_with_a_flush() -> None:
-    (task,) = held_program("sw_1m_1", seed=3).tasks
+    (task,) = held_script("sw_1m_1", seed=3).tasks
     assert task.repeats and task.flushes
     assert (task.ops["kind"] == WRITE).all()
     assert (np.diff(task.ops["page"]) == 256).all()
 
 
 def test_mixed_workload_has_a_file_for_each_program() -> None:
-    program = held_program("mix_rr_sw_1m", seed=3)
-    assert [int(task.ops["kind"][0]) for task in program.tasks] == [READ, READ, WRITE]
-    assert len(program.files) == 2
+    script = held_script("mix_rr_sw_1m", seed=3)
+    assert [int(task.ops["kind"][0]) for task in script.tasks] == [READ, READ, WRITE]
+    assert len(script.files) == 2
     held = run_held(builtin_cluster("emulated-2ms"), "mix_rr_sw_1m", DEFAULT, 1)
     assert len(held.mbps) == 2
 
@@ -45,7 +45,7 @@ def test_mixed_workload_has_a_file_for_each_program() -> None:
 @pytest.mark.parametrize("name", ["rr_1m", "xx_1m_4", "rr_1m_4_"])
 def test_unknown_name_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match=name):
-        held_program(name, 1)
+        held_script(name, 1)
 
 
 def test_flush_counts_and_reads_may_end_early() -> None:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Job
-from penstock.simulate.layout import NONE, READ, WRITE
+from penstock.simulate.kernel.records import NONE, READ, WRITE
+from penstock.simulate.kernel.states import FREE, LOCK_HELD
 from penstock.simulate.simulation import Simulation
-from penstock.simulate.states import FREE, LOCK_HELD
 from penstock.units import MIB
 from penstock.workload import Workload, parse_workload
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.knobs import Setting
-from penstock.simulate.layout import PAGE
+from penstock.simulate.kernel.records import PAGE
 from penstock.units import GIB, MIB
 
 from .conftest import Lab

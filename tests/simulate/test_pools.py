@@ -9,7 +9,7 @@ import pytest
 from penstock.knobs import Setting
 from penstock.simulate import assembly
 from penstock.simulate.assembly import Job
-from penstock.simulate.layout import ARRAYS, POOLS, World
+from penstock.simulate.kernel.records import ARRAYS, POOLS, World
 from penstock.simulate.simulation import PoolError, Simulation
 from penstock.workload import parse_workload
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from penstock.knobs import Setting
-from penstock.simulate.layout import READ
-from penstock.simulate.rng import exponential, uniform
+from penstock.simulate.kernel.records import READ
+from penstock.simulate.kernel.rng import exponential, uniform
+from penstock.simulate.kernel.ssd import end_work, start_work
 from penstock.simulate.simulation import Simulation
-from penstock.simulate.ssd import end_work, start_work
 
 from .conftest import Lab
 

@@ -19,8 +19,8 @@ Row = tuple[float, int, int, str, str, int, int, float]
 
 def simulation(rows: Sequence[Row], loop: str = "open") -> Simulation:
     requests = from_rows(rows)
-    program = play(requests, "recorded", "open" if loop == "open" else "closed")
-    return Simulation(Plan(builtin_cluster("c220g5"), (), requests.clients, 1, programs=(program,)))
+    script = play(requests, "recorded", "open" if loop == "open" else "closed")
+    return Simulation(Plan(builtin_cluster("c220g5"), (), requests.clients, 1, scripts=(script,)))
 
 
 ROWS: list[Row] = [

@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.emulate.client import Direction, MountFigures, OscFigures, Sums
 from penstock.knobs import Setting
-from penstock.simulate.counters import (
+from penstock.simulate.kernel.counters import (
     BYTES,
     BYTES_MAX,
     BYTES_MIN,
@@ -17,8 +17,8 @@ from penstock.simulate.counters import (
     USEC_MIN,
     USEC_SQUARES,
 )
-from penstock.simulate.knobset import apply_knobs
-from penstock.simulate.layout import PAGE
+from penstock.simulate.kernel.knobset import apply_knobs
+from penstock.simulate.kernel.records import PAGE
 from penstock.simulate.simulation import PAGES_PER_MIB, Simulation
 
 

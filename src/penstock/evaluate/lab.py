@@ -62,5 +62,5 @@ class Lab:
 
 def _cost(trial: Trial) -> float:
     streams = sum(job.workload.streams for job in trial.plan.jobs)
-    streams += sum(len(program.tasks) for program in trial.plan.programs)
+    streams += sum(len(script.tasks) for script in trial.plan.scripts)
     return (trial.course.seconds + trial.course.warmup_s) * streams

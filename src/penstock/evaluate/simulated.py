@@ -14,7 +14,7 @@ from penstock.evaluate.drivers import INTERVAL_S, Course, Decided, make_driver
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Plan
 from penstock.simulate.cluster import Cluster
-from penstock.simulate.counters import BYTES
+from penstock.simulate.kernel.counters import BYTES
 from penstock.simulate.protocol import Cell, Rhythm, random_walk, recorded_rhythm
 from penstock.simulate.simulation import Simulation, Totals, client_space
 from penstock.spaces import LUSTRE

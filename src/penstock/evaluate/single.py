@@ -59,8 +59,8 @@ def _plan(request: RunRequest, cluster: Cluster) -> tuple[Plan, float, float]:
     seconds, warmup = RunRequest.SECONDS, RunRequest.WARMUP_S
     if request.trace is not None:
         requests = read_requests(request.trace)
-        program = play(requests, request.trace.name, "open" if request.loop == "open" else "closed")
-        plan = Plan(cluster, (), requests.clients, request.seed, programs=(program,))
+        script = play(requests, request.trace.name, "open" if request.loop == "open" else "closed")
+        plan = Plan(cluster, (), requests.clients, request.seed, scripts=(script,))
         seconds, warmup = max(requests.span_s, 1e-3), 0.0
     elif request.scenario is not None:
         name = str(request.scenario)

@@ -1,1 +1,4 @@
-"""Simulated targets: behaviour that emerges from mechanisms. Pure: no files, no wall clock."""
+"""Simulated Lustre clusters: descriptions, workloads and scenarios, and a running simulation of them.
+
+`kernel` holds the mechanisms whose interplay makes the throughput. Nothing here reads the wall clock.
+"""

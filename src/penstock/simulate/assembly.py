@@ -9,8 +9,9 @@ import numpy as np
 
 from penstock.errors import UsageError
 from penstock.simulate.cluster import Cluster
-from penstock.simulate.counters import FLIGHT_BINS, PAGES_BINS, SUM_COLUMNS
-from penstock.simulate.events import (
+from penstock.simulate.faults import KINDS, Fault
+from penstock.simulate.hardware import fill_clients, fill_servers
+from penstock.simulate.kernel.calendar import (
     FAULT_BEGINS,
     FAULT_ENDS,
     FLUSHER_RUNS,
@@ -18,14 +19,13 @@ from penstock.simulate.events import (
     STREAM_RUNS,
     schedule,
 )
-from penstock.simulate.faults import KINDS, Fault
-from penstock.simulate.hardware import fill_clients, fill_servers
-from penstock.simulate.layout import NONE, PAGE, World
+from penstock.simulate.kernel.counters import FLIGHT_BINS, PAGES_BINS, SUM_COLUMNS
+from penstock.simulate.kernel.records import NONE, PAGE, World
+from penstock.simulate.kernel.rng import seeded
+from penstock.simulate.kernel.rpcs import RPCS_PER_OSC
 from penstock.simulate.placement import PlacedFile, Placement, Wish, place
-from penstock.simulate.program import Program
-from penstock.simulate.rng import seeded
-from penstock.simulate.rpcs import RPCS_PER_OSC
-from penstock.simulate.scripting import Scripts, fill_scripts, lay_out
+from penstock.simulate.script import Script
+from penstock.simulate.scripting import ScriptLayout, fill_scripts, lay_out
 from penstock.units import MIB
 from penstock.workload import Workload
 
@@ -60,22 +60,22 @@ class Plan:
     seed: int
     traced: bool = False
     faults: tuple[Fault, ...] = ()
-    programs: tuple[Program, ...] = ()
+    scripts: tuple[Script, ...] = ()
 
 
 def assemble(plan: Plan) -> World:
     """A world at time zero, idle, every stream about to start, default knobs not yet set."""
     cluster = plan.cluster
-    scripts = lay_out(plan.programs, cluster.layout.ost_count)
-    placement = place([*_wishes(plan), *scripts.wishes], cluster.layout.ost_count)
+    scripted = lay_out(plan.scripts, cluster.layout.ost_count)
+    placement = place([*_wishes(plan), *scripted.wishes], cluster.layout.ost_count)
     oscs = plan.clients * cluster.layout.ost_count
     osses = -(-cluster.layout.ost_count // cluster.layout.osts_per_oss)
-    world = _empty(plan, scripts, placement, oscs, osses)
+    world = _empty(plan, scripted, placement, oscs, osses)
     fill_servers(world, cluster, plan.clients)
     fill_clients(world, cluster, plan.clients)
     _fill_files(world, placement, cluster)
     _fill_streams(world, plan, placement)
-    fill_scripts(world, scripts, placement)
+    fill_scripts(world, scripted, placement)
     _chain_pools(world)
     _fill_calendar(world, plan)
     return world
@@ -96,10 +96,10 @@ def _wishes(plan: Plan) -> Iterator[Wish]:
             yield Wish(job.client, ost, work.file_bytes, work.cache_bytes, work.read_ratio < 1.0, job.shared)
 
 
-def _empty(plan: Plan, scripts: Scripts, placement: Placement, oscs: int, osses: int) -> World:
+def _empty(plan: Plan, scripted: ScriptLayout, placement: Placement, oscs: int, osses: int) -> World:
     layout = plan.cluster.layout
     files = placement.files
-    streams = sum(job.workload.streams for job in plan.jobs) + scripts.streams
+    streams = sum(job.workload.streams for job in plan.jobs) + scripted.streams
     faults = _faults(plan)
     # An evicted client's RPCs linger at the server while new ones are sent.
     evictions = sum(fault.kind == "evict" for fault, _ in faults)
@@ -120,7 +120,7 @@ def _empty(plan: Plan, scripts: Scripts, placement: Placement, oscs: int, osses:
         "file": (len(files),),
         "stream": (streams,),
         "extent": (
-            _extents(plan, files[: scripts.files_before(placement)]) + _script_extents(plan, scripts),
+            _extents(plan, files[: scripted.files_before(placement)]) + _script_extents(plan, scripted),
         ),
         "rpc": (rpcs,),
         "oss": (osses,),
@@ -130,9 +130,9 @@ def _empty(plan: Plan, scripts: Scripts, placement: Placement, oscs: int, osses:
         "link": (links,),
         "core": (plan.clients * plan.cluster.client.cores + osses * plan.cluster.server.cores,),
         "lru": (lru,),
-        "op": (scripts.ops,),
-        "handle": (scripts.handles,),
-        "gate": (scripts.gates,),
+        "op": (scripted.ops,),
+        "handle": (scripted.handles,),
+        "gate": (scripted.gates,),
         "lock": (max(locks, 1),),
         "fault": (len(faults),),
         "foreign": (len(faults), max((fault.depth for fault, _ in faults), default=1)),
@@ -192,18 +192,18 @@ def _extents(plan: Plan, files: Sequence[PlacedFile]) -> int:
     return dirty + len(files) * (2 * largest + 2 * window + 1024 + RPCS_PER_OSC)
 
 
-def _script_extents(plan: Plan, scripts: Scripts) -> int:
+def _script_extents(plan: Plan, scripted: ScriptLayout) -> int:
     """The same for scripts, whose many files share few streams: a stream reads ahead on a few at a time."""
     lustre = plan.cluster.lustre
     held = PAGE + int(lustre.extent_tax_kib * 1024)
     most = max(lustre.grant_initial_bytes, lustre.grant_max_bytes) // held + 1024
     window = int(plan.cluster.client.read_ahead_mib * MIB) // PAGE
     dirty: dict[tuple[int, int], int] = {}
-    for wish in scripts.wishes:
+    for wish in scripted.wishes:
         pages = -(-wish.file_bytes // PAGE) if wish.written else 0
         dirty[wish.client, wish.ost] = dirty.get((wish.client, wish.ost), 0) + pages
     written = sum(min(pages, most) for pages in dirty.values())
-    return written + scripts.streams * (2 * scripts.largest_pages + READ_AHEADS * window + 2048)
+    return written + scripted.streams * (2 * scripted.largest_pages + READ_AHEADS * window + 2048)
 
 
 def _lru_size(files: Sequence[PlacedFile], cluster: Cluster) -> int:

@@ -23,10 +23,8 @@ def named_plan(cluster: Cluster, name: str, clients: int = 1, seed: int = 1) -> 
     """
     base, _, text = name.partition(":")
     if base in APPLICATIONS:
-        program = APPLICATIONS[base].program(
-            _given(name, text), Site(clients, cluster.layout.ost_count, seed)
-        )
-        return Plan(cluster, (), clients, seed, programs=(program,))
+        script = APPLICATIONS[base].script(_given(name, text), Site(clients, cluster.layout.ost_count, seed))
+        return Plan(cluster, (), clients, seed, scripts=(script,))
     if text or base.partition("_")[0] not in ("s", "f"):
         hint = did_you_mean(base, workload_names()) or "; see penstock simulate workloads"
         raise UsageError(f"unknown workload {name!r}{hint}")

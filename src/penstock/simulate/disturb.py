@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.simulate.assembly import SECOND_US, Job
-from penstock.simulate.events import FAULT_BEGINS, FAULT_ENDS, STREAM_RUNS, schedule
+from penstock.simulate.kernel.calendar import FAULT_BEGINS, FAULT_ENDS, STREAM_RUNS, schedule
+from penstock.simulate.kernel.states import RUNNING, STOPPED
 from penstock.simulate.simulation import Simulation
-from penstock.simulate.states import RUNNING, STOPPED
 
 # No run lasts so long.
 NEVER_S = 1e7

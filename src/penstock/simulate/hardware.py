@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from penstock.simulate.cluster import ClientSection, Cluster, NetworkSection
-from penstock.simulate.layout import NONE, PAGE, World
+from penstock.simulate.kernel.records import NONE, PAGE, World
 from penstock.units import GIB, MIB
 
 SECOND_US = 1e6

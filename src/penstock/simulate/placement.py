@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.errors import UsageError
-from penstock.simulate.layout import PAGE
+from penstock.simulate.kernel.records import PAGE
 
 
 @dataclass(frozen=True, slots=True)

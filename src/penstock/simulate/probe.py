@@ -5,8 +5,8 @@ from __future__ import annotations
 from penstock.decision import Receipt
 from penstock.errors import MissingError
 from penstock.knobs import KnobSpace, Setting
-from penstock.simulate.counters import BYTES, COUNT, USEC
-from penstock.simulate.layout import PAGE
+from penstock.simulate.kernel.counters import BYTES, COUNT, USEC
+from penstock.simulate.kernel.records import PAGE
 from penstock.simulate.simulation import RefusedError, Simulation
 from penstock.snapshot import NodeSnapshot, Target, TargetSnapshot
 

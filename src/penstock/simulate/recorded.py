@@ -9,8 +9,9 @@ from typing import Any, Literal
 import numpy as np
 
 from penstock.errors import DataError
-from penstock.simulate.layout import OP, PAGE, READ, WRITE
-from penstock.simulate.program import NOT_BEFORE, File, Program, Task
+from penstock.simulate.kernel.client_records import OP
+from penstock.simulate.kernel.records import PAGE, READ, WRITE
+from penstock.simulate.script import NOT_BEFORE, Script, ScriptFile, Task
 from penstock.units import GIB
 
 Column = np.ndarray[Any, Any]
@@ -51,8 +52,8 @@ class Requests:
 
 def play(
     requests: Requests, name: str, loop: Literal["open", "closed"], cache_bytes: int = 90 * GIB
-) -> Program:
-    """The requests as a program that runs once; files lie on one OST each, in turn.
+) -> Script:
+    """The requests as a script that runs once; files lie on one OST each, in turn.
 
     `open`: a request starts at its recorded time, or when its stream is done with the one before, if that is later.
     `closed`: a stream pauses between two requests as long as it did when recorded, and the pace follows the system.
@@ -66,13 +67,13 @@ def play(
     tasks = []
     for rows in np.split(order, cuts):
         tasks.append(Task(int(requests.client[rows[0]]), _ops(requests, rows, loop), repeats=False))
-    return Program(name, files, tuple(tasks), (), cache_bytes)
+    return Script(name, files, tuple(tasks), (), cache_bytes)
 
 
-def _files(requests: Requests) -> tuple[File, ...]:
+def _files(requests: Requests) -> tuple[ScriptFile, ...]:
     sizes = np.zeros(len(requests.names), dtype=np.int64)
     np.maximum.at(sizes, requests.file, requests.offset + requests.size)
-    return tuple(File(max(1, int(size)), (number,)) for number, size in enumerate(sizes))
+    return tuple(ScriptFile(max(1, int(size)), (number,)) for number, size in enumerate(sizes))
 
 
 def _ops(requests: Requests, rows: Column, loop: str) -> Column:

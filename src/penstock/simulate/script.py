@@ -1,188 +1,212 @@
-"""Scripted streams: threads that follow a list of instructions, many files, pauses and meeting points included.
+"""What scripted threads do, as data: files, tasks and the gates where tasks meet.
 
-An instruction is a run of equal requests (so many calls of so many pages, a fixed or random distance apart), a
-flush of a file, or a step at a gate where threads wait for each other. The script is data; applications and
-recorded requests are turned into scripts by `penstock.simulate.program`.
+An application or a recorded request stream becomes a `Script`; assembly turns it into arrays. Offsets and sizes
+are bytes here; the simulator works in whole pages, so a request costs every page it touches.
 """
 
 from __future__ import annotations
 
-from penstock.simulate._compile import kernel
-from penstock.simulate.events import STREAM_RUNS, schedule
-from penstock.simulate.flusher import make_urgent
-from penstock.simulate.layout import PAGE, READ, WRITE, World
-from penstock.simulate.rng import integer
-from penstock.simulate.states import RUNNING, STOPPED, WAITS_AT_GATE, WAITS_FOR_FLUSH
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-# What an instruction does. Reads and writes are numbered as directions are.
-SYNC, MEET, PUT, TAKE, REST = 2, 3, 4, 5, 6
-# An instruction's distance between requests, when each falls anywhere.
-ANYWHERE = -1
+import numpy as np
 
+from penstock.simulate.kernel.client_records import OP
+from penstock.simulate.kernel.records import PAGE, READ, WRITE
+from penstock.simulate.kernel.scripted import ANYWHERE, MEET, PUT, REST, SYNC, TAKE
+from penstock.units import GIB, MIB
 
-@kernel
-def _leave_file(w: World, s: int) -> None:
-    stream = w.stream
-    f = stream.file[s]
-    if w.file.first_stream[f] == s:
-        w.file.first_stream[f] = stream.next_in_file[s]
-        return
-    other = w.file.first_stream[f]
-    while stream.next_in_file[other] != s:
-        other = stream.next_in_file[other]
-    stream.next_in_file[other] = stream.next_in_file[s]
+Ops = np.ndarray[Any, Any]
+NOT_BEFORE = -1.0
 
 
-@kernel
-def _use(w: World, s: int, h: int, again: bool) -> None:
-    """Go on with another open file, which remembers where its readahead stood; or with one just opened."""
-    stream, handle = w.stream, w.handle
-    old = stream.handle[s]
-    if old == h and again:
-        return
-    handle.ra_start[old] = stream.ra_start[s]
-    handle.ra_next[old] = stream.ra_next[s]
-    handle.ra_window[old] = stream.ra_window[s]
-    handle.ra_end_of_last[old] = stream.ra_end_of_last[s]
-    handle.reads_done[old] = stream.reads_done[s]
-    stream.handle[s] = h
-    stream.ra_start[s] = handle.ra_start[h] if again else 0
-    stream.ra_next[s] = handle.ra_next[h] if again else 0
-    stream.ra_window[s] = handle.ra_window[h] if again else 0
-    stream.ra_end_of_last[s] = handle.ra_end_of_last[h] if again else 0
-    stream.reads_done[s] = handle.reads_done[h] if again else 0
-    f = handle.file[h]
-    if stream.file[s] != f:
-        _leave_file(w, s)
-        stream.file[s] = f
-        stream.next_in_file[s] = w.file.first_stream[f]
-        w.file.first_stream[f] = s
-        w.file.lock[f] = stream.lock[s]
-        w.file.filling[f] = stream.active_ext[s]
+@dataclass(frozen=True, slots=True)
+class ScriptFile:
+    """A file of so many bytes, in stripes over the named OSTs (numbers beyond the last begin again at 0)."""
+
+    size_bytes: int
+    osts: tuple[int, ...] = (0,)
+    stripe_bytes: int = MIB
+
+    @property
+    def object_bytes(self) -> int:
+        """How much lies on each of its OSTs at most."""
+        if len(self.osts) == 1:
+            return self.size_bytes
+        stripes = -(-self.size_bytes // self.stripe_bytes)
+        return -(-stripes // len(self.osts)) * self.stripe_bytes
+
+    def pieces(self, offset: int, size: int) -> Iterator[tuple[int, int, int]]:
+        """A byte range as (object, offset within it, bytes), stripe by stripe, as a client goes through it."""
+        if len(self.osts) == 1:
+            yield 0, offset, size
+            return
+        while size > 0:
+            stripe, inside = divmod(offset, self.stripe_bytes)
+            part = min(size, self.stripe_bytes - inside)
+            row, which = divmod(stripe, len(self.osts))
+            yield which, row * self.stripe_bytes + inside, part
+            offset, size = offset + part, size - part
 
 
-@kernel
-def _request(w: World, s: int, i: int) -> None:
-    """The next of an instruction's requests becomes the stream's call."""
-    stream, op = w.stream, w.op
-    h = op.handle[i]
-    if op.fan[i] > 1:
-        h += integer(w, stream.rng[s], op.fan[i])
-    _use(w, s, h, op.fan[i] == 1)
-    whole = w.file.pages[stream.file[s]]
-    pages = whole if op.pages[i] == 0 else op.pages[i]
-    if op.stride[i] == ANYWHERE:
-        stream.begin[s] = integer(w, stream.rng[s], whole // pages) * pages
-    else:
-        stream.begin[s] = op.page[i] + stream.op_done[s] * op.stride[i]
-    stream.direction[s] = READ if op.kind[i] == READ else WRITE
-    stream.request[s] = pages
-    stream.call_bytes[s] = pages * PAGE if op.bytes[i] == 0 else op.bytes[i]
-    stream.busy[s] = 1
+@dataclass(frozen=True, slots=True)
+class ScriptGate:
+    """Where consecutive tasks meet: all `tasks` of them at once, or a store that holds up to `limit` pieces."""
+
+    first: int
+    tasks: int
+    limit: int
 
 
-@kernel
-def _sleep(w: World, s: int, mode: int, t_us: float) -> None:
-    w.stream.mode[s] = mode
-    w.stream.call_us[s] = t_us
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One thread on one client. `ops` is an array of instructions; a task that repeats starts over at its end.
+
+    One that `flushes` waits, when its time to stop has come, until the file it wrote last is on its server.
+    """
+
+    client: int
+    ops: Ops
+    repeats: bool = True
+    start_s: float = 0.0
+    stop_s: float = 0.0
+    flushes: bool = False
 
 
-@kernel
-def _open_gate(w: World, g: int, t_us: float) -> None:
-    """Everybody who waits at the gate looks again."""
-    stream = w.stream
-    for s in range(w.gate.first[g], w.gate.first[g] + w.gate.streams[g]):
-        if stream.mode[s] == WAITS_AT_GATE and w.op.handle[stream.op[s]] == g:
-            stream.mode[s] = RUNNING
-            ready_us = max(t_us, stream.call_us[s])
-            schedule(w, ready_us + w.client.wake_us[stream.client[s]], STREAM_RUNS, s)
+@dataclass(frozen=True, slots=True)
+class Script:
+    """Everything the threads of one application do. `cache_bytes` is the page cache each client runs with."""
+
+    name: str
+    files: tuple[ScriptFile, ...]
+    tasks: tuple[Task, ...]
+    gates: tuple[ScriptGate, ...] = ()
+    cache_bytes: int = GIB
+
+    @property
+    def objects(self) -> tuple[tuple[int, int], ...]:
+        """(OST, bytes) of every object, file by file; instructions name objects by their place here."""
+        return tuple((ost, file.object_bytes) for file in self.files for ost in file.osts)
+
+    @property
+    def read_ratio(self) -> float:
+        """The share of its requested bytes that are reads."""
+        moved = [0, 0]
+        for task in self.tasks:
+            for way in (READ, WRITE):
+                ops = task.ops[task.ops["kind"] == way]
+                size = np.where(ops["bytes"] > 0, ops["bytes"], ops["pages"] * PAGE)
+                moved[way] += int((size * ops["count"]).sum())
+        return moved[READ] / sum(moved) if sum(moved) else 1.0
 
 
-@kernel
-def _meet(w: World, s: int, g: int, t_us: float) -> bool:
-    """All of the gate's streams go on when the last has come."""
-    stream, gate = w.stream, w.gate
-    if stream.paused[s] == 2:
-        if stream.turn[s] == gate.turn[g]:
-            # Something else woke it, as an eviction does.
-            _sleep(w, s, WAITS_AT_GATE, t_us)
-            return False
-        stream.paused[s] = 1
-        return True
-    gate.level[g] += 1
-    if gate.level[g] < gate.limit[g]:
-        stream.paused[s] = 2
-        stream.turn[s] = gate.turn[g]
-        _sleep(w, s, WAITS_AT_GATE, t_us)
-        return False
-    gate.level[g] = 0
-    gate.turn[g] += 1
-    _open_gate(w, g, t_us)
-    return True
+class Steps:
+    """The instructions of one task, written down one after the other."""
+
+    def __init__(self, files: Sequence[ScriptFile]) -> None:
+        self._files = files
+        self._first = np.concatenate([[0], np.cumsum([len(file.osts) for file in files])]).astype(int)
+        self._ops: list[tuple[float, float, int, int, int, int, int, int, int, int]] = []
+        self._before: list[Ops] = []
+
+    @property
+    def ops(self) -> Ops:
+        """What was written so far."""
+        return np.concatenate([*self._before, np.array(self._ops, dtype=OP)])
+
+    def again(self, times: int) -> None:
+        """Write down all that was written so far so many times in all."""
+        self._before, self._ops = [np.tile(self.ops, times)], []
+
+    def feed(self, file: int, size: int, calls: int, gate: int) -> None:
+        """Read a one-stripe file from its start, `calls` calls of whole pages at a time for each piece put."""
+        pages = size // PAGE
+        pieces = -(-self._files[file].size_bytes // (size * calls))
+        ops = np.zeros(2 * pieces, dtype=OP)
+        ops["at_us"], ops["fan"], ops["count"] = NOT_BEFORE, 1, 1
+        ops["kind"][0::2], ops["kind"][1::2] = READ, PUT
+        ops["handle"][0::2], ops["handle"][1::2] = self._object(file), gate
+        ops["page"][0::2] = np.arange(pieces) * calls * pages
+        ops["pages"][0::2], ops["stride"][0::2], ops["bytes"][0::2] = pages, pages, size
+        ops["count"][0::2] = calls
+        whole = self._files[file].size_bytes // size
+        ops["count"][-2] = whole - (pieces - 1) * calls
+        self._before += [np.array(self._ops, dtype=OP), ops]
+        self._ops = []
+
+    def read(self, file: int, offset: int, size: int, *, count: int = 1, think_s: float = 0.0) -> None:
+        """Calls of `size` bytes one behind the other, each after a pause."""
+        self._transfer(READ, (file, offset, size), count, think_s)
+
+    def write(self, file: int, offset: int, size: int, *, count: int = 1, think_s: float = 0.0) -> None:
+        """The same, writing."""
+        self._transfer(WRITE, (file, offset, size), count, think_s)
+
+    def read_anywhere(self, file: int, size: int, *, count: int = 1, think_s: float = 0.0) -> None:
+        """Calls at random places of a file, on any of its stripes."""
+        fan, pages = len(self._files[file].osts), -(-size // PAGE)
+        self._add(READ, self._object(file), (fan, 0, pages, size, count, ANYWHERE), think_s)
+
+    def read_any_whole(self, first: int, files: int, *, count: int = 1, think_s: float = 0.0) -> None:
+        """Open one of several one-stripe files at random, read it in one call, `count` times."""
+        self._add(READ, self._object(first), (files, 0, 0, 0, count, 0), think_s)
+
+    def sync(self, file: int) -> None:
+        """Wait until all that was written to a file is on its servers."""
+        for stripe in range(len(self._files[file].osts)):
+            self._add(SYNC, self._object(file) + stripe)
+
+    def meet(self, gate: int) -> None:
+        """Wait for the others."""
+        self._add(MEET, gate)
+
+    def put(self, gate: int) -> None:
+        """Put one piece into a store; wait while it is full."""
+        self._add(PUT, gate)
+
+    def take(self, gate: int) -> None:
+        """Take one piece out of a store; wait while it is empty."""
+        self._add(TAKE, gate)
+
+    def rest(self, seconds: float) -> None:
+        """Compute, or sleep."""
+        self._add(REST, 0, think_s=seconds)
+
+    def _object(self, file: int) -> int:
+        return int(self._first[file])
+
+    def _transfer(self, kind: int, where: tuple[int, int, int], count: int, think_s: float) -> None:
+        file, offset, size = where
+        base = self._object(file)
+        if len(self._files[file].osts) == 1 and (count == 1 or (offset % PAGE == 0 and size % PAGE == 0)):
+            self._add(kind, base, (1, *_pages(offset, size), size, count, size // PAGE), think_s)
+            return
+        for number in range(count):
+            pause_s = think_s
+            for which, start, part in self._files[file].pieces(offset + number * size, size):
+                self._add(kind, base + which, (1, *_pages(start, part), part, 1, 0), pause_s)
+                pause_s = 0.0
+
+    def _add(
+        self,
+        kind: int,
+        handle: int,
+        shape: tuple[int, int, int, int, int, int] = (1, 0, 0, 0, 1, 0),
+        think_s: float = 0.0,
+    ) -> None:
+        self._ops.append((NOT_BEFORE, think_s * 1e6, kind, handle, *shape))
 
 
-@kernel
-def _exchange(w: World, s: int, g: int, change: int, t_us: float) -> bool:
-    """Put something into a store of limited size, or take it out; wait while that is impossible."""
-    level = w.gate.level[g] + change
-    if level < 0 or level > w.gate.limit[g]:
-        _sleep(w, s, WAITS_AT_GATE, t_us)
-        return False
-    w.gate.level[g] = level
-    _open_gate(w, g, t_us)
-    return True
+def repeated(ops: Ops, objects: int, times: int) -> Ops:
+    """The same instructions so many times, each time on the following `objects` objects."""
+    copies = np.tile(ops, times)
+    moved = np.repeat(np.arange(times) * objects, len(ops))
+    on_file = (copies["kind"] == READ) | (copies["kind"] == WRITE) | (copies["kind"] == SYNC)
+    copies["handle"] += np.where(on_file, moved, 0)
+    return copies
 
 
-@kernel
-def flush(w: World, s: int, t_us: float) -> bool:
-    """Whether all of the stream's file is on its server; if not, the stream waits for that."""
-    f = w.stream.file[s]
-    if w.file.cached_extents[f] == 0 and w.file.writing[f] == 0:
-        return True
-    _sleep(w, s, WAITS_FOR_FLUSH, t_us)
-    make_urgent(w, f, t_us)
-    return False
-
-
-@kernel
-def _is_done(w: World, s: int, i: int, t_us: float) -> bool:
-    """Carry an instruction out, or one request of it; false if the stream has to wait for somebody first."""
-    kind = w.op.kind[i]
-    if kind == SYNC:
-        _use(w, s, w.op.handle[i], True)
-        return flush(w, s, t_us)
-    if kind == MEET:
-        return _meet(w, s, w.op.handle[i], t_us)
-    if kind == PUT:
-        return _exchange(w, s, w.op.handle[i], 1, t_us)
-    if kind == TAKE:
-        return _exchange(w, s, w.op.handle[i], -1, t_us)
-    if kind != REST:
-        _request(w, s, i)
-    return True
-
-
-@kernel
-def next_call(w: World, s: int, t_us: float) -> float:
-    """Follow the script one step: a pause, a wait, or a request, which makes the stream busy."""
-    stream, op = w.stream, w.op
-    if stream.op[s] == stream.op_end[s]:
-        if stream.repeats[s] == 0:
-            stream.mode[s] = STOPPED
-            stream.call_us[s] = t_us
-            return t_us
-        stream.op[s] = stream.op_first[s]
-    i = stream.op[s]
-    if stream.paused[s] == 0:
-        stream.paused[s] = 1
-        later_us = max(t_us + op.think_us[i], op.at_us[i])
-        if later_us > t_us:
-            return later_us
-    if not _is_done(w, s, i, t_us):
-        return t_us
-    stream.paused[s] = 0
-    stream.op_done[s] += 1
-    if stream.op_done[s] >= op.count[i]:
-        stream.op[s] = i + 1
-        stream.op_done[s] = 0
-    return t_us
+def _pages(offset: int, size: int) -> tuple[int, int]:
+    first = offset // PAGE
+    return first, max(1, -(-(offset + size) // PAGE) - first)

@@ -1,4 +1,4 @@
-"""Turns programs into the arrays of a world: which files each client sees, who has what open, what is to be done."""
+"""Turns scripts into the arrays of a world: which files each client sees, who has what open, what is to be done."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.simulate.layout import NONE, PAGE, READ, WRITE, World
+from penstock.simulate.kernel.records import NONE, PAGE, READ, WRITE, World
+from penstock.simulate.kernel.scripted import SYNC
 from penstock.simulate.placement import Placement, Wish
-from penstock.simulate.program import Ops, Program, Task
-from penstock.simulate.script import SYNC
+from penstock.simulate.script import Ops, Script, Task
 
 SECOND_US = 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A task, the wishes behind the objects it uses (object -> number of the wish), and its program's first gate."""
+    """A task, the wishes behind the objects it uses (object -> number of the wish), and its script's first gate."""
 
     task: Task
     wishes: dict[int, int]
@@ -26,12 +26,12 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class Scripts:
-    """All programs of a plan. A wish is one object as one client sees it."""
+class ScriptLayout:
+    """All scripts of a plan. A wish is one object as one client sees it."""
 
     wishes: tuple[Wish, ...]
     placed: tuple[Placed, ...]
-    programs: tuple[Program, ...]
+    scripts: tuple[Script, ...]
 
     @property
     def streams(self) -> int:
@@ -49,7 +49,7 @@ class Scripts:
     @property
     def gates(self) -> int:
         """How many places to meet."""
-        return sum(len(program.gates) for program in self.programs)
+        return sum(len(script.gates) for script in self.scripts)
 
     @property
     def largest_pages(self) -> int:
@@ -68,33 +68,33 @@ class Scripts:
         return max(others, default=-1) + 1
 
 
-def lay_out(programs: Sequence[Program], osts: int) -> Scripts:
+def lay_out(scripts: Sequence[Script], osts: int) -> ScriptLayout:
     """Give every object that a client uses a file of its own in that client's world."""
     wishes: list[Wish] = []
     placed: list[Placed] = []
     gates = 0
-    for number, program in enumerate(programs):
-        objects = program.objects
-        named = [_objects(task.ops) for task in program.tasks]
-        written = {o for task in program.tasks for o in _objects(task.ops, WRITE)}
+    for number, script in enumerate(scripts):
+        objects = script.objects
+        named = [_objects(task.ops) for task in script.tasks]
+        written = {o for task in script.tasks for o in _objects(task.ops, WRITE)}
         users: dict[int, set[int]] = {}
-        for task, mine in zip(program.tasks, named, strict=True):
+        for task, mine in zip(script.tasks, named, strict=True):
             for o in written.intersection(mine):
                 users.setdefault(o, set()).add(task.client)
         known: dict[tuple[int, int], int] = {}
-        for task, mine in zip(program.tasks, named, strict=True):
+        for task, mine in zip(script.tasks, named, strict=True):
             for o in mine:
                 if (task.client, o) not in known:
                     known[task.client, o] = len(wishes)
                     ost, size = objects[o]
-                    shared = f"{program.name}/{number}/{o}" if len(users.get(o, ())) > 1 else ""
+                    shared = f"{script.name}/{number}/{o}" if len(users.get(o, ())) > 1 else ""
                     wishes.append(
-                        Wish(task.client, ost % osts, max(1, size), program.cache_bytes, o in written, shared)
+                        Wish(task.client, ost % osts, max(1, size), script.cache_bytes, o in written, shared)
                     )
             used = {o: known[task.client, o] for o in mine}
-            placed.append(Placed(task, used, gates, max(1, program.cache_bytes // PAGE)))
-        gates += len(program.gates)
-    return Scripts(tuple(wishes), tuple(placed), tuple(programs))
+            placed.append(Placed(task, used, gates, max(1, script.cache_bytes // PAGE)))
+        gates += len(script.gates)
+    return ScriptLayout(tuple(wishes), tuple(placed), tuple(scripts))
 
 
 def _transfers(ops: Ops) -> Ops:
@@ -111,12 +111,12 @@ def _objects(ops: Ops, kind: int | None = None) -> list[int]:
     return sorted(found)
 
 
-def fill_scripts(w: World, scripts: Scripts, placement: Placement) -> None:
+def fill_scripts(w: World, layout: ScriptLayout, placement: Placement) -> None:
     """Write streams, instructions, open files and gates, behind what other workloads have."""
-    files = placement.of_stream[len(placement.of_stream) - len(scripts.wishes) :]
-    first_stream = w.stream.shape[0] - scripts.streams
+    files = placement.of_stream[len(placement.of_stream) - len(layout.wishes) :]
+    first_stream = w.stream.shape[0] - layout.streams
     op = handle = 0
-    for number, one in enumerate(scripts.placed):
+    for number, one in enumerate(layout.placed):
         ops, opened = one.task.ops, sorted(one.wishes)
         there = w.op[op : op + len(ops)]
         there[:] = ops
@@ -126,12 +126,12 @@ def fill_scripts(w: World, scripts: Scripts, placement: Placement) -> None:
         _fill_stream(w, first_stream + number, one, (op, handle))
         op, handle = op + len(ops), handle + len(opened)
     g, first_task = 0, first_stream
-    for program in scripts.programs:
-        for gate in program.gates:
+    for script in layout.scripts:
+        for gate in script.gates:
             w.gate.first[g], w.gate.streams[g] = first_task + gate.first, gate.tasks
             w.gate.limit[g] = gate.limit
             g += 1
-        first_task += len(program.tasks)
+        first_task += len(script.tasks)
 
 
 def _numbers(ops: Ops, opened: Sequence[int], first_handle: int, first_gate: int) -> Ops:

@@ -9,15 +9,15 @@ import numpy as np
 
 from penstock.errors import KnobError, PenstockError
 from penstock.knobs import KnobSpace, Setting
-from penstock.simulate._compile import require_compiler
 from penstock.simulate.assembly import SECOND_US, Plan, assemble
 from penstock.simulate.cluster import Cluster
-from penstock.simulate.cores import look
-from penstock.simulate.counters import BYTES, COUNT, USEC, account_range
-from penstock.simulate.engine import run_until
-from penstock.simulate.knobset import apply_knobs
-from penstock.simulate.layout import ARRAYS, PAGE, POOLS, World
-from penstock.simulate.states import IMPORT_WORDS
+from penstock.simulate.kernel.compiler import require_compiler
+from penstock.simulate.kernel.cores import look
+from penstock.simulate.kernel.counters import BYTES, COUNT, USEC, account_range
+from penstock.simulate.kernel.engine import run_until
+from penstock.simulate.kernel.knobset import apply_knobs
+from penstock.simulate.kernel.records import ARRAYS, PAGE, POOLS, World
+from penstock.simulate.kernel.states import IMPORT_WORDS
 from penstock.spaces import lustre
 from penstock.units import GIB, MIB
 
@@ -111,7 +111,7 @@ class Simulation:
         """What is in force on one OSC."""
         record = self.world.osc
         dirty = int(record.dirty_max[osc]) // PAGES_PER_MIB
-        return Setting(pages=int(record.mppr[osc]), flight=int(record.flight[osc]), dirty=dirty)
+        return Setting(pages=int(record.pages[osc]), flight=int(record.flight[osc]), dirty=dirty)
 
     def set(self, osc: int, wanted: Setting) -> Setting:
         """Write knobs in the kernel's order, with its refusals and side effects; returns what is in force."""

@@ -1,4 +1,4 @@
-"""Applications as workloads, one small file a family: programs made from how real applications issue requests."""
+"""Applications as workloads, one small file a family: scripts made from how real applications issue requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an application is: a name, parameters with defaults, and a function that writes its program."""
+"""What an application is: a name, parameters with defaults, and a function that writes its script."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from penstock.errors import UsageError, did_you_mean
-from penstock.simulate.program import Program
+from penstock.simulate.script import Script
 from penstock.units import parse_duration, parse_size
 
 
@@ -78,10 +78,10 @@ class Application:
     summary: str
     source: str
     parameters: tuple[Parameter, ...]
-    write: Callable[[str, Values, Site], Program]
+    write: Callable[[str, Values, Site], Script]
 
-    def program(self, given: Mapping[str, str], site: Site) -> Program:
-        """The program with some parameters changed; unknown ones are refused by name."""
+    def script(self, given: Mapping[str, str], site: Site) -> Script:
+        """The script with some parameters changed; unknown ones are refused by name."""
         known = {parameter.name: parameter for parameter in self.parameters}
         values = {name: parameter.default for name, parameter in known.items()}
         for name, text in given.items():

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from penstock.simulate.applications._base import Application, Parameter, Site, Values
-from penstock.simulate.program import File, Gate, Program, Script, Task
+from penstock.simulate.script import Script, ScriptFile, ScriptGate, Steps, Task
 from penstock.units import GIB, KIB, MIB
 
 
-def _write(name: str, values: Values, site: Site) -> Program:
+def _write(name: str, values: Values, site: Site) -> Script:
     ranks, chunk, size = values.count("ranks"), values.count("chunk"), values.count("bytes")
     osts = site.osts(values.count("osts"), name)
     total = ranks * site.clients
-    files = tuple(File(size, (osts[rank % len(osts)],)) for rank in range(total))
+    files = tuple(ScriptFile(size, (osts[rank % len(osts)],)) for rank in range(total))
     tasks = []
     for rank in range(total):
-        script = Script(files)
-        script.rest(values.number("compute"))
-        script.meet(0)
-        script.write(rank, 0, chunk, count=size // chunk)
+        steps = Steps(files)
+        steps.rest(values.number("compute"))
+        steps.meet(0)
+        steps.write(rank, 0, chunk, count=size // chunk)
         if size % chunk:
-            script.write(rank, size - size % chunk, size % chunk)
-        script.sync(rank)
-        script.meet(0)
-        tasks.append(Task(rank // ranks, script.ops))
-    return Program(name, files, tuple(tasks), (Gate(0, total, total),), values.count("cache"))
+            steps.write(rank, size - size % chunk, size % chunk)
+        steps.sync(rank)
+        steps.meet(0)
+        tasks.append(Task(rank // ranks, steps.ops))
+    return Script(name, files, tuple(tasks), (ScriptGate(0, total, total),), values.count("cache"))
 
 
 CHECKPOINT = Application(

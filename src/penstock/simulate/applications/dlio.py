@@ -10,7 +10,7 @@ from __future__ import annotations
 from random import Random
 
 from penstock.simulate.applications._base import Application, Parameter, Site, Values
-from penstock.simulate.program import File, Gate, Program, Script, Task
+from penstock.simulate.script import Script, ScriptFile, ScriptGate, Steps, Task
 from penstock.units import GIB, KIB, MIB
 
 # An open is one request to the metadata server: a null RPC takes 120 us (estimate of the mechanism notes).
@@ -28,13 +28,13 @@ _SHARED = (
 )
 
 
-def _bert(name: str, values: Values, site: Site) -> Program:
+def _bert(name: str, values: Values, site: Site) -> Script:
     transfer, per_file = values.count("transfer"), values.count("samples")
     sample = values.count("sample") + FRAME_BYTES
     osts = site.osts(values.count("osts"), name)
     calls = max(1, per_file * sample // transfer)
-    data = [File(calls * transfer, (osts[n % len(osts)],)) for n in range(values.count("files"))]
-    files = tuple(data + [File(values.count("model"), osts)] * site.clients)
+    data = [ScriptFile(calls * transfer, (osts[n % len(osts)],)) for n in range(values.count("files"))]
+    files = tuple(data + [ScriptFile(values.count("model"), osts)] * site.clients)
     order = list(range(len(data)))
     Random(f"{name}/{site.seed}").shuffle(order)
     # What goes through the buffer is as much as the loader shuffles at once.
@@ -42,63 +42,63 @@ def _bert(name: str, values: Values, site: Site) -> Program:
     batches = per_piece * transfer / sample / values.count("batch")
     threads = values.count("threads")
     tasks: list[Task] = []
-    gates: list[Gate] = []
+    gates: list[ScriptGate] = []
     ahead = max(1, round(values.count("prefetch") / batches)) * threads
     for client in range(site.clients):
         mine = order[client :: site.clients] or order
-        gates.append(Gate(len(tasks), threads + 1, ahead))
+        gates.append(ScriptGate(len(tasks), threads + 1, ahead))
         for thread in range(threads):
-            script = Script(files)
+            steps = Steps(files)
             for number in mine[thread::threads] or mine:
-                script.rest(OPEN_S)
-                script.feed(number, transfer, per_piece, client)
-            tasks.append(Task(client, script.ops))
+                steps.rest(OPEN_S)
+                steps.feed(number, transfer, per_piece, client)
+            tasks.append(Task(client, steps.ops))
         pieces = max(1, round(values.count("every") / batches))
         trainer = _trainer(files, client, values, (pieces, batches))
         _save(trainer, len(data) + client, values)
         tasks.append(Task(client, trainer.ops))
-    return Program(name, files, tuple(tasks), tuple(gates), values.count("cache"))
+    return Script(name, files, tuple(tasks), tuple(gates), values.count("cache"))
 
 
-def _megatron(name: str, values: Values, site: Site) -> Program:
+def _megatron(name: str, values: Values, site: Site) -> Script:
     sample, batch = values.count("sample"), values.count("batch")
     osts = site.osts(values.count("osts"), name)
-    tokens = File(values.count("samples") * sample, osts)
-    files = (tokens, *[File(values.count("model"), osts)] * site.clients)
+    tokens = ScriptFile(values.count("samples") * sample, osts)
+    files = (tokens, *[ScriptFile(values.count("model"), osts)] * site.clients)
     threads = values.count("threads")
     tasks: list[Task] = []
-    gates: list[Gate] = []
+    gates: list[ScriptGate] = []
     for client in range(site.clients):
-        gates.append(Gate(len(tasks), threads + 1, values.count("prefetch") * threads))
+        gates.append(ScriptGate(len(tasks), threads + 1, values.count("prefetch") * threads))
         for _ in range(threads):
-            script = Script(files)
-            script.read_anywhere(0, sample, count=batch)
-            script.put(client)
-            tasks.append(Task(client, script.ops))
+            steps = Steps(files)
+            steps.read_anywhere(0, sample, count=batch)
+            steps.put(client)
+            tasks.append(Task(client, steps.ops))
         trainer = _trainer(files, client, values, (values.count("every"), 1.0))
         _save(trainer, 1 + client, values)
         tasks.append(Task(client, trainer.ops))
-    return Program(name, files, tuple(tasks), tuple(gates), values.count("cache"))
+    return Script(name, files, tuple(tasks), tuple(gates), values.count("cache"))
 
 
-def _trainer(files: tuple[File, ...], client: int, values: Values, load: tuple[int, float]) -> Script:
+def _trainer(files: tuple[ScriptFile, ...], client: int, values: Values, load: tuple[int, float]) -> Steps:
     """Takes pieces out of the buffer and trains on each: how many until the next save, of how many batches."""
     pieces, batches = load
-    script = Script(files)
-    script.take(client)
-    script.rest(values.number("compute") * batches)
-    script.again(pieces)
-    return script
+    steps = Steps(files)
+    steps.take(client)
+    steps.rest(values.number("compute") * batches)
+    steps.again(pieces)
+    return steps
 
 
-def _save(script: Script, file: int, values: Values) -> None:
+def _save(steps: Steps, file: int, values: Values) -> None:
     chunk = values.count("chunk")
     calls = values.count("model") // chunk
     if calls == 0:
         return
-    script.rest(OPEN_S)
-    script.write(file, 0, chunk, count=calls)
-    script.sync(file)
+    steps.rest(OPEN_S)
+    steps.write(file, 0, chunk, count=calls)
+    steps.sync(file)
 
 
 BERT = Application(

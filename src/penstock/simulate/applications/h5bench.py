@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import partial
 
 from penstock.simulate.applications._base import Application, Parameter, Site, Values
-from penstock.simulate.program import File, Gate, Program, Script, Task, repeated
+from penstock.simulate.script import Script, ScriptFile, ScriptGate, Steps, Task, repeated
 from penstock.units import GIB, MIB
 
 VARIABLES, VALUE_BYTES = 8, 4
@@ -30,81 +30,81 @@ _SHARED = (
     Parameter("steps", 5, "time steps in the file", most=10_000),
     Parameter("compute", 0.0, "seconds of computing after each step (h5bench: 1)", "time", 0, 86400),
 )
-# As the traces' authors ran writes and reads: written data stays cached, read data is never found again.
+# As the traces' authors ran writes and reads: by_rank data stays cached, read data is never found again.
 _WRITE_CACHE = Parameter("cache", 90 * GIB, "page cache of a client; dirty data must fit", "size", 8 * GIB)
 _READ_CACHE = Parameter("cache", GIB, "page cache of a client", "size", MIB)
 
 
-def _dataset(values: Values, site: Site, name: str) -> tuple[int, int, File]:
+def _dataset(values: Values, site: Site, name: str) -> tuple[int, int, ScriptFile]:
     """Bytes of one variable of one rank, the number of ranks, and the file that holds it all."""
     part = values.count("particles") * VALUE_BYTES
     ranks = values.count("ranks") * site.clients
     size = part * VARIABLES * ranks * values.count("steps")
-    return part, ranks, File(size, site.osts(values.count("osts"), name), values.count("stripe"))
+    return part, ranks, ScriptFile(size, site.osts(values.count("osts"), name), values.count("stripe"))
 
 
-def _program(name: str, values: Values, scripts: list[Script], file: File) -> Program:
+def _script(name: str, values: Values, by_rank: list[Steps], file: ScriptFile) -> Script:
     """One run after the other, each on a file of its own, until so much was moved that the first is old."""
     ranks = values.count("ranks")
     runs = min(MOST_RUNS, max(1, -(-RING_BYTES // file.size_bytes)))
     tasks = tuple(
-        Task(rank // ranks, repeated(script.ops, len(file.osts), runs)) for rank, script in enumerate(scripts)
+        Task(rank // ranks, repeated(steps.ops, len(file.osts), runs)) for rank, steps in enumerate(by_rank)
     )
-    gates = (Gate(0, len(tasks), len(tasks)),)
-    return Program(name, (file,) * runs, tasks, gates, values.count("cache"))
+    gates = (ScriptGate(0, len(tasks), len(tasks)),)
+    return Script(name, (file,) * runs, tasks, gates, values.count("cache"))
 
 
-def _end_step(script: Script, values: Values) -> None:
-    script.meet(0)
-    script.rest(values.number("compute"))
+def _end_step(steps: Steps, values: Values) -> None:
+    steps.meet(0)
+    steps.rest(values.number("compute"))
 
 
-def _write_contiguous(name: str, values: Values, site: Site) -> Program:
+def _write_contiguous(name: str, values: Values, site: Site) -> Script:
     part, ranks, file = _dataset(values, site, name)
-    scripts = []
+    by_rank = []
     for rank in range(ranks):
-        script = Script((file,))
+        steps = Steps((file,))
         for step in range(values.count("steps")):
             for variable in range(VARIABLES):
-                script.write(0, ((step * VARIABLES + variable) * ranks + rank) * part, part)
-            _end_step(script, values)
-        scripts.append(script)
-    return _program(name, values, scripts, file)
+                steps.write(0, ((step * VARIABLES + variable) * ranks + rank) * part, part)
+            _end_step(steps, values)
+        by_rank.append(steps)
+    return _script(name, values, by_rank, file)
 
 
-def _write_interleaved(name: str, values: Values, site: Site) -> Program:
+def _write_interleaved(name: str, values: Values, site: Site) -> Script:
     part, ranks, file = _dataset(values, site, name)
-    scripts = []
+    by_rank = []
     for rank in range(ranks):
-        script = Script((file,))
+        steps = Steps((file,))
         for step in range(values.count("steps")):
             start, size = (step * ranks + rank) * part * VARIABLES, part * VARIABLES
             for variable in range(VARIABLES):
                 for offset in range(start, start + size, CONVERSION_BYTES):
                     piece = min(CONVERSION_BYTES, start + size - offset)
                     if variable > 0:
-                        script.read(0, offset, piece)
-                    script.write(0, offset, piece)
-            _end_step(script, values)
-        scripts.append(script)
-    return _program(name, values, scripts, file)
+                        steps.read(0, offset, piece)
+                    steps.write(0, offset, piece)
+            _end_step(steps, values)
+        by_rank.append(steps)
+    return _script(name, values, by_rank, file)
 
 
-def _read(name: str, values: Values, site: Site, sieve: bool) -> Program:
+def _read(name: str, values: Values, site: Site, sieve: bool) -> Script:
     part, ranks, file = _dataset(values, site, name)
     asked = int(part * values.number("part"))
-    scripts = []
+    by_rank = []
     for rank in range(ranks):
-        script = Script((file,))
+        steps = Steps((file,))
         for step in range(values.count("steps")):
             for variable in range(VARIABLES):
                 start = ((step * VARIABLES + variable) * ranks + rank) * part
                 call = SIEVE_BYTES if sieve else asked
                 for offset in range(start, start + asked, call):
-                    script.read(0, offset, min(call, start + asked - offset))
-            _end_step(script, values)
-        scripts.append(script)
-    return _program(name, values, scripts, file)
+                    steps.read(0, offset, min(call, start + asked - offset))
+            _end_step(steps, values)
+        by_rank.append(steps)
+    return _script(name, values, by_rank, file)
 
 
 def _particles(dimensions: tuple[int, ...]) -> Parameter:

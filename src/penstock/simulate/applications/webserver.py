@@ -6,7 +6,7 @@ from random import Random
 
 from penstock.simulate.applications._base import Application, Parameter, Site, Values
 from penstock.simulate.applications.dlio import OPEN_S
-from penstock.simulate.program import File, Program, Script, Task
+from penstock.simulate.script import Script, ScriptFile, Steps, Task
 from penstock.units import GIB, KIB, MIB
 
 READS_A_LOG_LINE = 10
@@ -15,24 +15,24 @@ LOG_BYTES = 4 * MIB
 SHAPE = 1.5
 
 
-def _write(name: str, values: Values, site: Site) -> Program:
+def _write(name: str, values: Values, site: Site) -> Script:
     osts, count = site.osts(values.count("osts"), name), values.count("files")
     rng = Random(f"{name}/{site.seed}")
     mean = values.count("bytes")
     sizes = [max(1, round(rng.gammavariate(SHAPE, mean / SHAPE))) for _ in range(count)]
-    pages = [File(size, (osts[n % len(osts)],)) for n, size in enumerate(sizes)]
+    pages = [ScriptFile(size, (osts[n % len(osts)],)) for n, size in enumerate(sizes)]
     threads, line = values.count("threads"), values.count("append")
-    logs = [File(LOG_BYTES, (osts[n % len(osts)],)) for n in range(threads * site.clients)]
+    logs = [ScriptFile(LOG_BYTES, (osts[n % len(osts)],)) for n in range(threads * site.clients)]
     files = tuple(pages + logs)
     tasks = []
     for client in range(site.clients):
         for thread in range(threads):
-            script = Script(files)
+            steps = Steps(files)
             for append in range(LOG_BYTES // line):
-                script.read_any_whole(0, count, count=READS_A_LOG_LINE, think_s=OPEN_S)
-                script.write(count + client * threads + thread, append * line, line)
-            tasks.append(Task(client, script.ops))
-    return Program(name, files, tuple(tasks), (), values.count("cache"))
+                steps.read_any_whole(0, count, count=READS_A_LOG_LINE, think_s=OPEN_S)
+                steps.write(count + client * threads + thread, append * line, line)
+            tasks.append(Task(client, steps.ops))
+    return Script(name, files, tuple(tasks), (), values.count("cache"))
 
 
 WEBSERVER = Application(
