@@ -15,15 +15,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from penstock.measure.fio import Job, run
+from penstock.measure.fio import FioJob, run
 from penstock.testing.agents import ThisMachine, agent
 from penstock.testing.gluster import GlusterMount, mounted
 
 WORKLOADS = {
-    "sequential read 8k": Job("read", "8k"),
-    "sequential read 1m": Job("read", "1m"),
-    "sequential write 1m": Job("write", "1m"),
-    "mixed 1m": Job("rw", "1m"),
+    "sequential read 8k": FioJob("read", "8k"),
+    "sequential read 1m": FioJob("read", "1m"),
+    "sequential write 1m": FioJob("write", "1m"),
+    "mixed 1m": FioJob("rw", "1m"),
 }
 FILES = {
     "flight": "max_background",
@@ -65,7 +65,7 @@ def _write(mount: GlusterMount, setting: Mapping[str, int]) -> None:
         mount.knob(FILES[knob]).write_text(f"{value}\n")
 
 
-def choose_static(mount: GlusterMount, job: Job, seconds: float) -> Mapping[str, int]:
+def choose_static(mount: GlusterMount, job: FioJob, seconds: float) -> Mapping[str, int]:
     """The best of the static settings in two short runs each, the defaults among them."""
     rates: dict[int, float] = {}
     settings: tuple[Mapping[str, int], ...] = ({}, *STATIC)
@@ -75,7 +75,7 @@ def choose_static(mount: GlusterMount, job: Job, seconds: float) -> Mapping[str,
     return settings[max(rates, key=rates.__getitem__)]
 
 
-def tuned(mount: GlusterMount, job: Job, seconds: float, home: Path) -> float:
+def tuned(mount: GlusterMount, job: FioJob, seconds: float, home: Path) -> float:
     """One run under an agent of its own."""
     with tempfile.TemporaryDirectory(dir=home) as directory:
         state_dir = Path(directory) / "state"

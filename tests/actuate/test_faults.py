@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from penstock.actuate.errors import JournalCorruptError, TargetGoneError
-from penstock.actuate.journal import FILE, PREVIOUS, Journal, Owner, owner_of
+from penstock.actuate.journal import FILE, PREVIOUS, Journal, JournalOwner, owner_of
 from penstock.actuate.lustre import LustreActuator
 from penstock.actuate.recovery import restore_all, verify_all
 from penstock.actuate.system import System
@@ -46,7 +46,7 @@ def test_row_02_restart_after_a_kill_keeps_the_originals(client: Served, make: M
 def test_row_03_reboot_discards_the_journal(client: Served, make: Make, tmp_path: Path) -> None:
     actuator = make(client.root)
     actuator.set(actuator.targets()[0], TUNED)
-    rebooted = Journal(tmp_path / "state", Owner(owner_of(client.root).root, "another boot"))
+    rebooted = Journal(tmp_path / "state", JournalOwner(owner_of(client.root).root, "another boot"))
     assert rebooted.entries == {}
     assert "rebooted" in (rebooted.note or "")
 

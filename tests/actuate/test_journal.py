@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.actuate.errors import JournalCorruptError, JournalUnwritableError
-from penstock.actuate.journal import FILE, PREVIOUS, Entry, Journal, Owner
+from penstock.actuate.journal import FILE, PREVIOUS, Entry, Journal, JournalOwner
 from penstock.actuate.lock import BusyError, StateLock, holder
 from penstock.actuate.system import System
 from penstock.errors import AccessError, InvalidError
 from penstock.knobs import Setting
 
-OWNER = Owner("/", "boot-1")
+OWNER = JournalOwner("/", "boot-1")
 NAME = "lustre-OST0000-osc-ff1100010179b000"
 ENTRY = Entry(
     Setting(pages=1024, flight=8, dirty=490),
@@ -49,7 +49,7 @@ FIRST_FORMAT = (
 def test_journal_of_the_first_version_keeps_its_originals_after_an_upgrade(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(FIRST_FORMAT)
     (tmp_path / FILE).chmod(0o600)
-    entry = Journal(tmp_path, Owner("/client", "boot")).entries["scratch-OST0000-osc-ff01"]
+    entry = Journal(tmp_path, JournalOwner("/client", "boot")).entries["scratch-OST0000-osc-ff01"]
     assert entry.original == Setting(pages=1024, flight=8, dirty=490)
     assert entry.manual == {"dirty"}
 
@@ -61,7 +61,7 @@ def test_journal_of_a_newer_version_is_never_guessed_at(tmp_path: Path, file: st
         (tmp_path / name).write_text(newer)
         (tmp_path / name).chmod(0o600)
     with pytest.raises(InvalidError, match="format 2 of a newer Penstock"):
-        Journal(tmp_path, Owner("/client", "boot"))
+        Journal(tmp_path, JournalOwner("/client", "boot"))
     assert '"format":2' in (tmp_path / file).read_text()
 
 
@@ -74,7 +74,7 @@ def test_journal_drops_targets(tmp_path: Path) -> None:
 
 def test_journal_of_another_boot_is_discarded(tmp_path: Path) -> None:
     Journal(tmp_path, OWNER).record(NAME, ENTRY)
-    later = Journal(tmp_path, Owner("/", "boot-2"))
+    later = Journal(tmp_path, JournalOwner("/", "boot-2"))
     assert (later.entries, later.trusted) == ({}, True)
     assert "rebooted" in (later.note or "")
 
@@ -82,7 +82,7 @@ def test_journal_of_another_boot_is_discarded(tmp_path: Path) -> None:
 def test_journal_of_another_root_is_not_touched(tmp_path: Path) -> None:
     Journal(tmp_path, OWNER).record(NAME, ENTRY)
     with pytest.raises(InvalidError, match="belongs to --root /"):
-        Journal(tmp_path, Owner("/elsewhere", "boot-1"))
+        Journal(tmp_path, JournalOwner("/elsewhere", "boot-1"))
 
 
 def test_journal_cut_at_any_byte_falls_back_on_the_previous_copy(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from penstock.campaign import kinds
 from penstock.campaign.dask_engine import scheduler_at
 from penstock.campaign.engines import LocalEngine
 from penstock.campaign.kinds import HOMES, Kind, Row, Shard, find_kind
-from penstock.campaign.ledger import Ledger, Standing
+from penstock.campaign.ledger import CampaignLedger, Standing
 from penstock.campaign.rowsfile import digest_of, write_rows
 from penstock.campaign.runner import run_campaign
 from penstock.campaign.spec import load_specification
@@ -86,13 +86,13 @@ def test_finished_shards_are_not_done_again(tmp_path: Path) -> None:
     standing = run(spec)
     assert (standing.state, standing.done, standing.rows) == ("done", SHARDS, SHARDS)
     files = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "shards").iterdir()}
-    digest = Ledger(tmp_path / "out").digest()
+    digest = CampaignLedger(tmp_path / "out").digest()
     lost = tmp_path / "out" / "shards" / "n007.parquet"
     lost.unlink()
     assert run(spec).state == "done"
     again = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "shards").iterdir()}
     assert {path for path in files if again[path] != files[path]} == {lost}
-    assert Ledger(tmp_path / "out").digest() == digest
+    assert CampaignLedger(tmp_path / "out").digest() == digest
     rows = parquet.read_table(tmp_path / "out" / "shards").to_pylist()
     assert sorted(row["square"] for row in rows) == [float(n * n) for n in range(SHARDS)]
 
@@ -111,7 +111,7 @@ def test_two_failures_of_forty_are_told_and_three_fail_the_campaign(tmp_path: Pa
     assert standing.failed == {"n003": "ValueError: no 3", "n004": "ValueError: no 4"}
     with pytest.raises(PenstockError, match=r"3 of 40 shards, more than 5 %; the first: .*ValueError: no"):
         run(write_spec(tmp_path, "bad = [3, 4, 5]", out="other"))
-    assert Ledger(tmp_path / "other").standing().state == "failed"
+    assert CampaignLedger(tmp_path / "other").standing().state == "failed"
 
 
 @pytest.mark.usefixtures("numbers")
@@ -133,9 +133,9 @@ def test_second_runner_is_refused(tmp_path: Path) -> None:
     from penstock.actuate.lock import BusyError, StateLock
 
     spec = write_spec(tmp_path)
-    Ledger(tmp_path / "out").create(load_specification(spec))
+    CampaignLedger(tmp_path / "out").create(load_specification(spec))
     lock = StateLock(tmp_path / "out")
-    assert Ledger(tmp_path / "out").standing().state == "running"
+    assert CampaignLedger(tmp_path / "out").standing().state == "running"
     with pytest.raises(BusyError, match="in use by process"):
         run(spec)
     lock.release()
@@ -202,7 +202,7 @@ def test_cancelled_or_killed_campaigns_go_on(tmp_path: Path) -> None:
     spec = tmp_path / "spec.toml"
     spec.write_text(SLOW)
     command = [sys.executable, "-m", "penstock", "campaign"]
-    ledger = Ledger(tmp_path / "out")
+    ledger = CampaignLedger(tmp_path / "out")
 
     def started() -> subprocess.Popen[str]:
         before = ledger.standing().done if (tmp_path / "out" / "campaign.json").exists() else 0

@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet  # type: ignore[import-untyped]
 from tests.slurm_site import PATIENCE_S, Site
 
-from penstock.campaign.ledger import Ledger
+from penstock.campaign.ledger import CampaignLedger
 from penstock.testing.served import wait_for
 
 pytestmark = pytest.mark.xdist_group("slurm")
@@ -66,7 +66,7 @@ def worker_processes(spec: Path) -> list[int]:
 
 def test_campaign_on_slurm_survives_its_worker_and_the_controller(slurm_site: Site, tmp_path: Path) -> None:
     local, remote = specification(tmp_path, "local"), specification(tmp_path, "remote")
-    ledger = Ledger(tmp_path / "remote")
+    ledger = CampaignLedger(tmp_path / "remote")
     cluster = slurm_site.cluster
 
     def done() -> int:

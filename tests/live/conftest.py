@@ -11,7 +11,7 @@ from penstock.measure import fio
 from penstock.testing import gluster
 from penstock.testing.gluster import GlusterMount
 
-READ_8K = fio.Job("read", "8k", 64)
+READ_8K = fio.FioJob("read", "8k", 64)
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def mount(tmp_path: Path) -> Iterator[GlusterMount]:
         pytest.skip(why)
     with gluster.mounted(tmp_path / "gluster") as mounted:
         # Something to read.
-        fio.run(fio.Job("write", "1m", READ_8K.file_mib), mounted.path, 0.2)
+        fio.run(fio.FioJob("write", "1m", READ_8K.file_mib), mounted.path, 0.2)
         yield mounted
 
 

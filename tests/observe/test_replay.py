@@ -17,7 +17,7 @@ from tests.observe.conftest import FIXTURES, SERIES, Client, stats_text
 
 from penstock.errors import DataError, MissingError
 from penstock.observe.collector import LustreObserver
-from penstock.observe.recording import Probe, RecordingWriter, parse_probe, read_recording
+from penstock.observe.recording import RecordedProbe, RecordingWriter, parse_probe, read_recording
 from penstock.observe.replay import Discarded, Replay
 from penstock.ratios import carat_metrics
 from penstock.spaces import LUSTRE
@@ -32,13 +32,13 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
 
 
-def replay(*probes: Probe) -> list[Item]:
+def replay(*probes: RecordedProbe) -> list[Item]:
     return list(Replay().windows(probes))
 
 
-def probe(t_s: float, stats: str | None, **files: str) -> Probe:
+def probe(t_s: float, stats: str | None, **files: str) -> RecordedProbe:
     texts = {f"/sys/fs/lustre/osc/{OSC}/{name}": text for name, text in files.items()}
-    return Probe(t_s, texts if stats is None else {f"{BASE}/stats": stats, **texts})
+    return RecordedProbe(t_s, texts if stats is None else {f"{BASE}/stats": stats, **texts})
 
 
 def raw(files: dict[str, str], osc: str, name: str) -> str:
@@ -127,7 +127,7 @@ def test_replay_of_stats_alone_knows_volumes_and_latency() -> None:
 
 @pytest.mark.parametrize("root", ["", "/proc/fs/lustre", "/some/where/else/sys/fs/lustre", "/copied"])
 def test_replay_finds_files_wherever_they_were_recorded(root: str) -> None:
-    probes = [Probe(t, {f"{root}/osc/{OSC}/stats": stats_text(t)}) for t in (1, 2)]
+    probes = [RecordedProbe(t, {f"{root}/osc/{OSC}/stats": stats_text(t)}) for t in (1, 2)]
     (item,) = replay(*probes)
     assert isinstance(item, Window)
     assert item.metrics["write.bytes"] == 4194304
@@ -138,7 +138,7 @@ def test_replay_prefers_sysfs_over_procfs_over_debugfs() -> None:
         f"/proc/fs/lustre/osc/{OSC}/max_pages_per_rpc": "64\n",
         f"/sys/kernel/debug/lustre/osc/{OSC}/max_pages_per_rpc": "1\n",
     }
-    probes = [Probe(t, {**files, f"{BASE}/stats": stats_text(t)}) for t in (1, 2)]
+    probes = [RecordedProbe(t, {**files, f"{BASE}/stats": stats_text(t)}) for t in (1, 2)]
     (item,) = replay(*probes)
     assert isinstance(item, Window)
     assert item.setting["pages"] == 64
@@ -147,7 +147,7 @@ def test_replay_prefers_sysfs_over_procfs_over_debugfs() -> None:
 def test_replay_ignores_metadata_and_server_paths() -> None:
     names = ("lustre-OST0000-osc-MDT0000", "lustre-MDT0000-mdc-ff01", "lustre-MDT0000-osp-MDT0001")
     probes = [
-        Probe(
+        RecordedProbe(
             t,
             {
                 f"/sys/kernel/debug/lustre/{kind}/{name}/stats": stats_text(t)
@@ -206,7 +206,7 @@ def test_replay_goes_on_at_once_after_a_clear_that_no_start_time_tells() -> None
 
 
 def test_replay_carries_on_over_a_probe_that_does_not_mention_the_target() -> None:
-    found = replay(probe(0.0, stats_text(1)), Probe(0.5, {}), probe(1.0, stats_text(2)))
+    found = replay(probe(0.0, stats_text(1)), RecordedProbe(0.5, {}), probe(1.0, stats_text(2)))
     (item,) = found
     assert isinstance(item, Window)
     assert (item.t0_s, item.t1_s, item.metrics["read.bytes"]) == (0.0, 1.0, 4194304)
@@ -242,7 +242,7 @@ def test_replay_takes_an_eviction_for_a_new_beginning(unpacked: Callable[[Path],
 @given(data=st.data())
 def test_replay_of_damaged_texts_raises_nothing_and_invents_nothing(data: st.DataObject) -> None:
     probes = [
-        Probe(t, {f"{BASE}/stats": stats_text(t), f"/sys/fs/lustre/osc/{OSC}/max_dirty_mb": "4\n"})
+        RecordedProbe(t, {f"{BASE}/stats": stats_text(t), f"/sys/fs/lustre/osc/{OSC}/max_dirty_mb": "4\n"})
         for t in range(1, 6)
     ]
     victim = data.draw(st.sampled_from(probes))
@@ -250,7 +250,7 @@ def test_replay_of_damaged_texts_raises_nothing_and_invents_nothing(data: st.Dat
     text = victim.files[path]
     at = data.draw(st.integers(0, len(text)))
     damaged = text[:at] + data.draw(st.text(max_size=5)) + text[at + data.draw(st.integers(0, 30)) :]
-    probes[probes.index(victim)] = Probe(victim.t_s, {**victim.files, path: damaged})
+    probes[probes.index(victim)] = RecordedProbe(victim.t_s, {**victim.files, path: damaged})
     for item in replay(*probes):
         if isinstance(item, Window) and victim.t_s not in (item.t0_s, item.t1_s):
             assert item.metrics["read.bytes"] == 4194304
@@ -296,7 +296,7 @@ def test_recording_that_is_missing_or_no_file_is_said_so(tmp_path: Path) -> None
 
 def test_parse_probe_ignores_unknown_keys_and_files_without_text() -> None:
     parsed = parse_probe(b'{"t": 1, "wall": 3, "x": {}, "files": {"a": null, "b": "text", "c": 5}}')
-    assert parsed == Probe(1, {"b": "text"})
+    assert parsed == RecordedProbe(1, {"b": "text"})
 
 
 def test_recorder_writes_what_replay_reads(client: Client, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from penstock.schedule.profile import load_profiles
 from penstock.schedule.study import sweep
 from penstock.schedule.study.claims import check_claims, ratio_by_load
 from penstock.schedule.study.summary import RowSet, compare, interval, mean_slowdown
-from penstock.schedule.study.sweep import Batch, Experiment, Results, run_batch, run_experiment
+from penstock.schedule.study.sweep import Batch, Results, StudyExperiment, run_batch, run_experiment
 from penstock.schedule.study.trial import Method
 
 SMALL = (0.2, 0.5, 0.8, 0.95)
@@ -106,7 +106,7 @@ def test_who_wins_at_a_high_load_depends_on_the_number_of_applications(shared_di
     ratios = {}
     for applications in (40, 140):
         methods = (Method("nsys"), Method("bestbdw"))
-        experiment = Experiment(f"load@{applications}", "io-nodes", applications, (1.0,), methods)
+        experiment = StudyExperiment(f"load@{applications}", "io-nodes", applications, (1.0,), methods)
         rows = RowSet(run_batch(Batch(experiment, 1.0, 0, 6, 0), profiles))
         ratios[applications] = ratio_by_load(rows, "nsys", "bestbdw")[1.0]
     assert ratios[140].high < 1 < ratios[40].low

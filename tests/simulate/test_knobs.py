@@ -8,7 +8,7 @@ import pytest
 
 from penstock.knobs import Setting
 from penstock.simulate.probe import Probe
-from penstock.simulate.simulation import RefusedError
+from penstock.simulate.simulation import KnobRefusedError
 
 from .conftest import Lab
 
@@ -20,7 +20,7 @@ from .conftest import Lab
 def test_values_out_of_range_are_refused_with_erange_and_change_nothing(lab: Lab, wanted: Setting) -> None:
     made = lab.simulation("s_wr_sq_1m")
     before = made.setting(0)
-    with pytest.raises(RefusedError) as refusal:
+    with pytest.raises(KnobRefusedError) as refusal:
         made.set(0, wanted)
     assert refusal.value.errno == errno.ERANGE
     assert made.setting(0) == before
@@ -29,7 +29,7 @@ def test_values_out_of_range_are_refused_with_erange_and_change_nothing(lab: Lab
 def test_least_rpc_size_depends_on_the_version(lab: Lab) -> None:
     assert lab.simulation("s_wr_sq_1m").set(0, Setting(pages=1))["pages"] == 1
     newer = lab.simulation("s_wr_sq_1m", changes={"version": "2.17"})
-    with pytest.raises(RefusedError):
+    with pytest.raises(KnobRefusedError):
         newer.set(0, Setting(pages=15))
     assert newer.set(0, Setting(pages=16))["pages"] == 16
 
@@ -38,7 +38,7 @@ def test_small_memory_bounds_max_dirty(lab: Lab) -> None:
     made = lab.simulation("s_wr_sq_1m", changes={"ram_gb": "4"})
     assert made.setting(0)["dirty"] == 512
     assert made.set(0, Setting(dirty=1024))["dirty"] == 1024
-    with pytest.raises(RefusedError):
+    with pytest.raises(KnobRefusedError):
         made.set(0, Setting(dirty=1025))
     assert made.set(0, Setting(flight=16))["dirty"] == 512
 

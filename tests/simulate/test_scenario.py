@@ -8,7 +8,7 @@ import pytest
 
 from penstock.errors import ConfigError, UsageError
 from penstock.simulate.cluster import builtin_cluster
-from penstock.simulate.placement import Wish, place
+from penstock.simulate.placement import FileWish, place
 from penstock.simulate.scenario import parse_scenario, scenario_cluster, scenario_plan
 from penstock.train.worlds import DescribedWorld
 from penstock.workload import parse_workload
@@ -111,7 +111,7 @@ def test_bad_table_is_refused_by_file_and_key(old: str, new: str, part: str) -> 
 
 def test_placement_gives_own_files_unless_they_are_shared() -> None:
     wishes = [
-        Wish(c, c, 8192, 4096, written=True, shared=name)
+        FileWish(c, c, 8192, 4096, written=True, shared=name)
         for c, name in ((0, ""), (1, "a"), (0, "a"), (1, "a"))
     ]
     found = place(wishes, 4)
@@ -126,4 +126,4 @@ def test_placement_gives_own_files_unless_they_are_shared() -> None:
 
 def test_placement_refuses_an_ost_that_is_not_there() -> None:
     with pytest.raises(UsageError, match="OST 9"):
-        place([Wish(0, 9, 4096, 4096, written=False)], 8)
+        place([FileWish(0, 9, 4096, 4096, written=False)], 8)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from penstock.predict.trees.forest import Floats
-from penstock.train.table import NUMBERS, Table, join
+from penstock.train.table import NUMBERS, TraceTable, join
 from penstock.train.traces import _THEIRS
 
 
-def made_up(workload: str, iterations: int = 4, rows: int = 160, seed: int = 0) -> Table:
+def made_up(workload: str, iterations: int = 4, rows: int = 160, seed: int = 0) -> TraceTable:
     """Throughput that grows with pages x flight up to a limit, in the workload's direction."""
     rng = np.random.default_rng(seed)
     direction = "write" if "_w_" in workload else "read"
@@ -28,7 +28,7 @@ def made_up(workload: str, iterations: int = 4, rows: int = 160, seed: int = 0) 
         values |= {f"{direction}_usec": moved / 100, f"{direction}_app_bytes": moved}
         values |= {f"{direction}_app_calls": np.ceil(moved / 2**20), "grant_bytes": np.full(rows, 1e9)}
         tables.append(
-            Table(
+            TraceTable(
                 np.array([workload] * rows),
                 np.full(rows, iteration),
                 np.full(rows, 7),
@@ -39,7 +39,7 @@ def made_up(workload: str, iterations: int = 4, rows: int = 160, seed: int = 0) 
     return join(tables)
 
 
-def write_traces(path: Path, table: Table) -> None:
+def write_traces(path: Path, table: TraceTable) -> None:
     """The table as the traces' authors would have written it, with a column nobody asked for."""
     header = ["workload", "iteration", "ost", "observation_no", "extra", *_THEIRS.values()]
     lines = [",".join(header)]
@@ -61,6 +61,6 @@ def traces(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def table() -> Table:
+def table() -> TraceTable:
     """The same data in memory."""
     return join([made_up("seq_r_1_io_1m"), made_up("seq_w_1_io_1m", seed=1)])

@@ -19,7 +19,7 @@ from penstock.train.fit import Recipe, bounds, fit_all, soft_labels, split_runs
 from penstock.train.judge import judge, reliability
 from penstock.train.recipe import Bound, adapted, searched
 from penstock.train.samples import samples
-from penstock.train.table import NUMBERS, Table
+from penstock.train.table import NUMBERS, TraceTable
 
 SMALL = Boosting(rounds=20, num_leaves=7)
 RECIPE = Recipe(history={"read": 1, "write": 2}, boosting={"read": SMALL, "write": SMALL}, folds=2)
@@ -29,7 +29,7 @@ def quiet(_: str) -> None:
     """Progress for nobody."""
 
 
-def test_trees_equal_lightgbm_with_and_without_missing_values(table: Table) -> None:
+def test_trees_equal_lightgbm_with_and_without_missing_values(table: TraceTable) -> None:
     found = samples(table, "write", 2)
     booster = boost(found.vectors, soft_labels(found), replace(SMALL, rounds=60))
     forest = to_forest(booster)
@@ -45,7 +45,7 @@ def test_trees_equal_lightgbm_with_and_without_missing_values(table: Table) -> N
     assert np.abs(scores_numba(compiled, past) - theirs).max() < 1e-9
 
 
-def test_contributions_equal_lightgbms(table: Table) -> None:
+def test_contributions_equal_lightgbms(table: TraceTable) -> None:
     found = samples(table, "read", 1)
     booster = boost(found.vectors, soft_labels(found), SMALL)
     theirs = booster.predict(found.vectors[:3], pred_contrib=True)
@@ -55,7 +55,7 @@ def test_contributions_equal_lightgbms(table: Table) -> None:
         assert why.base == pytest.approx(expected[-1], abs=1e-9)
 
 
-def test_fit_finds_what_there_is_and_repeats_exactly(table: Table) -> None:
+def test_fit_finds_what_there_is_and_repeats_exactly(table: TraceTable) -> None:
     fits = list(fit_all(table, RECIPE, quiet))
     assert {fit.part.direction: fit.part.history for fit in fits} == {"read": 1, "write": 2}
     for fit in fits:
@@ -66,7 +66,7 @@ def test_fit_finds_what_there_is_and_repeats_exactly(table: Table) -> None:
     assert modelfile.dump(model) == modelfile.dump(again)
 
 
-def test_model_is_judged_and_knows_what_it_has_seen(table: Table) -> None:
+def test_model_is_judged_and_knows_what_it_has_seen(table: TraceTable) -> None:
     early, late = table.take(table.iteration < 3), table.take(table.iteration >= 3)
     model = build_model(list(fit_all(early, RECIPE, quiet)), early, RECIPE, "made up")
     assert seen_runs(model, late) == []
@@ -90,12 +90,12 @@ def test_runs_are_never_split() -> None:
     assert (seen == 1).all()
 
 
-def test_one_run_cannot_be_judged(table: Table) -> None:
+def test_one_run_cannot_be_judged(table: TraceTable) -> None:
     with pytest.raises(DataError, match="one run"):
         list(fit_all(table.take(table.iteration == 1), RECIPE, quiet))
 
 
-def test_one_class_teaches_nothing(table: Table) -> None:
+def test_one_class_teaches_nothing(table: TraceTable) -> None:
     values = table.values.copy()
     values[:, NUMBERS.index("read_bytes")] = 1e6
     values[:, NUMBERS.index("seconds")] = 0.5
@@ -103,20 +103,20 @@ def test_one_class_teaches_nothing(table: Table) -> None:
         list(fit_all(replace(table, values=values), RECIPE, quiet))
 
 
-def test_no_samples_at_all_is_an_error(table: Table) -> None:
+def test_no_samples_at_all_is_an_error(table: TraceTable) -> None:
     values = np.zeros_like(table.values)
     with pytest.raises(DataError, match="no sample"):
         list(fit_all(replace(table, values=values), RECIPE, quiet))
 
 
-def test_a_direction_without_samples_is_left_out(table: Table) -> None:
+def test_a_direction_without_samples_is_left_out(table: TraceTable) -> None:
     said: list[str] = []
     reading = table.take(table.workload == "seq_r_1_io_1m")
     assert [fit.part.direction for fit in fit_all(reading, RECIPE, said.append)] == ["read"]
     assert any("write: no samples" in line for line in said)
 
 
-def test_search_is_bounded_and_never_worse_than_its_start(table: Table) -> None:
+def test_search_is_bounded_and_never_worse_than_its_start(table: TraceTable) -> None:
     said: list[str] = []
     recipe = searched(adapted(Recipe(), 3, 0, 5, 7), table, Bound(2, 60.0), said.append)
     assert recipe.history == {"read": 0, "write": 0}

@@ -19,7 +19,7 @@ from penstock.train.intervals import from_table, read_workloads
 from penstock.train.recorded import recorded_rates
 from penstock.train.samples import samples
 from penstock.train.survey import make_survey
-from penstock.train.table import NUMBERS, Table, read_table
+from penstock.train.table import NUMBERS, TraceTable, read_table
 
 DATA = Path(__file__).parents[1] / "fixtures" / "lustre-latency"
 SETTINGS = {(64, 1), (64, 16), (1024, 1), (1024, 8), (1024, 16)}
@@ -98,7 +98,7 @@ def test_walked_rows_count_strictly_between_the_applications_first_and_last_byte
     values[:, NUMBERS.index("read_app_bytes")] = app
     values[3, NUMBERS.index("seconds")] = 0.1
     whole = np.zeros(6, dtype=np.int64)
-    table = Table(np.array(["s_rd_sq_1m"] * 6), whole, whole, np.arange(6), values)
+    table = TraceTable(np.array(["s_rd_sq_1m"] * 6), whole, whole, np.arange(6), values)
     (workload,) = from_table(table)
     assert workload.mbps == {Setting(pages=64, flight=8): pytest.approx(8.0)}
     (interval,) = workload.intervals[Setting(pages=64, flight=8)]

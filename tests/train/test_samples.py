@@ -9,19 +9,23 @@ import pytest
 from penstock.errors import DataError
 from penstock.predict import features
 from penstock.train.samples import direction_of, samples
-from penstock.train.table import NUMBERS, Table, read_table
+from penstock.train.table import NUMBERS, TraceTable, read_table
 
 BYTES = NUMBERS.index("read_bytes")
 
 
-def rows(moved: list[float], seconds: list[float] | None = None, numbers: list[int] | None = None) -> Table:
+def rows(
+    moved: list[float], seconds: list[float] | None = None, numbers: list[int] | None = None
+) -> TraceTable:
     count = len(moved)
     values = np.ones((count, len(NUMBERS)))
     values[:, BYTES] = moved
     values[:, NUMBERS.index("seconds")] = seconds or [0.5] * count
     values[:, NUMBERS.index("pages")] = [2.0 ** (i % 11) for i in range(count)]
     order = np.arange(count) if numbers is None else np.array(numbers)
-    return Table(np.array(["seq_r_1_io_1m"] * count), np.ones(count, int), np.ones(count, int), order, values)
+    return TraceTable(
+        np.array(["seq_r_1_io_1m"] * count), np.ones(count, int), np.ones(count, int), order, values
+    )
 
 
 def test_a_sample_needs_three_rows_with_traffic_in_the_middle_and_the_last() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from penstock.errors import DataError
 from penstock.train import parquet
-from penstock.train.table import NUMBERS, Table, join, read_table
+from penstock.train.table import NUMBERS, TraceTable, join, read_table
 
 
 def altered(path: Path, change: Callable[[str], str]) -> None:
@@ -67,7 +67,7 @@ def test_a_file_without_rows_is_no_data(traces: Path) -> None:
         read_table(traces)
 
 
-def test_parquet_round_trip_keeps_rows_and_origin(table: Table, tmp_path: Path) -> None:
+def test_parquet_round_trip_keeps_rows_and_origin(table: TraceTable, tmp_path: Path) -> None:
     path = tmp_path / "part.parquet"
     parquet.write(path, table, {"cluster": "c220g5", "seed": 3})
     found = parquet.read(path)
@@ -77,7 +77,7 @@ def test_parquet_round_trip_keeps_rows_and_origin(table: Table, tmp_path: Path) 
     assert list(tmp_path.glob("*.tmp")) == []
 
 
-def test_parquet_of_another_schema_is_refused(table: Table, tmp_path: Path) -> None:
+def test_parquet_of_another_schema_is_refused(table: TraceTable, tmp_path: Path) -> None:
     import pyarrow  # type: ignore[import-untyped]
     import pyarrow.parquet  # type: ignore[import-untyped]
 
@@ -90,7 +90,7 @@ def test_parquet_of_another_schema_is_refused(table: Table, tmp_path: Path) -> N
         parquet.read(path)
 
 
-def test_node_wide_counters_are_split_among_targets(table: Table, tmp_path: Path) -> None:
+def test_node_wide_counters_are_split_among_targets(table: TraceTable, tmp_path: Path) -> None:
     second = replace(table, ost=table.ost + 1, values=table.values.copy())
     second.values[:, NUMBERS.index("read_bytes")] *= 3
     parquet.write(tmp_path / "both.parquet", join([table, second]), {})
@@ -101,7 +101,7 @@ def test_node_wide_counters_are_split_among_targets(table: Table, tmp_path: Path
     assert np.allclose(first, asked / 4)
 
 
-def test_idle_targets_share_nothing_of_the_others_traffic(table: Table, tmp_path: Path) -> None:
+def test_idle_targets_share_nothing_of_the_others_traffic(table: TraceTable, tmp_path: Path) -> None:
     idle = replace(table, ost=table.ost + 1, values=table.values.copy())
     idle.values[:, [NUMBERS.index(name) for name in ("read_bytes", "write_bytes")]] = 0.0
     parquet.write(tmp_path / "both.parquet", join([table, idle]), {})

@@ -45,22 +45,22 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class JournalOwner:
     """Whose knobs a journal holds: one root in the life of one boot."""
 
     root: str
     boot_id: str
 
 
-def owner_of(root: str | Path) -> Owner:
+def owner_of(root: str | Path) -> JournalOwner:
     """The owner of everything below a root now; a tree may carry its own boot id."""
     for path in (Path(root) / _HOST_BOOT_ID.lstrip("/"), Path(_HOST_BOOT_ID)):
         try:
             boot_id = path.read_text(encoding="ascii").strip()
         except (OSError, UnicodeDecodeError):
             continue
-        return Owner(os.path.realpath(root), boot_id)
-    return Owner(os.path.realpath(root), "")
+        return JournalOwner(os.path.realpath(root), boot_id)
+    return JournalOwner(os.path.realpath(root), "")
 
 
 class Journal:
@@ -70,7 +70,7 @@ class Journal:
     changing anything more. `note` says what was found amiss.
     """
 
-    def __init__(self, directory: str | Path, owner: Owner, system: System = SYSTEM) -> None:
+    def __init__(self, directory: str | Path, owner: JournalOwner, system: System = SYSTEM) -> None:
         self.directory = str(directory)
         self.owner = owner
         self.trusted = True

@@ -18,7 +18,7 @@ from penstock.errors import AccessError, DataError, MissingError
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class RestoredKnob:
     """A knob that was brought back."""
 
     target: str
@@ -38,7 +38,7 @@ class Left:
 class Restored:
     """What one restore did, target by target."""
 
-    moved: tuple[Moved, ...] = ()
+    moved: tuple[RestoredKnob, ...] = ()
     left: tuple[Left, ...] = ()
     gone: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
@@ -121,7 +121,7 @@ class _Locked:
 
 class _Outcome:
     def __init__(self, notes: list[str]) -> None:
-        self.moved: list[Moved] = []
+        self.moved: list[RestoredKnob] = []
         self.left: list[Left] = []
         self.gone: list[str] = []
         self.failed: list[str] = []
@@ -153,7 +153,7 @@ def _restore_one(actuator: NodeActuator, journal: Journal, name: str, outcome: _
     for knob_id, value in receipt.actual.items():
         wanted = receipt.wanted.get(knob_id, value)
         if value != before[knob_id]:
-            outcome.moved.append(Moved(name, Change(knob_id, before[knob_id], value)))
+            outcome.moved.append(RestoredKnob(name, Change(knob_id, before[knob_id], value)))
         if value != wanted:
             said = receipt.error or f"reads back as {value}"
             outcome.failed.append(f"{name}: {knob_id} is not {wanted}: {said}")

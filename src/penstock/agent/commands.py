@@ -59,7 +59,7 @@ class Commanded(Protocol):
         ...
 
 
-class Commands:
+class AgentCommands:
     """The verbs. Those that change anything wait for the tick in progress; those that read do not."""
 
     def __init__(self, agent: Commanded) -> None:

@@ -16,7 +16,7 @@ from penstock.snapshot import Target
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Discovered:
     """One mount or data path: which of its knobs may be set, which can only be advised, and why not more."""
 
     name: str
@@ -35,25 +35,27 @@ class Finding:
         return f"{where}: {'; '.join(parts)}"
 
 
-def discover(root: Path, actuator: NodeActuator, in_scope: Callable[[Target], bool]) -> tuple[Finding, ...]:
+def discover(
+    root: Path, actuator: NodeActuator, in_scope: Callable[[Target], bool]
+) -> tuple[Discovered, ...]:
     """Every target, then every network mount that is none. Nothing is asked of a mount itself."""
     targets = actuator.targets()
     known = {target.fs for target in targets}
     return (*(_target(actuator, target, in_scope) for target in targets), *_others(root, known))
 
 
-def _target(actuator: NodeActuator, target: Target, in_scope: Callable[[Target], bool]) -> Finding:
+def _target(actuator: NodeActuator, target: Target, in_scope: Callable[[Target], bool]) -> Discovered:
     if not in_scope(target):
-        return Finding(target.name, target.fs, why="outside [scope] of the configuration")
+        return Discovered(target.name, target.fs, why="outside [scope] of the configuration")
     try:
         space = actuator.space(target)
     except (OSError, PenstockError) as error:
-        return Finding(target.name, target.fs, why=str(error))
+        return Discovered(target.name, target.fs, why=str(error))
     tuned = tuple(
         _described(knob) for knob in space.knobs if space.may_set(knob.id) and knob.floor < knob.ceiling
     )
     advised = tuple(_described(knob) for knob in space.knobs if not space.may_set(knob.id))
-    return Finding(target.name, target.fs, tuned, advised, _why_node_wide(space))
+    return Discovered(target.name, target.fs, tuned, advised, _why_node_wide(space))
 
 
 def _described(knob: Knob) -> str:
@@ -69,7 +71,7 @@ def _why_node_wide(space: KnobSpace) -> str:
     )
 
 
-def _others(root: Path, known: set[str]) -> Iterator[Finding]:
+def _others(root: Path, known: set[str]) -> Iterator[Discovered]:
     """Network mounts that are no targets, each with the reason."""
     try:
         mounts = in_sight(read_mounts(KernelFs(root)))
@@ -78,4 +80,4 @@ def _others(root: Path, known: set[str]) -> Iterator[Finding]:
     for mount in mounts:
         why = why_no_target(mount.kind)
         if mount.path not in known and why is not None:
-            yield Finding(mount.path, mount.path, why=f"{mount.kind}: {why}")
+            yield Discovered(mount.path, mount.path, why=f"{mount.kind}: {why}")

@@ -28,7 +28,7 @@ _USER = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.@-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class JobMark:
     """A job began or ended here, by the wall clock of the node."""
 
     job: str
@@ -80,14 +80,14 @@ class JobBook:
         known = dict(self._running)
         return tuple(sorted(known, key=lambda job: (known[job], job)))
 
-    def take_when_due(self, now_s: float) -> tuple[Mark, ...]:
+    def take_when_due(self, now_s: float) -> tuple[JobMark, ...]:
         """Like `take`, at most once a second: prologs are rare and ticks are not."""
         if now_s < self._next_look_s:
             return ()
         self._next_look_s = now_s + LOOK_EVERY_S
         return self.take()
 
-    def take(self) -> tuple[Mark, ...]:
+    def take(self) -> tuple[JobMark, ...]:
         """The marks that came since, in the order of their times; an end follows its begin."""
         names = [name for name in self._names() if not name.endswith(".running") and name not in self._stuck]
         found = [(name, mark) for name in names[:MOST_MARKS] if (mark := self._read(name)) is not None]
@@ -99,7 +99,7 @@ class JobBook:
         self.marks += len(taken)
         return tuple(taken)
 
-    def _note(self, name: str, mark: Mark) -> bool:
+    def _note(self, name: str, mark: JobMark) -> bool:
         if mark.what == "begin":
             if len(self._running) >= MOST_RUNNING:
                 self._remove(name)
@@ -114,7 +114,7 @@ class JobBook:
                 (self.directory / f"{mark.job}.running").unlink(missing_ok=True)
         return True
 
-    def _begin(self, mark: Mark) -> None:
+    def _begin(self, mark: JobMark) -> None:
         self._running[mark.job] = mark.time_s
         if mark.hands_off:
             self._hands_off.add(mark.job)
@@ -125,7 +125,7 @@ class JobBook:
         except OSError:
             return []
 
-    def _read(self, name: str) -> Mark | None:
+    def _read(self, name: str) -> JobMark | None:
         match = _NAME.fullmatch(name)
         if match is None:
             return None
@@ -143,7 +143,9 @@ class JobBook:
             self._stuck.add(name)
             return None
         user, _, wish = text.partition("\n")
-        return Mark(match[1], match[2], user if _USER.fullmatch(user) else "", status.st_mtime, wish == "off")
+        return JobMark(
+            match[1], match[2], user if _USER.fullmatch(user) else "", status.st_mtime, wish == "off"
+        )
 
     def _move(self, name: str, to: str) -> None:
         self._or_leave(name, lambda path: path.replace(self.directory / to))

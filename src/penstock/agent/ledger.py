@@ -19,7 +19,7 @@ MOST_GAINS = 1000
 
 
 @dataclass(slots=True)
-class Ledger:
+class AgentLedger:
     """Written by the loop alone. Readers on other threads see whole values: entries are never changed."""
 
     last: dict[str, LastChange] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from typing import Any
 
 from penstock.actuate.lock import StateLock
 from penstock.agent.clock import MonotonicClock
-from penstock.agent.commands import Commands
+from penstock.agent.commands import AgentCommands
 from penstock.agent.compiling import Compiling
 from penstock.agent.containment import contained
 from penstock.agent.control import ControlServer
@@ -28,7 +28,7 @@ from penstock.agent.footprint import settling
 from penstock.agent.jobs import DIRECTORY as JOBS_DIRECTORY
 from penstock.agent.jobs import JobBook, boot_time_s
 from penstock.agent.knowledge import KnowledgeFile
-from penstock.agent.ledger import Ledger
+from penstock.agent.ledger import AgentLedger
 from penstock.agent.log import DecisionLog, decision_event, outcome_event
 from penstock.agent.loop import Loop, Step, next_due_s
 from penstock.agent.models import load_predictor
@@ -70,7 +70,7 @@ class Agent:
         self.mode = config.mode
         self.paused: set[str] = set()
         self.voice = Voice(log)
-        self.ledger = Ledger()
+        self.ledger = AgentLedger()
         self.stopwatch = Stopwatch(config.interval_s)
         self.jobs = JobBook(places.state_dir / JOBS_DIRECTORY)
         self.latest: dict[Target, Step] = {}
@@ -104,7 +104,7 @@ class Agent:
         STOP.install()
         exports = Exports(self.config.metrics, self.status)
         self.jobs.open(boot_time_s())
-        control = ControlServer(self.places.socket, Commands(self).handle)
+        control = ControlServer(self.places.socket, AgentCommands(self).handle)
         watchdog = Watchdog(max(self.config.watchdog_s, 2 * self.config.interval_s))
         self.event(
             "start",

@@ -11,7 +11,7 @@ from typing import Protocol
 from penstock import __version__
 from penstock.agent.effect import headline
 from penstock.agent.jobs import JobBook
-from penstock.agent.ledger import Ledger
+from penstock.agent.ledger import AgentLedger
 from penstock.agent.log import DecisionLog
 from penstock.agent.loop import Loop, Step
 from penstock.agent.names import alone_in_their_place, short_names
@@ -69,7 +69,7 @@ class Watched(Protocol):
     paused: set[str]
     latest: dict[Target, Step]
     voice: Voice
-    ledger: Ledger
+    ledger: AgentLedger
     stopwatch: Stopwatch
     jobs: JobBook
     log: DecisionLog
@@ -179,7 +179,7 @@ def _labels(targets: Iterable[Target]) -> dict[str, str]:
     return {target.name: target.resource if target in alone else target.name for target in known}
 
 
-def _tallies(ledger: Ledger, job_marks: int, labels: Mapping[str, str]) -> Tallies:
+def _tallies(ledger: AgentLedger, job_marks: int, labels: Mapping[str, str]) -> Tallies:
     return Tallies(
         knob_changes={
             (fs, labels.get(name, name), knob_id): count

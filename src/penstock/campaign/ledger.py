@@ -54,7 +54,7 @@ class Standing:
         return len(self.failed) > MOST_FAILED * self.shards
 
 
-class Ledger:
+class CampaignLedger:
     """Reads and writes a campaign's directory."""
 
     def __init__(self, directory: Path) -> None:

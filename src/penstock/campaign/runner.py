@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 from penstock.actuate.lock import StateLock
 from penstock.campaign.engines import Engine, ShardFailedError
-from penstock.campaign.ledger import MOST_FAILED, Ledger, Standing
+from penstock.campaign.ledger import MOST_FAILED, CampaignLedger, Standing
 from penstock.campaign.spec import Specification
 from penstock.errors import PenstockError
 
-Say = Callable[[Ledger], None]
+Say = Callable[[CampaignLedger], None]
 
 
-class CancelledError(PenstockError):
+class CampaignCancelledError(PenstockError):
     """Somebody asked the campaign to stop."""
 
 
@@ -24,7 +24,7 @@ def run_campaign(specification: Specification, engine: Engine, say: Say) -> Stan
     A shard that failed for good is tried again by the next run. More than 5 % of failed shards fail the campaign at
     once, because then the work itself is wrong.
     """
-    ledger = Ledger(specification.directory)
+    ledger = CampaignLedger(specification.directory)
     ledger.create(specification)
     lock = StateLock(specification.directory)
     try:
@@ -40,10 +40,10 @@ def run_campaign(specification: Specification, engine: Engine, say: Say) -> Stan
     return ledger.standing()
 
 
-def _run(ledger: Ledger, engine: Engine, tasks: dict[str, str], say: Say, shards: int) -> None:
+def _run(ledger: CampaignLedger, engine: Engine, tasks: dict[str, str], say: Say, shards: int) -> None:
     def tick() -> None:
         if ledger.stop_is_asked():
-            raise CancelledError(f"{ledger.directory}: cancelled; run it again to go on")
+            raise CampaignCancelledError(f"{ledger.directory}: cancelled; run it again to go on")
 
     failed: dict[str, str] = {}
     with engine:

@@ -23,7 +23,7 @@ from penstock.units import format_duration
 
 if TYPE_CHECKING:
     from penstock.campaign.engines import Engine
-    from penstock.campaign.ledger import Ledger, Standing
+    from penstock.campaign.ledger import CampaignLedger, Standing
     from penstock.campaign.spec import Specification
 
 PATH = click.Path(path_type=Path)
@@ -58,7 +58,7 @@ def run(spec: Path, engine: str, scheduler: str | None, workers: int | None, as_
         raise UsageError("--scheduler belongs to --engine dask")
     require_libraries("scale", "pyarrow", *(("distributed",) if engine != "local" else ()))
     prepare_simulator()
-    from penstock.campaign.ledger import Ledger
+    from penstock.campaign.ledger import CampaignLedger
     from penstock.campaign.runner import run_campaign
     from penstock.campaign.spec import load_specification
 
@@ -66,7 +66,7 @@ def run(spec: Path, engine: str, scheduler: str | None, workers: int | None, as_
     say = _Say()
     say.begin(specification)
     standing = run_campaign(specification, _engine(specification, engine, scheduler, workers), say)
-    digest = Ledger(specification.directory).digest()
+    digest = CampaignLedger(specification.directory).digest()
     if as_json:
         emit_json({**_document(standing), "out": str(specification.directory), "digest": digest})
         return
@@ -102,9 +102,9 @@ def status(spec: Path, as_json: bool) -> None:
 @json_option
 def cancel(spec: Path, as_json: bool) -> None:
     """Stop whoever runs a campaign and wait until it has stopped; finished shards stay."""
-    from penstock.campaign.ledger import Ledger
+    from penstock.campaign.ledger import CampaignLedger
 
-    ledger = Ledger(_directory(spec))
+    ledger = CampaignLedger(_directory(spec))
     runner = ledger.ask_to_stop()
     if runner is not None:
         end_s = time.monotonic() + STOP_S
@@ -145,9 +145,9 @@ def _directory(spec: Path) -> Path:
 
 
 def _standing(spec: Path) -> Standing:
-    from penstock.campaign.ledger import Ledger
+    from penstock.campaign.ledger import CampaignLedger
 
-    return Ledger(_directory(spec)).standing()
+    return CampaignLedger(_directory(spec)).standing()
 
 
 def _document(standing: Standing) -> dict[str, Any]:
@@ -177,7 +177,7 @@ class _Say:
             f"penstock: {name}: {len(specification.shards)} shards to {specification.directory}", err=True
         )
 
-    def __call__(self, ledger: Ledger) -> None:
+    def __call__(self, ledger: CampaignLedger) -> None:
         if time.monotonic() - self._said_s >= self._every_s:
             self._said_s = time.monotonic()
             click.echo(f"penstock: {_progress(ledger.standing())}", err=True)

@@ -25,7 +25,7 @@ from penstock.decide.policies import POLICY_NAMES
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from penstock.evaluate.demo import Frame, Point, Summary
+    from penstock.evaluate.demo import DemoPoint, DemoSummary, Frame
     from penstock.report.page import Figure
 
 SPARKS = "▁▂▃▄▅▆▇█"
@@ -102,7 +102,7 @@ def _side_by_side(seen: Sequence[Frame], seconds: float, policy: str) -> Rendera
     return Group(Columns([left, right], equal=True, expand=True), bar)
 
 
-def _panel(title: str, points: Sequence[Point], top: float, colour: str) -> RenderableType:
+def _panel(title: str, points: Sequence[DemoPoint], top: float, colour: str) -> RenderableType:
     from rich.panel import Panel
     from rich.text import Text
 
@@ -120,7 +120,7 @@ def _panel(title: str, points: Sequence[Point], top: float, colour: str) -> Rend
     return Panel(text, title=title, border_style=colour, height=9)
 
 
-def _table(summary: Summary, policy: str) -> RenderableType:
+def _table(summary: DemoSummary, policy: str) -> RenderableType:
     from rich.table import Table
 
     title = f"{summary.seconds:.0f} s of virtual time, {summary.changes} changes; MB/s the application got"
@@ -138,7 +138,7 @@ def _table(summary: Summary, policy: str) -> RenderableType:
     return table
 
 
-def _document(summary: Summary, policy: str, seed: int, out: Path) -> dict[str, object]:
+def _document(summary: DemoSummary, policy: str, seed: int, out: Path) -> dict[str, object]:
     phases = [
         {
             **dataclasses.asdict(phase),
@@ -151,7 +151,7 @@ def _document(summary: Summary, policy: str, seed: int, out: Path) -> dict[str, 
     return {"policy": policy, "seed": seed, **figures, "report": str(out)}
 
 
-def _report(seen: Sequence[Frame], summary: Summary, policy: str) -> str:
+def _report(seen: Sequence[Frame], summary: DemoSummary, policy: str) -> str:
     from penstock.report.page import Section, Table, render
 
     rows = [
@@ -181,7 +181,7 @@ def _report(seen: Sequence[Frame], summary: Summary, policy: str) -> str:
     return render("Penstock demo", _lead(summary, policy), sections, answer, _picture(seen, summary, policy))
 
 
-def _lead(summary: Summary, policy: str) -> list[str]:
+def _lead(summary: DemoSummary, policy: str) -> list[str]:
     """What was compared, and what happened when a workload came back."""
     phases = ", then ".join(phase.workload for phase in summary.phases)
     text = (
@@ -198,7 +198,7 @@ def _lead(summary: Summary, policy: str) -> list[str]:
     ]
 
 
-def _picture(seen: Sequence[Frame], summary: Summary, policy: str) -> Figure:
+def _picture(seen: Sequence[Frame], summary: DemoSummary, policy: str) -> Figure:
     from penstock.report.page import Figure
     from penstock.report.timeline import KNOB_COLOURS, Band, Drawing, Mark, Series, draw
 

@@ -19,7 +19,7 @@ from penstock.units import format_size
 from penstock.window import DIRECTIONS, Void, Window
 
 if TYPE_CHECKING:
-    from penstock.observe.recording import Probe
+    from penstock.observe.recording import RecordedProbe
     from penstock.observe.replay import Discarded
 
 _RATIOS = ("page_utilisation", "channel_utilisation", "page_latency_us", "bytes")
@@ -47,7 +47,7 @@ def replay(files: tuple[Path, ...], as_json: bool) -> None:
         _show(tuple(items))
 
 
-def _watched(probes: Iterable[Probe], path: Path) -> Iterator[Probe]:
+def _watched(probes: Iterable[RecordedProbe], path: Path) -> Iterator[RecordedProbe]:
     """The probes, with a sign of life on a terminal once it takes long."""
     said_s = time.monotonic()
     spoken = False

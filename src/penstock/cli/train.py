@@ -15,10 +15,10 @@ from penstock.cli.survey import survey
 from penstock.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from penstock.train.compare import Row
+    from penstock.train.compare import ClassifierScore
     from penstock.train.fit import Fit
     from penstock.train.judge import Judgement
-    from penstock.train.study import Point
+    from penstock.train.study import StudyPoint
 
 PATH = click.Path(path_type=Path)
 KINDS = ("svm", "fc-nn", "rnn", "tcn", "gbdt")
@@ -156,7 +156,7 @@ def _counts(text: str, option: str, floor: int) -> tuple[int, ...]:
     return tuple(int(word) for word in words)
 
 
-def _row_document(row: Row) -> dict[str, object]:
+def _row_document(row: ClassifierScore) -> dict[str, object]:
     return {
         "kind": row.kind,
         "direction": row.direction,
@@ -167,7 +167,7 @@ def _row_document(row: Row) -> dict[str, object]:
     }
 
 
-def _show_rows(rows: Sequence[Row]) -> None:
+def _show_rows(rows: Sequence[ClassifierScore]) -> None:
     from rich.table import Table
 
     table = Table(title="Kinds of classifiers, one interval of history, on runs held out")
@@ -201,7 +201,7 @@ def _show_rows(rows: Sequence[Row]) -> None:
     console().print(table)
 
 
-def _show_points(points: Sequence[Point]) -> None:
+def _show_points(points: Sequence[StudyPoint]) -> None:
     from rich.table import Table
 
     table = Table(title="History and probing interval, on runs held out")
@@ -215,7 +215,7 @@ def _show_points(points: Sequence[Point]) -> None:
     console().print(table)
 
 
-def _draw_study(path: Path, points: Sequence[Point]) -> None:
+def _draw_study(path: Path, points: Sequence[StudyPoint]) -> None:
     from penstock.report.learning import draw_lines
 
     panels: dict[str, dict[str, list[tuple[float, float]]]] = {"error at .5": {}, "recall at .8": {}}

@@ -23,7 +23,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TreeLayout:
     """The files of a version by kind: `osc`, `llite`, `mdc` directories and the `top` of sysfs."""
 
     name: str
@@ -37,7 +37,7 @@ class Layout:
 
 
 @cache
-def load_layout(name: str) -> Layout:
+def load_layout(name: str) -> TreeLayout:
     """One of the recorded layouts."""
     text = resources.files("penstock.emulate").joinpath(f"layouts/{name}.json").read_text("utf-8")
     document = json.loads(text)
@@ -48,4 +48,4 @@ def load_layout(name: str) -> Layout:
         )
         for kind in ("osc", "llite", "mdc", "top")
     }
-    return Layout(name, document["version"], kinds)
+    return TreeLayout(name, document["version"], kinds)

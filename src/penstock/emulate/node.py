@@ -11,7 +11,7 @@ from functools import partial
 
 from penstock.emulate.client import MountFigures, OscFigures, SimulatedClient, Sums
 from penstock.emulate.formats import head, stats_row
-from penstock.emulate.layout import DEBUGFS, PROCFS, SYSFS, Layout, Listed
+from penstock.emulate.layout import DEBUGFS, PROCFS, SYSFS, Listed, TreeLayout
 from penstock.emulate.osc import ServedOsc, since_then
 from penstock.emulate.stores import Rules, visible_bytes
 from penstock.emulate.tree import File, Reader, Stored, Tree, Writer
@@ -28,7 +28,7 @@ Handlers = dict[str, tuple[Reader | None, Writer | None]]
 class NodePlan:
     """What is served: the version's layout, how many targets, on how much memory."""
 
-    layout: Layout
+    layout: TreeLayout
     osts: int
     ram_gib: float
     brw_pages: int = 1024

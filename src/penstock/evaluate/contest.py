@@ -9,7 +9,7 @@ from typing import Any
 from penstock.evaluate.figures import Mean, geomean, headroom_captured, mean
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import BEST_STATIC, Request
-from penstock.evaluate.search import Choice
+from penstock.evaluate.search import StaticChoice
 from penstock.evaluate.trial import Measured
 from penstock.simulate.assembly import Plan
 
@@ -36,7 +36,9 @@ class Contest:
         }
 
 
-def contest(lab: Lab, request: Request, stage: str, plan_of: PlanOf, best: Mapping[str, Choice]) -> Contest:
+def contest(
+    lab: Lab, request: Request, stage: str, plan_of: PlanOf, best: Mapping[str, StaticChoice]
+) -> Contest:
     """Default, best static setting and every policy asked for, on everything a best setting was chosen for."""
     policies = competitors(request)
     trials = {

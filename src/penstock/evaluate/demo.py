@@ -71,7 +71,7 @@ class DemoConfig(Section):
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class DemoPoint:
     """One client over one interval: what its application got, and what was done about it."""
 
     t_s: float
@@ -87,12 +87,12 @@ class Point:
 class Frame:
     """Both clients over the same interval."""
 
-    default: Point
-    tuned: Point
+    default: DemoPoint
+    tuned: DemoPoint
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class PhaseFigures:
     """One phase in figures. `settled_s` is when in it the last change was made, None where there was none."""
 
     workload: str
@@ -108,7 +108,7 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class DemoSummary:
     """The outcome, over everything, over the last quarter, and phase by phase; the search itself counts.
 
     A change is one decision that moved knobs, of one or of several at once.
@@ -120,7 +120,7 @@ class Summary:
     default_end_mbps: float
     tuned_end_mbps: float
     changes: int
-    phases: tuple[Phase, ...]
+    phases: tuple[PhaseFigures, ...]
 
     @property
     def gain(self) -> float:
@@ -128,7 +128,7 @@ class Summary:
         return self.tuned_mbps / self.default_mbps
 
     @property
-    def returned(self) -> Phase | None:
+    def returned(self) -> PhaseFigures | None:
         """The last phase whose work was there before and in which the tuner first took up what it had then."""
         for late in range(len(self.phases) - 1, 1, -1):
             phase, between = self.phases[late], self.phases[late - 1]
@@ -152,7 +152,7 @@ def frames(config: DemoConfig, policy: str, seed: int) -> Iterator[Frame]:
         yield Frame(left, right)
 
 
-def summarise(seen: Sequence[Frame]) -> Summary:
+def summarise(seen: Sequence[Frame]) -> DemoSummary:
     """Mean throughputs of both sides, as the applications saw them."""
     last = seen[-max(1, len(seen) // 4) :]
     numbers = dict.fromkeys(frame.tuned.phase for frame in seen)
@@ -160,16 +160,18 @@ def summarise(seen: Sequence[Frame]) -> Summary:
     ends = [part[-1].tuned.t_s for part in parts]
     phases = [_phase(part, start_s) for part, start_s in zip(parts, [0.0, *ends], strict=False)]
     changes = sum(phase.changes for phase in phases)
-    return Summary(seen[-1].tuned.t_s, *_means(seen), *_means(last), changes, tuple(phases))
+    return DemoSummary(seen[-1].tuned.t_s, *_means(seen), *_means(last), changes, tuple(phases))
 
 
-def _phase(part: Sequence[Frame], start_s: float) -> Phase:
+def _phase(part: Sequence[Frame], start_s: float) -> PhaseFigures:
     last = part[-1].tuned
     moved = [frame.tuned.t_s - start_s for frame in part if frame.tuned.changes]
     settled_s = moved[-1] if moved else None
     entered = part[0].tuned.setting
     chosen = next((frame.tuned.setting for frame in part if frame.tuned.setting != entered), None)
-    return Phase(last.workload, start_s, last.t_s, *_means(part), last.setting, len(moved), settled_s, chosen)
+    return PhaseFigures(
+        last.workload, start_s, last.t_s, *_means(part), last.setting, len(moved), settled_s, chosen
+    )
 
 
 def _means(part: Sequence[Frame]) -> tuple[float, float]:
@@ -178,7 +180,7 @@ def _means(part: Sequence[Frame]) -> tuple[float, float]:
     return default, tuned
 
 
-def _client(config: DemoConfig, policy: str, seed: int) -> Iterator[Point]:
+def _client(config: DemoConfig, policy: str, seed: int) -> Iterator[DemoPoint]:
     from penstock.simulate.assembly import Job, Plan
     from penstock.simulate.cluster import builtin_cluster
     from penstock.simulate.probe import Probe
@@ -198,7 +200,7 @@ def _client(config: DemoConfig, policy: str, seed: int) -> Iterator[Point]:
         yield _point(steps, now, jobs[now].workload.name)
 
 
-def _point(steps: Sequence[Step], phase: int, workload: str) -> Point:
+def _point(steps: Sequence[Step], phase: int, workload: str) -> DemoPoint:
     """All targets of the client in one: the sum of their bytes, and the word on the busiest."""
     windows = [step.window for step in steps if isinstance(step.window, Window)]
     rate = sum(window.rate(metric) for window in windows for metric in APPLICATION)
@@ -213,4 +215,4 @@ def _point(steps: Sequence[Step], phase: int, workload: str) -> Point:
         if step.decision is not None and step.receipt is not None and step.receipt.error is None
         for change in step.decision.changes
     )
-    return Point(busiest.window.t1_s, rate, phase, workload, setting, sentence, changes)
+    return DemoPoint(busiest.window.t1_s, rate, phase, workload, setting, sentence, changes)

@@ -50,7 +50,7 @@ class Race:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class StaticChoice:
     """The last round's settings, the best first, and the first round's map of all, in the order of the grid."""
 
     ranking: tuple[Setting, ...]
@@ -63,12 +63,12 @@ class Choice:
 
 def choose(
     lab: Lab, groups: Mapping[str, Sequence[Plan]], seconds: float, rounds: Sequence[Round] = ROUNDS
-) -> dict[str, Choice]:
+) -> dict[str, StaticChoice]:
     """For each named group of worlds the setting under which their throughputs sum to most."""
     return race(lab, {name: Race(plans, rounds) for name, plans in groups.items()}, seconds)
 
 
-def race(lab: Lab, races: Mapping[str, Race], seconds: float) -> dict[str, Choice]:
+def race(lab: Lab, races: Mapping[str, Race], seconds: float) -> dict[str, StaticChoice]:
     """Each race's best settings. All have equally many rounds, and no run is longer than `seconds`.
 
     All races go through a round together, which keeps every worker busy. The default always stays in the
@@ -85,7 +85,7 @@ def race(lab: Lab, races: Mapping[str, Race], seconds: float) -> dict[str, Choic
             surfaces = {name: tuple(each.values()) for name, each in scores.items()}
         following = min(number + 1, count - 1)
         racing = {name: _best(scores[name], one.rounds[following].settings) for name, one in races.items()}
-    return {name: Choice(tuple(racing[name]), surfaces[name]) for name in races}
+    return {name: StaticChoice(tuple(racing[name]), surfaces[name]) for name in races}
 
 
 def _capped(this: Round, seconds: float) -> Round:

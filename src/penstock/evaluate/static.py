@@ -9,7 +9,7 @@ from penstock.evaluate.contest import Contest, contest
 from penstock.evaluate.figures import Mean
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import BEST_STATIC, Request
-from penstock.evaluate.search import Choice, choose
+from penstock.evaluate.search import StaticChoice, choose
 from penstock.evaluate.trial import Measured
 from penstock.report.heatmap import trace_name
 from penstock.simulate.assembly import Plan
@@ -29,7 +29,7 @@ def seen_in_training() -> frozenset[str]:
     return frozenset(name for name in NAMES if name in trained or trace_name(name) in trained)
 
 
-def best_static(lab: Lab, request: Request, names: Sequence[str]) -> dict[str, Choice]:
+def best_static(lab: Lab, request: Request, names: Sequence[str]) -> dict[str, StaticChoice]:
     """Each workload's best static setting, chosen on a seed of its own."""
     return choose(lab, {name: [_plan(request, name, request.seed)] for name in names}, request.seconds)
 
@@ -60,7 +60,7 @@ def _plan(request: Request, name: str, seed: int) -> Plan:
 
 
 def _row(
-    request: Request, name: str, best: Choice, rates: Mapping[tuple[str, str], Mean], seen: bool
+    request: Request, name: str, best: StaticChoice, rates: Mapping[tuple[str, str], Mean], seen: bool
 ) -> dict[str, Any]:
     row: dict[str, Any] = {"workload": name, "seen": seen}
     for key, policy in (("default", "default"), ("best_static", BEST_STATIC), ("policy", request.policy)):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class FioJob:
     """What fio does: its direction as fio calls it, the request size, and the file's size in MiB."""
 
     rw: str
@@ -44,7 +44,7 @@ def why_not() -> str | None:
     return None if shutil.which("fio") else "needs the Debian package fio"
 
 
-def run(job: Job, directory: Path, seconds: float) -> float:
+def run(job: FioJob, directory: Path, seconds: float) -> float:
     """Work for so long; bytes per second as the application got them, closing its files included."""
     began_s = time.monotonic()
     done = subprocess.run(job.command(directory, seconds), capture_output=True, text=True, check=True)
@@ -53,7 +53,7 @@ def run(job: Job, directory: Path, seconds: float) -> float:
 
 
 @contextlib.contextmanager
-def running(job: Job, directory: Path, seconds: float = 600.0) -> Iterator[subprocess.Popen[str]]:
+def running(job: FioJob, directory: Path, seconds: float = 600.0) -> Iterator[subprocess.Popen[str]]:
     """Work in the background for the length of a `with` block."""
     process = subprocess.Popen(
         job.command(directory, seconds), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True

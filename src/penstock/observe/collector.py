@@ -11,9 +11,9 @@ from penstock.observe.kernelfs import KernelFs
 from penstock.observe.lustre.client import explain
 from penstock.observe.lustre.layout import PLACES, osc_target
 from penstock.observe.lustre.rpcstats import RpcStats
-from penstock.observe.lustre.sources import MountSource, OscSource, Source
+from penstock.observe.lustre.sources import LustreSource, MountSource, OscSource
 from penstock.observe.lustre.version import read_version
-from penstock.observe.recording import Probe
+from penstock.observe.recording import RecordedProbe
 from penstock.snapshot import NodeSnapshot, Problem, Target, TargetSnapshot
 
 _RESCAN_S = 5.0
@@ -43,12 +43,12 @@ class LustreObserver:
         self._fs = KernelFs(root)
         self._clock = clock
         self._peek = peek
-        self._deadline: Deadline[Source, object] = Deadline(deadline_s)
+        self._deadline: Deadline[LustreSource, object] = Deadline(deadline_s)
         self._rescan_s = rescan_s
         self._scan_again_s = rescan_s
         self._next_scan_s = float("-inf")
-        self._sources: dict[Key, Source] = {}
-        self._order: list[Source] = []
+        self._sources: dict[Key, LustreSource] = {}
+        self._order: list[LustreSource] = []
         self._scan_problems: tuple[Problem, ...] = ()
         self._version: str | None = None
 
@@ -76,13 +76,13 @@ class LustreObserver:
             self._next_scan_s = float("-inf")
         return NodeSnapshot(t_s, tuple(targets), mounts, tuple(problems), "lustre", self._version)
 
-    def _look(self) -> Pass[Source, object]:
+    def _look(self) -> Pass[LustreSource, object]:
         if not self._peek:
             return self._deadline.run(self._order, lambda source: source.read())
         busy_first = sorted(self._order, key=lambda source: source.resting)
         return self._deadline.run(busy_first, lambda source: source.peek())
 
-    def probe(self) -> Probe:
+    def probe(self) -> RecordedProbe:
         """The raw texts of everything now, by path: one line of a recording."""
         t_s = self._clock()
         self._scan_when_due(t_s)
@@ -90,7 +90,7 @@ class LustreObserver:
         for texts in self._deadline.run(self._order, lambda source: source.raw()).results:
             if isinstance(texts, dict):
                 files.update(texts)
-        return Probe(t_s, files)
+        return RecordedProbe(t_s, files)
 
     def rpc_stats(self) -> dict[str, RpcStats]:
         """The RPC histograms by target, where they can be read: for people, too long for every pass."""
@@ -111,7 +111,7 @@ class LustreObserver:
         self._sources, self._order = {}, []
         self._next_scan_s = float("-inf")
 
-    def _troubles(self, outcome: Pass[Source, object]) -> list[Problem]:
+    def _troubles(self, outcome: Pass[LustreSource, object]) -> list[Problem]:
         found = [Problem(source.name, "stale: a read of its files blocks") for source in outcome.blocked]
         found += [Problem(source.name, "not read: too many reads block") for source in outcome.untouched]
         for source in outcome.done:

@@ -24,7 +24,7 @@ class Reading:
     asked: Mapping[str, float] = field(default_factory=lambda: NOTHING)
 
 
-class Source(ABC):
+class ObservedSource(ABC):
     """Something with kernel files of its own. Hashed by identity."""
 
     name: str
@@ -58,14 +58,14 @@ class MountObserver(ABC):
     ) -> None:
         self.fs = KernelFs(root)
         self.clock = clock
-        self._deadline: Deadline[Source, Sequence[Reading | Problem] | None] = Deadline(deadline_s)
+        self._deadline: Deadline[ObservedSource, Sequence[Reading | Problem] | None] = Deadline(deadline_s)
         self._rescan_s = rescan_s
         self._next_scan_s = float("-inf")
-        self._sources: dict[str, Source] = {}
+        self._sources: dict[str, ObservedSource] = {}
         self._scan_problems: Sequence[Problem] = ()
 
     @abstractmethod
-    def scan(self, known: Mapping[str, Source]) -> tuple[dict[str, Source], list[Problem]]:
+    def scan(self, known: Mapping[str, ObservedSource]) -> tuple[dict[str, ObservedSource], list[Problem]]:
         """The sources there are now by name, those known already as they are, and what could not be found out."""
 
     def observe(self) -> NodeSnapshot:
@@ -114,7 +114,7 @@ class MountObserver(ABC):
         self._let_go([source for name, source in self._sources.items() if found.get(name) is not source])
         self._sources = found
 
-    def _let_go(self, sources: Sequence[Source]) -> None:
+    def _let_go(self, sources: Sequence[ObservedSource]) -> None:
         blocked = self._deadline.blocked()
         for source in sources:
             if source not in blocked:

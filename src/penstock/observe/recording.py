@@ -24,7 +24,7 @@ KEPT_FILES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class RecordedProbe:
     """Raw texts by path at one instant of the monotonic clock."""
 
     t_s: float
@@ -41,7 +41,7 @@ class RecordingWriter:
         self._last_line = ""
         self._file = self._open("a")
 
-    def write(self, probe: Probe) -> None:
+    def write(self, probe: RecordedProbe) -> None:
         """Append one probe and hand it to the system at once."""
         line = json.dumps({"t": probe.t_s, "wall": time.time(), "files": dict(probe.files)}) + "\n"
         try:
@@ -81,7 +81,7 @@ class RecordingWriter:
             raise PenstockError(f"{self.path}: {error.strerror}") from None
 
 
-def read_recording(path: Path) -> Iterator[Probe]:
+def read_recording(path: Path) -> Iterator[RecordedProbe]:
     """The probes of one file, in order; `.gz` is unpacked on the way.
 
     A last line without an end is what a killed recorder leaves behind: it is passed over. Anything else that
@@ -108,7 +108,7 @@ def read_recording(path: Path) -> Iterator[Probe]:
         raise DataError(f"{path}: {error.strerror or error}") from None
 
 
-def parse_probe(line: bytes) -> Probe:
+def parse_probe(line: bytes) -> RecordedProbe:
     """One line of a recording. Raises `DataError`."""
     try:
         document = json.loads(line)
@@ -121,4 +121,4 @@ def parse_probe(line: bytes) -> Probe:
         raise DataError(f'"t" must be a number of seconds, got {json.dumps(t_s)[:40]}')
     if not isinstance(files, dict):
         raise DataError('"files" must map paths to texts')
-    return Probe(t_s, {path: text for path, text in files.items() if isinstance(text, str)})
+    return RecordedProbe(t_s, {path: text for path, text in files.items() if isinstance(text, str)})

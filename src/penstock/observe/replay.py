@@ -9,7 +9,7 @@ from penstock.errors import DataError
 from penstock.observe.lustre.layout import MOUNT_FILES, OSC_FILES, osc_target, preference, split_path
 from penstock.observe.lustre.llite import parse_mount
 from penstock.observe.lustre.osc import TargetParser
-from penstock.observe.recording import Probe
+from penstock.observe.recording import RecordedProbe
 from penstock.snapshot import NodeSnapshot, Target, TargetSnapshot
 from penstock.window import Void, Window, window, windows
 
@@ -47,7 +47,7 @@ class Replay:
     _broken: dict[Target, tuple[float, str]] = field(default_factory=dict)
     _before: NodeSnapshot | None = None
 
-    def windows(self, probes: Iterable[Probe]) -> Iterator[Window | Void | Discarded]:
+    def windows(self, probes: Iterable[RecordedProbe]) -> Iterator[Window | Void | Discarded]:
         """One item per target and pair of its consecutive probes, in the order of time, then of names."""
         for probe in probes:
             snapshot, broken = self._snapshot(probe)
@@ -81,7 +81,7 @@ class Replay:
                 yield Discarded(snapshot.target, then_s, t_s, reason)
         self._broken.update({target: (t_s, reason) for target, reason in broken.items()})
 
-    def _snapshot(self, probe: Probe) -> tuple[NodeSnapshot, dict[Target, str]]:
+    def _snapshot(self, probe: RecordedProbe) -> tuple[NodeSnapshot, dict[Target, str]]:
         oscs, mounts = self._sort_out(probe.files)
         targets: list[TargetSnapshot] = []
         broken: dict[Target, str] = {}

@@ -60,7 +60,7 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True)
-class Belief:
+class CurveBelief:
     """Mean and covariance of the logarithm of bandwidth at each of `counts`, after so many measurements.
 
     Without any, only ratios between counts mean something.
@@ -71,7 +71,7 @@ class Belief:
     covariance: tuple[tuple[float, ...], ...]
     measured: int = 0
 
-    def learn(self, seen: Measurement) -> Belief:
+    def learn(self, seen: Measurement) -> CurveBelief:
         """The belief after one more measurement."""
         import numpy as np
 
@@ -82,7 +82,7 @@ class Belief:
         mean = np.array(self.mean) + gain * (math.log(seen.bytes_per_s) - weights @ np.array(self.mean))
         left = covariance - np.outer(gain, along)
         rounded = tuple(map(tuple, ((left + left.T) / 2).tolist()))
-        return Belief(self.counts, tuple(mean.tolist()), rounded, self.measured + 1)
+        return CurveBelief(self.counts, tuple(mean.tolist()), rounded, self.measured + 1)
 
     def weights(self, count: int) -> list[float]:
         """How the logarithm at `count` is made from those at `counts`."""
@@ -118,7 +118,7 @@ class Belief:
         return curves
 
 
-def prior(access: str, largest: int) -> Belief:
+def prior(access: str, largest: int) -> CurveBelief:
     """What to believe of a class before anything is measured, up to `largest` resources (a power of two below it)."""
     import numpy as np
 
@@ -131,10 +131,10 @@ def prior(access: str, largest: int) -> Belief:
     order = np.arange(doublings + 1)
     covariance = LEVEL_SPREAD**2 + about.spread**2 * np.minimum.outer(order, order)
     counts = tuple(2**power for power in range(doublings + 1))
-    return Belief(counts, tuple(map(float, mean)), tuple(map(tuple, covariance.tolist())))
+    return CurveBelief(counts, tuple(map(float, mean)), tuple(map(tuple, covariance.tolist())))
 
 
-def believe(access: str, largest: int, seen: Sequence[Measurement]) -> Belief:
+def believe(access: str, largest: int, seen: Sequence[Measurement]) -> CurveBelief:
     """The class's prior, corrected by everything measured."""
     belief = prior(access, largest)
     for one in seen:

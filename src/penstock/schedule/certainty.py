@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from penstock.schedule.belief import RUN_SPREAD, Belief, Measurement
+from penstock.schedule.belief import RUN_SPREAD, CurveBelief, Measurement
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,7 +58,7 @@ class Certainty:
     measuring_gains: float | None
 
 
-def choose(belief: Belief, stakes: Stakes, allowed: Sequence[int]) -> Certainty:
+def choose(belief: CurveBelief, stakes: Stakes, allowed: Sequence[int]) -> Certainty:
     """The count among `allowed` with the fewest idle nodes, averaged over what the curve may be."""
     import numpy as np
 
@@ -78,7 +78,7 @@ def choose(belief: Belief, stakes: Stakes, allowed: Sequence[int]) -> Certainty:
     return Certainty(chosen, sure, belief.spread(chosen), measure_on, gains[measure_on])
 
 
-def fastest(belief: Belief, most: int) -> Certainty:
+def fastest(belief: CurveBelief, most: int) -> Certainty:
     """The count up to `most` with the highest median bandwidth, for a job of which nothing but the class is known."""
     import numpy as np
 
@@ -90,7 +90,9 @@ def fastest(belief: Belief, most: int) -> Certainty:
     return Certainty(best + 1, sure, belief.spread(best + 1), best + 1, None)
 
 
-def _after(belief: Belief, stakes: Stakes, count: int, drawn: tuple[Floats, npt.NDArray[np.int64]]) -> float:
+def _after(
+    belief: CurveBelief, stakes: Stakes, count: int, drawn: tuple[Floats, npt.NDArray[np.int64]]
+) -> float:
     """Idle nodes expected of whoever first measures on `count`, then chooses."""
     import numpy as np
 

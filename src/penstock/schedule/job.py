@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.schedule.application import Application, Curve, Phase
-from penstock.schedule.belief import Belief
+from penstock.schedule.belief import CurveBelief
 from penstock.schedule.demand import Demand, demand_of
 
 USUAL_IO_SHARE = 0.1
@@ -22,7 +22,7 @@ class Job:
     io_bytes: float | None = None
     curve: Curve | None = None
     best_count: int | None = None
-    belief: Belief | None = None
+    belief: CurveBelief | None = None
     """What is believed of a curve that was not measured in full; `curve` then is its median."""
     resources: tuple[int, ...] = ()
     directory: str | None = None

@@ -43,16 +43,16 @@ class Ledger:
         self._lock_path = path.with_name(path.name + ".lock")
         self._wait_s = wait_s
 
-    def read(self) -> Book:
+    def read(self) -> LedgerContent:
         """What the ledger says now; changes nothing."""
         with self._lock(fcntl.LOCK_SH, os.O_RDONLY):
-            return Book(self.path)
+            return LedgerContent(self.path)
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[Book]:
+    def locked(self) -> Iterator[LedgerContent]:
         """The ledger for reading and writing; nobody else decides or writes until the block ends."""
         with self._lock(fcntl.LOCK_EX, os.O_RDWR | os.O_CREAT):
-            yield Book(self.path)
+            yield LedgerContent(self.path)
 
     @contextlib.contextmanager
     def _lock(self, kind: int, flags: int) -> Iterator[None]:
@@ -86,7 +86,7 @@ class Ledger:
             time.sleep(POLL_S)
 
 
-class Book:
+class LedgerContent:
     """The ledger's content. `start` and `end` are for those who hold the lock (`Ledger.locked`)."""
 
     def __init__(self, path: Path) -> None:

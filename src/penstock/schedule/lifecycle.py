@@ -14,7 +14,7 @@ from penstock.schedule.command import Commands, named_commands, ost_commands, po
 from penstock.schedule.health import UNKNOWN_HEALTH, Health
 from penstock.schedule.job import Job
 from penstock.schedule.layout import Layout
-from penstock.schedule.ledger import Book, Grant, Ledger
+from penstock.schedule.ledger import Grant, Ledger, LedgerContent
 from penstock.schedule.queue import QueuedJob
 from penstock.schedule.site import PlatformSection
 
@@ -31,7 +31,7 @@ class Desk:
     apply: bool = False
     """Whether a start goes on to change that layout, which its end then has to undo."""
 
-    def advise(self, job: Job, book: Book | None = None) -> Answer:
+    def advise(self, job: Job, book: LedgerContent | None = None) -> Answer:
         """The answer for `job` among everybody who runs now. Refuses a job that runs already."""
         running = self.running(book)
         if any(one.name == job.name for one in running):
@@ -51,7 +51,7 @@ class Desk:
         pool = pool_name(job.name, {one.pool for one in running if one.pool})
         return ost_commands(job, self.platform.fsname, pool, self.before)
 
-    def running(self, book: Book | None) -> tuple[Job, ...]:
+    def running(self, book: LedgerContent | None) -> tuple[Job, ...]:
         """The site file's jobs and the ledger's; the ledger's word counts where both name a job."""
         jobs = {job.name: job for job in self.fixed}
         for job in book.running if book else ():

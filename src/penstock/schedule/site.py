@@ -11,7 +11,7 @@ from pydantic import Field
 from penstock import config
 from penstock.errors import ConfigError, DataError
 from penstock.schedule.application import Curve
-from penstock.schedule.belief import PAST_SPREAD, Belief, Measurement, believe
+from penstock.schedule.belief import PAST_SPREAD, CurveBelief, Measurement, believe
 from penstock.schedule.darshan import PastRun, read_darshan
 from penstock.schedule.family import FAMILIES
 from penstock.schedule.ior import read_ior
@@ -35,7 +35,7 @@ class PlatformSection(config.Section):
     worst_slowdown: Annotated[float, Field(gt=1)] | None = None
 
 
-class LustreSection(config.Section):
+class OstHealthSection(config.Section):
     """Where to ask for the OSTs' health (`lfs df`) and, on a server, for their load."""
 
     mount: Annotated[str, Field(pattern=r"^/")]
@@ -79,7 +79,7 @@ class SiteSection(config.Section):
     """The whole file."""
 
     platform: PlatformSection
-    lustre: LustreSection | None = None
+    lustre: OstHealthSection | None = None
     running: list[JobSection] = Field(default_factory=list)
     next: JobSection | None = None
     application: list[ApplicationSection] = Field(default_factory=list)
@@ -126,7 +126,7 @@ def job_of(section: JobSection, platform: PlatformSection, base: Path) -> Job:
 
 def _belief(
     section: JobSection, platform: PlatformSection, past: PastRun | None, base: Path
-) -> Belief | None:
+) -> CurveBelief | None:
     """A curve from what is there: IOR results, logs of past runs, and the class for all the rest."""
     seen = [one for count, file in section.ior.items() for one in _ior(section.name, count, base / file)]
     runs = [read_darshan(base / log) for log in section.history] + ([past] if past else [])

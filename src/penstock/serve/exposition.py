@@ -36,7 +36,7 @@ class MetricsPage:
 
     def __init__(self, address: Address, render: Render) -> None:
         try:
-            self._server = _Server(address, render)
+            self._server = _MetricsServer(address, render)
         except OSError as error:
             raise PenstockError(f"metrics.listen {address[0]}:{address[1]}: {error.strerror}") from None
         self.port = int(self._server.server_address[1])
@@ -112,7 +112,7 @@ def replace_file(path: Path, content: bytes) -> None:
         raise
 
 
-class _Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+class _MetricsServer(socketserver.ThreadingMixIn, http.server.HTTPServer):
     """One thread a connection, few connections, no name look-ups."""
 
     daemon_threads = True
@@ -157,7 +157,7 @@ class _Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
 class _Page(http.server.BaseHTTPRequestHandler):
     """`/metrics` and nothing else; one request a connection."""
 
-    server: _Server
+    server: _MetricsServer
     timeout = TIMEOUT_S
     server_version = "penstock"
     sys_version = ""

@@ -52,7 +52,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScreenRow:
     """One target, ready to show."""
 
     name: str
@@ -69,7 +69,7 @@ class Row:
         return self.read_mbps + self.write_mbps > 0
 
 
-def rows(status: Mapping[str, Any]) -> list[Row]:
+def rows(status: Mapping[str, Any]) -> list[ScreenRow]:
     """The targets of a status document: busy ones first, each part in the order of names."""
     found = [_row(entry) for entry in status.get("targets", ())]
     return sorted(found, key=lambda row: (not row.busy, row.name))
@@ -119,7 +119,7 @@ def _head(status: Mapping[str, Any], size: Size, now_s: float) -> list[Line]:
     ]
 
 
-def _label_width(known: Sequence[Row], size: Size) -> int:
+def _label_width(known: Sequence[ScreenRow], size: Size) -> int:
     """As wide as the longest name where the terminal has room for it beside the last change."""
     longest = max((len(row.label) + 1 for row in known), default=LABEL_WIDTH)
     room = size.width - FIXED_WIDTH - 20
@@ -146,7 +146,7 @@ def _node(node: Mapping[str, Any], jobs: Sequence[str]) -> str:
     return "  ".join(parts)
 
 
-def _target_line(row: Row, view: View, now_s: float, width: int) -> Line:
+def _target_line(row: ScreenRow, view: View, now_s: float, width: int) -> Line:
     text = (
         f"{_fit(row.label, width):<{width}}{row.read_mbps:>8.1f}{row.write_mbps:>8.1f}  "
         f"{row.setting[: SETTING_WIDTH - 1]:<{SETTING_WIDTH}}{row.state[:9]:<10}{_last(row, now_s)}"
@@ -156,7 +156,7 @@ def _target_line(row: Row, view: View, now_s: float, width: int) -> Line:
     return Line(text, "" if row.busy else "dim")
 
 
-def _last(row: Row, now_s: float) -> str:
+def _last(row: ScreenRow, now_s: float) -> str:
     if row.last is None:
         return "-"
     what = " ".join(_new_value(str(change)) for change in row.last["changes"])
@@ -179,7 +179,7 @@ def _fit(label: str, width: int) -> str:
     return label if len(label) < width else "~" + label[2 - width :]
 
 
-def _below(status: Mapping[str, Any], known: Sequence[Row], view: View, size: Size) -> list[Line]:
+def _below(status: Mapping[str, Any], known: Sequence[ScreenRow], view: View, size: Size) -> list[Line]:
     lines = [Line("-" * size.width, "dim")]
     chosen = next((row for row in known if row.name == view.chosen), None)
     if chosen is not None:
@@ -191,7 +191,7 @@ def _below(status: Mapping[str, Any], known: Sequence[Row], view: View, size: Si
     return lines
 
 
-def _why(row: Row, width: int) -> list[str]:
+def _why(row: ScreenRow, width: int) -> list[str]:
     if row.last is None:
         return ["nothing changed yet"]
     verb = "set" if row.last["made"] else "advised"
@@ -225,7 +225,7 @@ def _footer(view: View) -> str:
     return PANE_KEYS if view.pane else KEYS
 
 
-def _slice(known: Sequence[Row], chosen: str, room: int) -> tuple[list[Row], int]:
+def _slice(known: Sequence[ScreenRow], chosen: str, room: int) -> tuple[list[ScreenRow], int]:
     """The rows that fit, around the chosen one, and how many are left out below."""
     at = next((i for i, row in enumerate(known) if row.name == chosen), 0)
     first = max(0, min(at - room + 2, len(known) - room))
@@ -233,9 +233,9 @@ def _slice(known: Sequence[Row], chosen: str, room: int) -> tuple[list[Row], int
     return shown, len(known) - first - len(shown)
 
 
-def _row(entry: Mapping[str, Any]) -> Row:
+def _row(entry: Mapping[str, Any]) -> ScreenRow:
     setting = entry.get("setting") or {}
-    return Row(
+    return ScreenRow(
         name=str(entry["target"]),
         label=str(entry["short"]),
         read_mbps=float(entry.get("read_bytes_per_s") or 0.0) / 1e6,

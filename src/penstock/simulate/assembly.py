@@ -23,7 +23,7 @@ from penstock.simulate.kernel.counters import FLIGHT_BINS, PAGES_BINS, SUM_COLUM
 from penstock.simulate.kernel.records import NONE, PAGE, World
 from penstock.simulate.kernel.rng import seeded
 from penstock.simulate.kernel.rpcs import RPCS_PER_OSC
-from penstock.simulate.placement import PlacedFile, Placement, Wish, place
+from penstock.simulate.placement import FileWish, PlacedFile, Placement, place
 from penstock.simulate.script import Script
 from penstock.simulate.scripting import ScriptLayout, fill_scripts, lay_out
 from penstock.units import MIB
@@ -81,7 +81,7 @@ def assemble(plan: Plan) -> World:
     return world
 
 
-def _wishes(plan: Plan) -> Iterator[Wish]:
+def _wishes(plan: Plan) -> Iterator[FileWish]:
     osts = plan.cluster.layout.ost_count
     for number, job in enumerate(plan.jobs):
         if not 0 <= job.client < plan.clients:
@@ -93,7 +93,9 @@ def _wishes(plan: Plan) -> Iterator[Wish]:
             else:
                 # Files of one job lie on consecutive OSTs; jobs start one OSS apart.
                 ost = (number * plan.cluster.layout.osts_per_oss + stream) % osts
-            yield Wish(job.client, ost, work.file_bytes, work.cache_bytes, work.read_ratio < 1.0, job.shared)
+            yield FileWish(
+                job.client, ost, work.file_bytes, work.cache_bytes, work.read_ratio < 1.0, job.shared
+            )
 
 
 def _empty(plan: Plan, scripted: ScriptLayout, placement: Placement, oscs: int, osses: int) -> World:

@@ -23,7 +23,7 @@ class PlacedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class FileWish:
     """What one stream asks for: a file of its own, or by its name one that others may use too."""
 
     client: int
@@ -49,7 +49,7 @@ class Placement:
         return found
 
 
-def place(wishes: Iterable[Wish], ost_count: int) -> Placement:
+def place(wishes: Iterable[FileWish], ost_count: int) -> Placement:
     """Give every stream its file; a shared object is as large as the largest wish and lies where the first says."""
     files: list[PlacedFile] = []
     of_stream: list[int] = []
@@ -73,14 +73,14 @@ def place(wishes: Iterable[Wish], ost_count: int) -> Placement:
     return Placement(tuple(_evened(files)), tuple(of_stream))
 
 
-def _file(wish: Wish, osc: int, home: int) -> PlacedFile:
+def _file(wish: FileWish, osc: int, home: int) -> PlacedFile:
     pages = -(-wish.file_bytes // PAGE)
     return PlacedFile(
         osc, wish.client, pages, wish.written, max(1, wish.cache_bytes // PAGE), home, bool(wish.shared)
     )
 
 
-def _widened(file: PlacedFile, wish: Wish) -> PlacedFile:
+def _widened(file: PlacedFile, wish: FileWish) -> PlacedFile:
     asked = _file(wish, file.osc, file.home)
     return replace(
         file,

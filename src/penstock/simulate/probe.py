@@ -7,7 +7,7 @@ from penstock.errors import MissingError
 from penstock.knobs import KnobSpace, Setting
 from penstock.simulate.kernel.counters import BYTES, COUNT, USEC
 from penstock.simulate.kernel.records import PAGE
-from penstock.simulate.simulation import RefusedError, Simulation
+from penstock.simulate.simulation import KnobRefusedError, Simulation
 from penstock.snapshot import NodeSnapshot, Target, TargetSnapshot
 
 FS = "penstock"
@@ -61,7 +61,7 @@ class Probe:
         self._originals.setdefault(target, self.get(target))
         try:
             return Receipt(target, wanted, self.simulation.set(osc, wanted))
-        except RefusedError as error:
+        except KnobRefusedError as error:
             return Receipt(target, wanted, self.get(target), str(error))
 
     def restore(self, target: Target) -> Receipt:

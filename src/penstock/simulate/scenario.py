@@ -76,7 +76,7 @@ def _form(value: object) -> str:
     return "table" if isinstance(value, dict | WorkloadTable) else "name"
 
 
-class JobSection(Section):
+class ScenarioJobSection(Section):
     """`[[job]]`: a workload on some or all clients."""
 
     workload: Annotated[
@@ -107,30 +107,30 @@ def _flat(value: object) -> object:
     }
 
 
-class Scenario(Section):
+class ScenarioFile(Section):
     """A whole file. `set` holds parameters of the cluster that differ from its description."""
 
     cluster: str = DEFAULT_CLUSTER
     clients: int = Field(default=1, ge=1, le=1000)
     events: list[str] = Field(default_factory=list)
     set: Annotated[dict[str, str | int | float], BeforeValidator(_flat)] = Field(default_factory=dict)
-    job: list[JobSection] = Field(min_length=1)
+    job: list[ScenarioJobSection] = Field(min_length=1)
 
-    def clients_of(self, job: JobSection) -> list[int]:
+    def clients_of(self, job: ScenarioJobSection) -> list[int]:
         """The clients a job runs on, in order."""
         return job.clients if job.clients is not None else list(range(self.clients))
 
 
-def parse_scenario(text: str, source: str) -> Scenario:
+def parse_scenario(text: str, source: str) -> ScenarioFile:
     """A scenario from TOML text; `source` names it in errors."""
-    scenario = parse(text, Scenario, source)
+    scenario = parse(text, ScenarioFile, source)
     for job in scenario.job:
         _check(job, scenario.clients, source)
     _named_caches(scenario, source)
     return scenario
 
 
-def _check(job: JobSection, clients: int, source: str) -> None:
+def _check(job: ScenarioJobSection, clients: int, source: str) -> None:
     for client in job.clients or ():
         if not 0 <= client < clients:
             raise ConfigError(f"{source}: job.clients: {client} is not below clients = {clients}")
@@ -143,7 +143,7 @@ def _check(job: JobSection, clients: int, source: str) -> None:
         raise ConfigError(f"{source}: job.stop_s = {job.stop_s:g} is not after start_s = {job.start_s:g}")
 
 
-def _named_caches(scenario: Scenario, source: str) -> dict[int, int]:
+def _named_caches(scenario: ScenarioFile, source: str) -> dict[int, int]:
     """The page cache each client's jobs name, in bytes. A client has one: two different ones are an error."""
     found: dict[int, int] = {}
     for job in scenario.job:
@@ -159,7 +159,7 @@ def _named_caches(scenario: Scenario, source: str) -> dict[int, int]:
     return found
 
 
-def scenario_cluster(scenario: Scenario, base: Cluster, source: str) -> Cluster:
+def scenario_cluster(scenario: ScenarioFile, base: Cluster, source: str) -> Cluster:
     """The cluster that the file names, which `base` is, with the file's own changes."""
     try:
         return base.override({key: str(value) for key, value in scenario.set.items()})
@@ -167,7 +167,7 @@ def scenario_cluster(scenario: Scenario, base: Cluster, source: str) -> Cluster:
         raise ConfigError(f"{source}: [set]: {str(error).removeprefix('--set').lstrip(' :')}") from None
 
 
-def scenario_plan(scenario: Scenario, cluster: Cluster, seed: int, source: str) -> Plan:
+def scenario_plan(scenario: ScenarioFile, cluster: Cluster, seed: int, source: str) -> Plan:
     """What the file describes, on a cluster; its jobs in the file's order, each client by client. Errors name it."""
     try:
         jobs = _one_cache_a_client(_jobs(scenario), _named_caches(scenario, source))
@@ -177,7 +177,7 @@ def scenario_plan(scenario: Scenario, cluster: Cluster, seed: int, source: str) 
     return Plan(cluster, jobs, scenario.clients, seed, faults=faults)
 
 
-def _jobs(scenario: Scenario) -> Iterator[Job]:
+def _jobs(scenario: ScenarioFile) -> Iterator[Job]:
     for job in scenario.job:
         work = parse_workload(job.workload) if isinstance(job.workload, str) else job.workload.workload()
         for client in scenario.clients_of(job):

@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.simulate.kernel.records import NONE, PAGE, READ, WRITE, World
 from penstock.simulate.kernel.scripted import SYNC
-from penstock.simulate.placement import Placement, Wish
+from penstock.simulate.placement import FileWish, Placement
 from penstock.simulate.script import Ops, Script, Task
 
 SECOND_US = 1e6
@@ -29,7 +29,7 @@ class Placed:
 class ScriptLayout:
     """All scripts of a plan. A wish is one object as one client sees it."""
 
-    wishes: tuple[Wish, ...]
+    wishes: tuple[FileWish, ...]
     placed: tuple[Placed, ...]
     scripts: tuple[Script, ...]
 
@@ -70,7 +70,7 @@ class ScriptLayout:
 
 def lay_out(scripts: Sequence[Script], osts: int) -> ScriptLayout:
     """Give every object that a client uses a file of its own in that client's world."""
-    wishes: list[Wish] = []
+    wishes: list[FileWish] = []
     placed: list[Placed] = []
     gates = 0
     for number, script in enumerate(scripts):
@@ -89,7 +89,9 @@ def lay_out(scripts: Sequence[Script], osts: int) -> ScriptLayout:
                     ost, size = objects[o]
                     shared = f"{script.name}/{number}/{o}" if len(users.get(o, ())) > 1 else ""
                     wishes.append(
-                        Wish(task.client, ost % osts, max(1, size), script.cache_bytes, o in written, shared)
+                        FileWish(
+                            task.client, ost % osts, max(1, size), script.cache_bytes, o in written, shared
+                        )
                     )
             used = {o: known[task.client, o] for o in mine}
             placed.append(Placed(task, used, gates, max(1, script.cache_bytes // PAGE)))

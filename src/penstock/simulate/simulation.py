@@ -28,7 +28,7 @@ class PoolError(PenstockError):
     """A simulated world needs more records than were made for it: a fault of `assembly`, not of its user."""
 
 
-class RefusedError(KnobError):
+class KnobRefusedError(KnobError):
     """The kernel would answer this write with an errno."""
 
     def __init__(self, message: str, number: int) -> None:
@@ -118,7 +118,7 @@ class Simulation:
         try:
             self.space.check(wanted)
         except KnobError as error:
-            raise RefusedError(str(error), errno.ERANGE) from None
+            raise KnobRefusedError(str(error), errno.ERANGE) from None
         self._store(osc, self.space.settle(self.setting(osc), wanted))
         return self.setting(osc)
 

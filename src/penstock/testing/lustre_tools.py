@@ -19,7 +19,7 @@ STRIPE_UNIT = 64 << 10
 PLAIN = {"end": -1, "count": 1, "size": 1 << 20, "offset": -1, "pool": "", "osts": [], "mdt": False}
 
 
-class RefusedError(Exception):
+class ToolError(Exception):
     """What Lustre would print on stderr before it exits with an error."""
 
 
@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> int:
         try:
             printed, code = _call(state, tool, words), 0
             sys.stdout.write(printed)
-        except RefusedError as error:
+        except ToolError as error:
             sys.stderr.write(f"{tool} {words[0] if words else ''}: {error}\n")
             code = 1
         stream.seek(0)
@@ -89,14 +89,14 @@ def _call(state: State, tool: str, words: list[str]) -> str:
     }
     call = calls.get((tool, words[0])) if words else None
     if call is None:
-        raise RefusedError("unknown command")
+        raise ToolError("unknown command")
     return call(state, words[1:])
 
 
 def _setstripe(state: State, words: list[str]) -> str:
     *options, directory = words
     if not Path(directory).is_dir():
-        raise RefusedError(f"setstripe error for '{directory}': No such file or directory")
+        raise ToolError(f"setstripe error for '{directory}': No such file or directory")
     if options == ["-d"]:
         state["layouts"].pop(directory, None)
         return ""
@@ -111,7 +111,7 @@ def _setstripe(state: State, words: list[str]) -> str:
     for one in components:
         _check(state, one)
     if "-E" not in options and len(components) > 1:
-        raise RefusedError("bad options")
+        raise ToolError("bad options")
     state["layouts"][directory] = {"composite": "-E" in options, "components": components}
     return ""
 
@@ -132,27 +132,27 @@ def _set(component: dict[str, Any], option: str, value: str) -> None:
     elif option == "-L" and value == "mdt":
         component["mdt"] = True
     else:
-        raise RefusedError(f"unrecognized option '{option}'")
+        raise ToolError(f"unrecognized option '{option}'")
 
 
 def _check(state: State, one: dict[str, Any]) -> None:
     if one["osts"] and one["count"] != len(one["osts"]):
-        raise RefusedError("stripe count must agree with the number of OSTs in the list")
+        raise ToolError("stripe count must agree with the number of OSTs in the list")
     unknown = [index for index in one["osts"] if str(index) not in state["osts"]]
     if unknown:
-        raise RefusedError(f"no OST with index {unknown[0]}")
+        raise ToolError(f"no OST with index {unknown[0]}")
     if one["size"] % STRIPE_UNIT:
-        raise RefusedError(f"stripe size must be a multiple of {STRIPE_UNIT}")
+        raise ToolError(f"stripe size must be a multiple of {STRIPE_UNIT}")
     if one["pool"] and one["pool"] not in state["pools"]:
-        raise RefusedError(f"pool '{state['fsname']}.{one['pool']}' does not exist")
+        raise ToolError(f"pool '{state['fsname']}.{one['pool']}' does not exist")
 
 
 def _getstripe(state: State, words: list[str]) -> str:
     *options, directory = words
     if not Path(directory).is_dir():
-        raise RefusedError(f"can't find '{directory}': No such file or directory")
+        raise ToolError(f"can't find '{directory}': No such file or directory")
     if set(options) - {"-d", "--raw", "--yaml"}:
-        raise RefusedError("unrecognized option")
+        raise ToolError("unrecognized option")
     layout = state["layouts"].get(directory)
     if "--yaml" in options:
         return json.dumps(layout)
@@ -208,17 +208,17 @@ def _df(state: State, words: list[str]) -> str:
 
 def _pool(state: State, name: str) -> str:
     if not state["mgs"]:
-        raise RefusedError("this command must be run on the MGS")
+        raise ToolError("this command must be run on the MGS")
     fsname, _, pool = name.partition(".")
     if fsname != state["fsname"] or not pool or len(pool) > LONGEST_POOL_NAME:
-        raise RefusedError(f"argument {name} must be <fsname>.<poolname>, the pool at most 15 characters")
+        raise ToolError(f"argument {name} must be <fsname>.<poolname>, the pool at most 15 characters")
     return pool
 
 
 def _pool_new(state: State, words: list[str]) -> str:
     pool = _pool(state, words[0])
     if pool in state["pools"]:
-        raise RefusedError(f"Pool {words[0]} already exists")
+        raise ToolError(f"Pool {words[0]} already exists")
     state["pools"][pool] = []
     return f"Pool {words[0]} created\n"
 
@@ -228,7 +228,7 @@ def _pool_add(state: State, words: list[str]) -> str:
     for target in words[1:]:
         index = int(target.removeprefix(f"{state['fsname']}-OST"), 16)
         if str(index) not in state["osts"]:
-            raise RefusedError(f"OST {target} is not part of the '{state['fsname']}' fs")
+            raise ToolError(f"OST {target} is not part of the '{state['fsname']}' fs")
         pool.append(target)
     return "".join(f"OST {target}_UUID added to pool {words[0]}\n" for target in words[1:])
 
@@ -237,14 +237,14 @@ def _pool_remove(state: State, words: list[str]) -> str:
     pool = _members(state, words[0])
     for target in words[1:]:
         if target not in pool:
-            raise RefusedError(f"OST {target} is not in pool {words[0]}")
+            raise ToolError(f"OST {target} is not in pool {words[0]}")
         pool.remove(target)
     return ""
 
 
 def _pool_destroy(state: State, words: list[str]) -> str:
     if _members(state, words[0]):
-        raise RefusedError(f"Pool {words[0]} not empty, please remove all members")
+        raise ToolError(f"Pool {words[0]} not empty, please remove all members")
     del state["pools"][_pool(state, words[0])]
     return f"Pool {words[0]} destroyed\n"
 
@@ -252,7 +252,7 @@ def _pool_destroy(state: State, words: list[str]) -> str:
 def _members(state: State, name: str) -> list[str]:
     pool = _pool(state, name)
     if pool not in state["pools"]:
-        raise RefusedError(f"Pool {name} not found")
+        raise ToolError(f"Pool {name} not found")
     members: list[str] = state["pools"][pool]
     return members
 
@@ -262,7 +262,7 @@ def _get_param(state: State, words: list[str]) -> str:
     for pattern in words:
         names = [name for name in state["params"] if fnmatchcase(name, pattern)]
         if not names:
-            raise RefusedError(f"param_path '{pattern}': No such file or directory")
+            raise ToolError(f"param_path '{pattern}': No such file or directory")
         for name in names:
             text = state["params"][name]
             found += f"{name}=\n{text}" if "\n" in text else f"{name}={text}\n"

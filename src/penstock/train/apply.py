@@ -13,7 +13,7 @@ from penstock.predict.trees import compile_forest, scores
 from penstock.predict.trees.forest import Floats
 from penstock.train.judge import Judgement, judge
 from penstock.train.samples import Samples, samples
-from penstock.train.table import Table
+from penstock.train.table import TraceTable
 
 _CHUNK = 4096
 
@@ -26,7 +26,7 @@ class Prediction:
     p: Floats
 
 
-def predictions(model: Model, table: Table) -> Iterator[Prediction]:
+def predictions(model: Model, table: TraceTable) -> Iterator[Prediction]:
     """Every direction of which the table holds samples and the model knows something; at least one must."""
     done = 0
     for direction, part in model.directions.items():
@@ -38,7 +38,7 @@ def predictions(model: Model, table: Table) -> Iterator[Prediction]:
         raise DataError(f"the data holds no sample of {' or '.join(model.directions)}, all this model knows")
 
 
-def evaluate(model: Model, table: Table) -> dict[str, Judgement]:
+def evaluate(model: Model, table: TraceTable) -> dict[str, Judgement]:
     """How good a model is on a data set, per direction."""
     return {item.found.direction: judge(item.found.label, item.p) for item in predictions(model, table)}
 
@@ -55,14 +55,14 @@ def probabilities(part: DirectionModel, found: Samples) -> Floats:
     return part.forest.probability(p)
 
 
-def seen_runs(model: Model, table: Table) -> list[str]:
+def seen_runs(model: Model, table: TraceTable) -> list[str]:
     """Runs of the table that the model was trained on: a judgement over these flatters it."""
     trained = model.provenance.get("runs")
     known = set(trained) if isinstance(trained, list) else set()
     return sorted(known & set(run_names(table)))
 
 
-def run_names(table: Table) -> list[str]:
+def run_names(table: TraceTable) -> list[str]:
     """`workload/iteration` of every run, sorted."""
     pairs = np.char.add(np.char.add(table.workload, "/"), table.iteration.astype(np.str_))
     return [str(name) for name in np.unique(pairs)]

@@ -15,10 +15,10 @@ from penstock.spaces import LUSTRE
 from penstock.train.apply import run_names
 from penstock.train.fit import BLUR, Fit, Recipe
 from penstock.train.samples import GAIN, TAU
-from penstock.train.table import Table
+from penstock.train.table import TraceTable
 
 
-def build_model(fits: Sequence[Fit], table: Table, recipe: Recipe, origin: str) -> Model:
+def build_model(fits: Sequence[Fit], table: TraceTable, recipe: Recipe, origin: str) -> Model:
     """The model as its file will hold it; equal data, recipe and origin give an equal file."""
     directions = {fit.part.direction: fit.part for fit in fits}
     provenance = {
@@ -45,7 +45,7 @@ def _lightgbm_version() -> str:
     return version("lightgbm")
 
 
-def _fingerprint(table: Table) -> str:
+def _fingerprint(table: TraceTable) -> str:
     keys = np.stack([table.iteration, table.ost, table.observation_no])
     content = hashlib.sha256("\n".join(table.workload.tolist()).encode())
     content.update(keys.tobytes())

@@ -11,7 +11,7 @@ from penstock.campaign.workers import Workers
 from penstock.errors import AccessError
 from penstock.spaces import LUSTRE
 from penstock.train.collect import CollectedRun, Walk, keep, missing, plan_runs, tabulate, walk
-from penstock.train.table import Table
+from penstock.train.table import TraceTable
 from penstock.workload import parse_workload
 
 INTERVAL_S = 0.5
@@ -52,7 +52,7 @@ def collect_simulated(wanted: Collection, workers: int, say: Say) -> list[Path]:
     return [run.path(wanted.directory) for run in runs]
 
 
-def simulate_table(run: CollectedRun) -> Table:
+def simulate_table(run: CollectedRun) -> TraceTable:
     """One run on the simulator, from its first probe to its last."""
     from penstock.train.simulated import simulated_world
 

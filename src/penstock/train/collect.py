@@ -19,7 +19,7 @@ from penstock.ports import Ports
 from penstock.predict.features import MEASURES, measure
 from penstock.snapshot import Target
 from penstock.train import parquet
-from penstock.train.table import NUMBERS, SHARED, Table
+from penstock.train.table import NUMBERS, SHARED, TraceTable
 from penstock.window import DIRECTIONS, Window, windows
 
 
@@ -70,7 +70,7 @@ def walk(world: Ports, how: Walk) -> Iterator[tuple[int, Window]]:
         before = after
 
 
-def tabulate(workload: str, iteration: int, seen: Sequence[tuple[int, Window]]) -> Table:
+def tabulate(workload: str, iteration: int, seen: Sequence[tuple[int, Window]]) -> TraceTable:
     """Windows as rows of a table, without targets that were idle all the time.
 
     Targets are numbered in the order of their names.
@@ -83,7 +83,7 @@ def tabulate(workload: str, iteration: int, seen: Sequence[tuple[int, Window]]) 
         for direction in DIRECTIONS:
             for name, value in zip(MEASURES, measure(window, direction), strict=True):
                 values[row, NUMBERS.index(name if name in SHARED else f"{direction}_{name}")] = value
-    return Table(
+    return TraceTable(
         workload=np.array([workload] * len(seen), dtype=np.str_),
         iteration=np.full(len(seen), iteration, dtype=np.int64),
         ost=np.array([order[window.target] for _, window in seen], dtype=np.int64),
@@ -97,7 +97,7 @@ def missing(runs: Sequence[CollectedRun], directory: Path) -> list[CollectedRun]
     return [run for run in runs if not run.path(directory).exists()]
 
 
-def keep(run: CollectedRun, table: Table, directory: Path, source: str) -> None:
+def keep(run: CollectedRun, table: TraceTable, directory: Path, source: str) -> None:
     """Write a finished run with all it takes to repeat it."""
     origin = {
         "source": source,

@@ -22,7 +22,7 @@ from penstock.train.calibrate import calibrate
 from penstock.train.fit import BOOSTING, Progress, check_samples, soft_labels, split_runs
 from penstock.train.judge import Judgement, Labels, judge
 from penstock.train.samples import Samples, samples
-from penstock.train.table import Table
+from penstock.train.table import TraceTable
 from penstock.window import DIRECTIONS
 
 HISTORY = 1
@@ -41,7 +41,7 @@ Scorer = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ClassifierScore:
     """One kind of classifier on one direction. `target_us` is the time for all 99 candidates of a target."""
 
     kind: str
@@ -52,7 +52,7 @@ class Row:
     target_us: float
 
 
-def compare(table: Table, kinds: tuple[str, ...], seed: int, say: Progress) -> Iterator[Row]:
+def compare(table: TraceTable, kinds: tuple[str, ...], seed: int, say: Progress) -> Iterator[ClassifierScore]:
     """One row per kind and direction; a kind whose library is missing is said once and left out."""
     for direction in DIRECTIONS:
         found = samples(table, direction, HISTORY)
@@ -71,7 +71,7 @@ def compare(table: Table, kinds: tuple[str, ...], seed: int, say: Progress) -> I
             say(f"{direction}: {kind} done")
 
 
-def _row(kind: str, found: Samples, held_out: Labels, seed: int) -> Row:
+def _row(kind: str, found: Samples, held_out: Labels, seed: int) -> ClassifierScore:
     vectors, train = found.vectors, np.flatnonzero(~held_out)
     tune = next(split_runs(found.run[train], 5, seed + 1))
     started = time.perf_counter()
@@ -80,7 +80,7 @@ def _row(kind: str, found: Samples, held_out: Labels, seed: int) -> Row:
     train_s = time.perf_counter() - started
     p = 1.0 / (1.0 + np.exp(-np.clip(slope * score(vectors[held_out]) + intercept, -500, 500)))
     verdict = judge(found.label[held_out], p)
-    return Row(
+    return ClassifierScore(
         kind, found.direction, verdict, PAPER[kind][found.direction], train_s, _time(predict_target, found)
     )
 

@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from penstock.errors import UsageError
-from penstock.train.hardware import Hardware, between, draw_hardware
+from penstock.train.hardware import DrawnHardware, between, draw_hardware
 from penstock.train.worlds import DescribedWorld
 from penstock.units import KIB, MIB
 
@@ -99,7 +99,7 @@ def draw_worlds(
             yield world
 
 
-def _jobs(rng: Random, hardware: Hardware, clients: int) -> list[DrawnJob]:
+def _jobs(rng: Random, hardware: DrawnHardware, clients: int) -> list[DrawnJob]:
     found: list[DrawnJob] = []
     first = rng.sample(range(hardware.osts), hardware.osts)
     for client in range(clients):
@@ -111,7 +111,7 @@ def _jobs(rng: Random, hardware: Hardware, clients: int) -> list[DrawnJob]:
     return found
 
 
-def _cache(rng: Random, hardware: Hardware, jobs: Sequence[DrawnJob]) -> int:
+def _cache(rng: Random, hardware: DrawnHardware, jobs: Sequence[DrawnJob]) -> int:
     """A client's page cache in bytes: holds what may be dirty, and nine times of ten not all that is read."""
     writing = {ost for job in jobs if job.read_ratio < 1.0 for ost in job.osts}
     streams = sum(job.streams for job in jobs)
@@ -168,7 +168,7 @@ def _families_of(jobs: Sequence[DrawnJob]) -> list[str]:
     return [family for family, holds in signs.items() if holds]
 
 
-def _text(hardware: Hardware, clients: int, jobs: Sequence[DrawnJob], families: Sequence[str]) -> str:
+def _text(hardware: DrawnHardware, clients: int, jobs: Sequence[DrawnJob], families: Sequence[str]) -> str:
     lines = [
         f"# {', '.join(families)}",
         f'cluster = "{hardware.cluster}"',

@@ -15,7 +15,7 @@ from penstock.train.boost import Boosting, boost, to_forest
 from penstock.train.calibrate import calibrate
 from penstock.train.judge import Judgement, Labels, judge
 from penstock.train.samples import GAIN, Samples, samples
-from penstock.train.table import Ints, Table
+from penstock.train.table import Ints, TraceTable
 from penstock.window import DIRECTIONS
 
 # The best of the study in docs/learning.md: reads forget at once, the backlog of writes remembers.
@@ -74,7 +74,7 @@ def fit_direction(found: Samples, history: int, how: Boosting, folds: int, say: 
     return Fit(part, found.label, p, verdict)
 
 
-def fit_all(table: Table, recipe: Recipe, say: Progress) -> Iterator[Fit]:
+def fit_all(table: TraceTable, recipe: Recipe, say: Progress) -> Iterator[Fit]:
     """Fit every direction of which the table holds samples; at least one must."""
     done = 0
     for direction in DIRECTIONS:

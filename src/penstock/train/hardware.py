@@ -17,7 +17,7 @@ Range = tuple[float, float]
 
 
 @dataclass(slots=True)
-class Hardware:
+class DrawnHardware:
     """What was drawn of the machines."""
 
     cluster: str
@@ -32,13 +32,13 @@ def between(rng: Random, low: float, high: float) -> float:
     return float(f"{low * (high / low) ** rng.random():.3g}")
 
 
-def draw_hardware(rng: Random) -> Hardware:
+def draw_hardware(rng: Random) -> DrawnHardware:
     """Network, devices, clients and servers at random, or a built-in cluster as it is."""
     if rng.random() < 1 / 6:
         name = rng.choice(TESTBEDS)
         cluster = builtin_cluster(name)
-        return Hardware(name, {}, ["testbed", "ssd"], cluster.layout.ost_count, cluster.client.ram_gb)
-    drawn = Hardware(BASE, osts=rng.choice((1, 2, 4, 8)))
+        return DrawnHardware(name, {}, ["testbed", "ssd"], cluster.layout.ost_count, cluster.client.ram_gb)
+    drawn = DrawnHardware(BASE, osts=rng.choice((1, 2, 4, 8)))
     drawn.changes["ost_count"] = drawn.osts
     drawn.changes["osts_per_oss"] = rng.choice((1, 2))
     drawn.changes["osts_per_device"] = 1 if rng.random() < 0.5 else drawn.changes["osts_per_oss"]
@@ -51,7 +51,7 @@ def draw_hardware(rng: Random) -> Hardware:
     return drawn
 
 
-def _draw_network(rng: Random, drawn: Hardware) -> None:
+def _draw_network(rng: Random, drawn: DrawnHardware) -> None:
     client_gbit, server_gbit = between(rng, 1, 200), between(rng, 1, 200)
     drawn.changes["client_mb_per_s"] = round(client_gbit * MB_PER_GBIT, 1)
     drawn.changes["server_mb_per_s"] = round(server_gbit * MB_PER_GBIT, 1)
@@ -148,7 +148,7 @@ CLIENT_COSTS = (
 SERVER_COSTS = ("request_us", "reply_us", "checksum_us_per_page", "map_us_per_fragment")
 
 
-def _draw_client(rng: Random, drawn: Hardware) -> None:
+def _draw_client(rng: Random, drawn: DrawnHardware) -> None:
     slow = rng.random() < 1 / 8
     factor = between(rng, 4, 12) if slow else between(rng, 0.4, 2.5)
     costs = builtin_cluster(BASE).client.model_dump()
@@ -159,7 +159,7 @@ def _draw_client(rng: Random, drawn: Hardware) -> None:
         drawn.families.append("slow-core")
 
 
-def _draw_cores(rng: Random, drawn: Hardware, node: str, slow: bool, factor: float) -> None:
+def _draw_cores(rng: Random, drawn: DrawnHardware, node: str, slow: bool, factor: float) -> None:
     """Few slow cores that all work takes turns on, or enough ordinary ones; in half of the worlds none is counted."""
     if not slow and rng.random() < 0.5:
         return
@@ -169,7 +169,7 @@ def _draw_cores(rng: Random, drawn: Hardware, node: str, slow: bool, factor: flo
         drawn.changes[f"{node}.{way}_us_per_page"] = _digits(between(rng, 0.1, 0.4) * factor)
 
 
-def _draw_server(rng: Random, drawn: Hardware) -> None:
+def _draw_server(rng: Random, drawn: DrawnHardware) -> None:
     slow = rng.random() < 1 / 8
     factor = between(rng, 4, 12) if slow else between(rng, 0.5, 2)
     costs = builtin_cluster(BASE).server.model_dump()

@@ -17,7 +17,7 @@ from typing import Any
 
 from penstock.errors import DataError
 from penstock.knobs import Setting
-from penstock.observe.recording import Probe
+from penstock.observe.recording import RecordedProbe
 from penstock.observe.replay import Replay
 from penstock.train.intervals import RecordedInterval, RecordedWorkload
 from penstock.window import Window
@@ -26,12 +26,12 @@ PATTERNS = ("*.jsonl", "*.jsonl.gz")
 
 
 @dataclass(slots=True)
-class Cell:
+class HeldCell:
     """One setting held for a while: its probes, which of them fell into the program's run, and what that got."""
 
     workload: str
     setting: Setting
-    probes: list[Probe] = field(default_factory=list)
+    probes: list[RecordedProbe] = field(default_factory=list)
     running: list[bool] = field(default_factory=list)
     mbps: float | None = None
 
@@ -55,7 +55,7 @@ def is_held(directory: Path) -> bool:
 
 def read_held(directory: Path) -> list[RecordedWorkload]:
     """All workloads of a directory, one for each link; repeats of a cell add to each other."""
-    cells: dict[str, dict[Setting, list[Cell]]] = {}
+    cells: dict[str, dict[Setting, list[HeldCell]]] = {}
     for path in sorted(path for pattern in PATTERNS for path in directory.glob(pattern)):
         for cell in read_cells(path):
             cells.setdefault(cell.workload, {}).setdefault(cell.setting, []).append(cell)
@@ -63,7 +63,7 @@ def read_held(directory: Path) -> list[RecordedWorkload]:
     return [workload for workload in found if workload.intervals]
 
 
-def _workload(name: str, cells: Mapping[Setting, list[Cell]]) -> RecordedWorkload:
+def _workload(name: str, cells: Mapping[Setting, list[HeldCell]]) -> RecordedWorkload:
     intervals = {
         setting: [
             RecordedInterval(window, tuple(seen[:at]))
@@ -78,20 +78,20 @@ def _workload(name: str, cells: Mapping[Setting, list[Cell]]) -> RecordedWorkloa
     return RecordedWorkload(name, known, rates)
 
 
-def read_cells(path: Path) -> Iterator[Cell]:
+def read_cells(path: Path) -> Iterator[HeldCell]:
     """The finished cells of a file. A cell without an end is what an interrupted recording leaves: passed over."""
-    open_cells: dict[tuple[str, Setting], Cell] = {}
+    open_cells: dict[tuple[str, Setting], HeldCell] = {}
     for number, document in _lines(path):
         try:
             setting = Setting(pages=int(document["pages"]), flight=int(document["flight"]))
             workload = "-".join(str(document[key]) for key in ("link", "workload") if key in document)
-            cell = open_cells.setdefault((workload, setting), Cell(workload, setting))
+            cell = open_cells.setdefault((workload, setting), HeldCell(workload, setting))
             if "end" in document:
                 cell.mbps = sum(float(part["mbps"]) for part in document["end"])
                 del open_cells[workload, setting]
                 yield cell
                 continue
-            cell.probes.append(Probe(float(document["t"]), document["files"]))
+            cell.probes.append(RecordedProbe(float(document["t"]), document["files"]))
             cell.running.append(bool(document["running"]))
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"{path}:{number}: not a probe of a held setting: {error!r}") from None

@@ -17,14 +17,14 @@ from penstock.errors import DataError
 from penstock.predict.features import MEASURES, measure
 from penstock.train.held import read_held
 from penstock.train.intervals import RecordedWorkload
-from penstock.train.table import NUMBERS, SHARED, Table
+from penstock.train.table import NUMBERS, SHARED, TraceTable
 from penstock.window import DIRECTIONS, Window
 
 # A slow setting drains its cache for long: of each setting no more intervals than this are taken.
 MOST_INTERVALS = 24
 
 
-def read(directory: Path) -> Table:
+def read(directory: Path) -> TraceTable:
     """All recordings of a directory. A workload is one run, so that all of it is held out together."""
     found = [
         (number, 4 * place, workload.name, triple)
@@ -40,7 +40,7 @@ def read(directory: Path) -> Table:
         for at, window in enumerate(triple)
     ]
     names, runs, observations, numbers = zip(*rows, strict=True)
-    return Table(
+    return TraceTable(
         np.array(names, dtype=np.str_),
         np.array(runs, dtype=np.int64),
         np.zeros(len(rows), dtype=np.int64),

@@ -11,7 +11,7 @@ from penstock.predict.explain import explain
 from penstock.predict.features import candidate_features
 from penstock.predict.model import Model
 from penstock.train.samples import direction_of, samples
-from penstock.train.table import Table
+from penstock.train.table import TraceTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Inspected:
     contributions: tuple[tuple[str, float, float], ...]
 
 
-def inspect(model: Model, table: Table, name: str, pages: int | None, flight: int | None) -> Inspected:
+def inspect(model: Model, table: TraceTable, name: str, pages: int | None, flight: int | None) -> Inspected:
     """Explain the sample WORKLOAD/ITERATION/OST/OBSERVATION_NO, with its own candidate or another."""
     row = _find(table, name)
     part = model[direction_of(str(table.workload[row]))]
@@ -56,7 +56,7 @@ def inspect(model: Model, table: Table, name: str, pages: int | None, flight: in
     )
 
 
-def _find(table: Table, name: str) -> int:
+def _find(table: TraceTable, name: str) -> int:
     parts = name.split("/")
     if len(parts) != 4 or not all(part.lstrip("-").isdigit() for part in parts[1:]):
         raise UsageError(

@@ -13,7 +13,7 @@ from penstock.knobs import Setting
 from penstock.predict.features import MAX_HISTORY
 from penstock.snapshot import Target, TargetSnapshot
 from penstock.spaces import LUSTRE
-from penstock.train.table import PER_DIRECTION, Ints, Table, read_table
+from penstock.train.table import PER_DIRECTION, Ints, TraceTable, read_table
 from penstock.window import DIRECTIONS, Window, window
 
 # Rows shorter than this are what a recorder wrote while it started.
@@ -55,13 +55,13 @@ def read_workloads(directory: Path) -> list[RecordedWorkload]:
     return from_table(read_table(directory))
 
 
-def from_table(table: Table) -> list[RecordedWorkload]:
+def from_table(table: TraceTable) -> list[RecordedWorkload]:
     """Workloads of a random walk: every run's busiest target, while its application was at work."""
     found = [_walked(table, str(name)) for name in np.unique(table.workload)]
     return [workload for workload in found if workload.intervals]
 
 
-def _walked(table: Table, name: str) -> RecordedWorkload:
+def _walked(table: TraceTable, name: str) -> RecordedWorkload:
     intervals: dict[Setting, list[RecordedInterval]] = {}
     rates: dict[Setting, list[float]] = {}
     for iteration in np.unique(table.iteration[table.workload == name]):
@@ -77,7 +77,7 @@ def _walked(table: Table, name: str) -> RecordedWorkload:
     return RecordedWorkload(name, intervals, means)
 
 
-def _active(table: Table, rows: Ints) -> tuple[Ints, np.ndarray, np.ndarray]:
+def _active(table: TraceTable, rows: Ints) -> tuple[Ints, np.ndarray, np.ndarray]:
     """The rows of a run's busiest target, which of them count, and what all applications moved meanwhile.
 
     A row counts strictly between the application's first byte and its last.
@@ -97,7 +97,7 @@ def _active(table: Table, rows: Ints) -> tuple[Ints, np.ndarray, np.ndarray]:
     return series, active & (table.column("seconds")[series] > SHORTEST_S), asked
 
 
-def _window(table: Table, series: Ints, at: int) -> Window:
+def _window(table: TraceTable, series: Ints, at: int) -> Window:
     """A row as the agent would have seen it; the dirty bytes before it are those of the row before."""
     row = int(series[at])
     seconds = float(table.column("seconds")[row])

@@ -31,10 +31,10 @@ from penstock.window import Window, windows
 FORMAT = "penstock-campaign"
 FILE = "campaign.json"
 JOBS = {
-    "sequential read 8k": fio.Job("read", "8k", 64),
-    "sequential read 1m": fio.Job("read", "1m", 64),
-    "sequential write 1m": fio.Job("write", "1m", 64),
-    "mixed 1m": fio.Job("rw", "1m", 64),
+    "sequential read 8k": fio.FioJob("read", "8k", 64),
+    "sequential read 1m": fio.FioJob("read", "1m", 64),
+    "sequential write 1m": fio.FioJob("write", "1m", 64),
+    "mixed 1m": fio.FioJob("rw", "1m", 64),
 }
 #: How long a setting is held.
 HOLD_S = 4.0
@@ -81,7 +81,7 @@ def run_campaign(wanted: MountCampaign, root: Path, state_dir: Path, say: Say) -
         chosen = choose(bench.space, bench.home, wanted.settings, wanted.seed)
         rows: list[Held] = []
         for name, job in JOBS.items():
-            fio.run(fio.Job("write", "1m", job.file_mib), place, 0.2)
+            fio.run(fio.FioJob("write", "1m", job.file_mib), place, 0.2)
             with fio.running(job, place):
                 rows += bench.hold_all(name, chosen)
             say(f"{name}: {len(chosen)} settings held")
@@ -121,7 +121,7 @@ def choose(space: KnobSpace, home: Setting, count: int, seed: int) -> list[Setti
 
 
 @dataclass(slots=True)
-class _Bench:
+class _MountBench:
     """One mount to hold settings on."""
 
     observer: NodeObserver
@@ -157,7 +157,7 @@ class _Bench:
 
 
 @contextmanager
-def _mount(directory: Path, root: Path, state_dir: Path) -> Iterator[_Bench]:
+def _mount(directory: Path, root: Path, state_dir: Path) -> Iterator[_MountBench]:
     """The mount a directory is on. Originals are journalled before the first change and back on leaving."""
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = StateLock(state_dir)
@@ -168,7 +168,7 @@ def _mount(directory: Path, root: Path, state_dir: Path) -> Iterator[_Bench]:
         space = actuator.space(target)
         # A first look, so that the next one has something to compare with.
         observer.observe()
-        yield _Bench(observer, actuator, target, space, actuator.get(target).only(*space.searched))
+        yield _MountBench(observer, actuator, target, space, actuator.get(target).only(*space.searched))
     finally:
         observer.close()
         lock.release()

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import AccessError, DataError, MissingError, require_extra
-from penstock.train.table import NUMBERS, Table
+from penstock.train.table import NUMBERS, TraceTable
 
 SCHEMA = 1
 _SCHEMA_KEY, _PROVENANCE_KEY = b"penstock.schema", b"penstock.provenance"
 _KEYS = ("workload", "iteration", "ost", "observation_no")
 
 
-def read(path: Path) -> Table:
+def read(path: Path) -> TraceTable:
     """One file, refused unless it has this version's schema and every column."""
     found = _read(path)
     missing = [name for name in (*_KEYS, *NUMBERS) if name not in found.column_names]
@@ -27,7 +27,7 @@ def read(path: Path) -> Table:
     try:
         keys = [columns[name].astype(np.int64) for name in _KEYS[1:]]
         values = np.stack([columns[name].astype(np.float64) for name in NUMBERS], axis=-1)
-        return Table(columns["workload"].astype(np.str_), keys[0], keys[1], keys[2], values)
+        return TraceTable(columns["workload"].astype(np.str_), keys[0], keys[1], keys[2], values)
     except (TypeError, ValueError) as error:
         raise DataError(f"{path}: a column does not hold numbers: {error}") from None
 
@@ -38,7 +38,7 @@ def provenance(path: Path) -> Mapping[str, Any]:
     return found
 
 
-def write(path: Path, table: Table, origin: Mapping[str, object]) -> None:
+def write(path: Path, table: TraceTable, origin: Mapping[str, object]) -> None:
     """Write a table whole: a reader never sees half a file."""
     arrow, parquet = _libraries()
     columns = {name: getattr(table, name) for name in _KEYS} | {name: table.column(name) for name in NUMBERS}

@@ -12,7 +12,7 @@ from penstock.train.boost import Boosting
 from penstock.train.calibrate import calibrate
 from penstock.train.fit import Progress, Recipe, check_samples, grow, soft_labels, split_runs
 from penstock.train.samples import Samples, samples
-from penstock.train.table import Table
+from penstock.train.table import TraceTable
 from penstock.window import DIRECTIONS
 
 SEARCH_FOLDS = 3
@@ -42,7 +42,7 @@ def adapted(recipe: Recipe, seed: int, history: int | None, rounds: int | None, 
     return replace(recipe, boosting=boosting, history=histories)
 
 
-def searched(recipe: Recipe, table: Table, search: Bound, say: Progress) -> Recipe:
+def searched(recipe: Recipe, table: TraceTable, search: Bound, say: Progress) -> Recipe:
     """A recipe whose tree parameters were searched for on this data."""
     boosting = dict(recipe.boosting)
     for direction in DIRECTIONS:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from penstock.errors import DataError
 from penstock.predict.features import candidate_features, past_features
 from penstock.predict.trees.forest import Floats
-from penstock.train.table import Ints, Table
+from penstock.train.table import Ints, TraceTable
 
 GAIN = 1.15
 # Parts of names: of the traces, of our workloads, and of recordings of held settings (random, sequential).
@@ -61,7 +61,7 @@ def direction_of(workload: str) -> str:
     raise DataError(f"workload {workload!r} names no direction; expected a part r, rd, w or wr")
 
 
-def samples(table: Table, direction: str, history: int) -> Samples:
+def samples(table: TraceTable, direction: str, history: int) -> Samples:
     """All samples of a direction, with the features of so many intervals before the middle one."""
     workloads, at = np.unique(table.workload, return_inverse=True)
     mine = np.array([direction_of(str(name)) == direction for name in workloads])[at]
@@ -106,6 +106,6 @@ def _stack(measures: Floats, unbroken: Ints, middle: Ints, history: int) -> Floa
     return stack
 
 
-def _runs(table: Table) -> Ints:
+def _runs(table: TraceTable) -> Ints:
     """A number per iteration. Iterations of different workloads share it: whole iterations are held out."""
     return np.asarray(np.unique(table.iteration, return_inverse=True)[1], dtype=np.int64)

@@ -19,14 +19,14 @@ from penstock.train.fit import (
 )
 from penstock.train.judge import Judgement, judge
 from penstock.train.samples import Samples, samples
-from penstock.train.table import NUMBERS, Table
+from penstock.train.table import NUMBERS, TraceTable
 from penstock.window import DIRECTIONS
 
 _SUMMED = ("seconds", *(name for name in NUMBERS if name.startswith(("read_", "write_"))))
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class StudyPoint:
     """One direction with one history length and one probing interval."""
 
     direction: str
@@ -37,8 +37,8 @@ class Point:
 
 
 def study(
-    table: Table, histories: tuple[int, ...], merges: tuple[int, ...], folds: int, say: Progress
-) -> Iterator[Point]:
+    table: TraceTable, histories: tuple[int, ...], merges: tuple[int, ...], folds: int, say: Progress
+) -> Iterator[StudyPoint]:
     """Every history at the recorded interval, then every merged interval with the shortest and longest."""
     for direction in DIRECTIONS:
         for history in histories:
@@ -52,7 +52,7 @@ def study(
                     say(f"{direction}: {merged} intervals merged, history {history}")
 
 
-def merge(table: Table, count: int) -> Table:
+def merge(table: TraceTable, count: int) -> TraceTable:
     """Rows as a probe `count` times slower would have seen them: sums add up, gauges and settings are last.
 
     In data whose setting changes at every row a merged interval saw several; like any window it is named by
@@ -70,16 +70,16 @@ def merge(table: Table, count: int) -> Table:
     for name in _SUMMED:
         column = NUMBERS.index(name)
         values[:, column] = np.bincount(key, table.values[:, column])[key[last]]
-    return Table(merged.workload, merged.iteration, merged.ost, number[last], values)
+    return TraceTable(merged.workload, merged.iteration, merged.ost, number[last], values)
 
 
-def _point(table: Table, direction: str, history: int, merged: int, folds: int) -> Iterator[Point]:
+def _point(table: TraceTable, direction: str, history: int, merged: int, folds: int) -> Iterator[StudyPoint]:
     found = samples(table, direction, history)
     if not len(found):
         return
     check_samples(found)
     interval_s = float(np.median(table.column("seconds")[found.middle]))
-    yield Point(direction, history, merged, interval_s, held_out_judgement(found, folds))
+    yield StudyPoint(direction, history, merged, interval_s, held_out_judgement(found, folds))
 
 
 def held_out_judgement(found: Samples, folds: int, how: Boosting | None = None) -> Judgement:

@@ -23,7 +23,7 @@ NUMBERS = (*SHARED, *(f"{direction}_{name}" for direction in ("read", "write") f
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class TraceTable:
     """Rows sorted by workload, iteration, target and observation; `values` has one column per `NUMBERS`."""
 
     workload: Words
@@ -56,19 +56,19 @@ class Table:
         first[1:] = ~same
         return np.cumsum(first) - 1
 
-    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Table:
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> TraceTable:
         """Some of the rows."""
         return replace(self, **{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
 
-def read_tables(directories: Sequence[Path]) -> Table:
+def read_tables(directories: Sequence[Path]) -> TraceTable:
     """Several directories as one data set; their runs must not repeat each other."""
     table = join([read_table(directory) for directory in directories])
     _refuse_duplicates(table, ", ".join(str(directory) for directory in directories))
     return table
 
 
-def read_table(directory: Path) -> Table:
+def read_table(directory: Path) -> TraceTable:
     """All measurements in a directory.
 
     `*.csv.gz` are as the CARAT authors' traces, `*.parquet` what `collect` wrote, `*.jsonl.gz` recordings of held
@@ -91,17 +91,17 @@ def read_table(directory: Path) -> Table:
     return _share_application(table)
 
 
-def join(tables: list[Table]) -> Table:
+def join(tables: list[TraceTable]) -> TraceTable:
     """Several tables as one, sorted."""
     columns = {
         field.name: np.concatenate([getattr(table, field.name) for table in tables])
-        for field in fields(Table)
+        for field in fields(TraceTable)
     }
-    table = Table(**columns)
+    table = TraceTable(**columns)
     return table.take(np.lexsort((table.observation_no, table.ost, table.iteration, table.workload)))
 
 
-def _refuse_duplicates(table: Table, source: str) -> None:
+def _refuse_duplicates(table: TraceTable, source: str) -> None:
     same = (np.diff(table.series()) == 0) & (np.diff(table.observation_no) == 0)
     if same.any():
         row = int(np.argmax(same))
@@ -112,7 +112,7 @@ def _refuse_duplicates(table: Table, source: str) -> None:
         )
 
 
-def _share_application(table: Table) -> Table:
+def _share_application(table: TraceTable) -> TraceTable:
     """Split what applications did among the targets of a node: those counters are node-wide.
 
     A target's part is that of the bytes its RPCs moved meanwhile; where nothing moved, that of the growth of
@@ -130,7 +130,7 @@ def _share_application(table: Table) -> Table:
     return replace(table, values=values)
 
 
-def _moments(table: Table) -> NDArray[np.intp]:
+def _moments(table: TraceTable) -> NDArray[np.intp]:
     """A number per row that is equal for the targets of one node at one probe."""
     order = np.lexsort((table.observation_no, table.iteration, table.workload))
     new = np.zeros(len(table), dtype=np.bool_)

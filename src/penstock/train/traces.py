@@ -12,7 +12,7 @@ import numpy as np
 
 from penstock.errors import DataError
 from penstock.predict.trees.forest import Floats
-from penstock.train.table import NUMBERS, Table
+from penstock.train.table import NUMBERS, TraceTable
 
 # Our column -> theirs. Counters there were cleared at every probe, so each row holds one interval's own sums.
 _THEIRS = {
@@ -36,7 +36,7 @@ _THEIRS = {
 _KEYS = ("workload", "iteration", "ost", "observation_no")
 
 
-def read(path: Path) -> Table:
+def read(path: Path) -> TraceTable:
     """One file. Columns may come in any order and there may be more; a missing or garbled one is an error."""
     try:
         with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
@@ -45,7 +45,7 @@ def read(path: Path) -> Table:
         raise DataError(f"{path}: cannot be read as gzipped CSV: {error}") from None
 
 
-def _parse(lines: Iterator[list[str]], path: Path) -> Table:
+def _parse(lines: Iterator[list[str]], path: Path) -> TraceTable:
     header: list[str] = next(lines, [])
     missing = [name for name in (*_KEYS, *_THEIRS.values()) if name not in header]
     if missing:
@@ -64,7 +64,7 @@ def _parse(lines: Iterator[list[str]], path: Path) -> Table:
     numbers = np.array(values, dtype=np.float64).reshape(-1, len(NUMBERS))
     _refuse_odd(numbers, path)
     names, iterations, osts, observations = zip(*keys, strict=True) if keys else ((), (), (), ())
-    return Table(
+    return TraceTable(
         np.array(names, dtype=np.str_),
         np.array(iterations, dtype=np.int64),
         np.array(osts, dtype=np.int64),

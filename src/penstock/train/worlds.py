@@ -9,7 +9,7 @@ from penstock.config import read
 from penstock.errors import ConfigError, UsageError
 from penstock.simulate.assembly import Plan
 from penstock.simulate.cluster import Cluster, find_cluster
-from penstock.simulate.scenario import Scenario, parse_scenario, scenario_cluster, scenario_plan
+from penstock.simulate.scenario import ScenarioFile, parse_scenario, scenario_cluster, scenario_plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class DescribedWorld:
         """What errors call it."""
         return f"{self.name}.toml"
 
-    def scenario(self) -> Scenario:
+    def scenario(self) -> ScenarioFile:
         """The text, read and checked."""
         return parse_scenario(self.text, self.source)
 
@@ -51,7 +51,7 @@ class DescribedWorld:
         return tuple(found)
 
 
-def cluster_of(scenario: Scenario, directory: Path, source: str) -> Cluster:
+def cluster_of(scenario: ScenarioFile, directory: Path, source: str) -> Cluster:
     """The cluster a scenario describes; a file that it names lies in `directory`."""
     try:
         base = find_cluster(scenario.cluster, directory)

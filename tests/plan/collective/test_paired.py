@@ -11,7 +11,7 @@ import pytest
 
 from penstock.cli.main import main
 from penstock.plan.collective.paired import RunPair, chance, judge_pairs, run_pairs
-from penstock.plan.collective.remembered import Remembered, memory_path, recall, remember
+from penstock.plan.collective.remembered import PastComparison, memory_path, recall, remember
 
 
 def pairs(*ratios: float) -> list[RunPair]:
@@ -60,7 +60,7 @@ def test_memory_keeps_the_last_comparison_of_a_command(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "compared.json"
     assert recall(["a"], path) is None
     for verdict in ("unclear", "faster"):
-        remember(Remembered(("a",), {"cb_nodes": "2"}, verdict, 1.2, 0.97, 5, 1.0), path)
+        remember(PastComparison(("a",), {"cb_nodes": "2"}, verdict, 1.2, 0.97, 5, 1.0), path)
     found = recall(["a"], path)
     assert found is not None
     assert found.verdict == "faster"

@@ -10,7 +10,7 @@ from penstock.observe.fuse.daemon import Daemon, find_daemons, read_start
 from penstock.observe.fuse.source import CONNECTIONS, FuseSource
 from penstock.observe.kernelfs import KernelFs
 from penstock.observe.mounts import Mount, in_sight, read_mounts
-from penstock.observe.passes import MountObserver, Source
+from penstock.observe.passes import MountObserver, ObservedSource
 from penstock.snapshot import Problem
 
 # Daemons that are known to speak to a server over a network; local ones gain nothing from these knobs.
@@ -36,7 +36,7 @@ class FuseObserver(MountObserver):
         super().__init__(root, **options)  # type: ignore[arg-type]
         self._kinds = kinds
 
-    def scan(self, known: Mapping[str, Source]) -> tuple[dict[str, Source], list[Problem]]:
+    def scan(self, known: Mapping[str, ObservedSource]) -> tuple[dict[str, ObservedSource], list[Problem]]:
         """The mounts there are now; daemons are looked for only where a mount is new."""
         there = {mount.device: mount for mount in fuse_mounts(self.fs, self._kinds)}
         kept = {
@@ -48,7 +48,7 @@ class FuseObserver(MountObserver):
         }
         new = [mount for device, mount in there.items() if device not in kept]
         daemons = find_daemons(self.fs, frozenset(mount.minor for mount in new)) if new else {}
-        found: dict[str, Source] = {source.name: source for source in kept.values()}
+        found: dict[str, ObservedSource] = {source.name: source for source in kept.values()}
         problems = []
         for mount in new:
             daemon = daemons.get(mount.minor)

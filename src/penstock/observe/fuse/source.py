@@ -11,7 +11,7 @@ from penstock.observe.files import KeptFiles, unread
 from penstock.observe.fuse.daemon import Daemon, parse_moved, parse_start
 from penstock.observe.kernelfs import GONE, KernelFs
 from penstock.observe.mounts import Mount
-from penstock.observe.passes import Reading, Source
+from penstock.observe.passes import ObservedSource, Reading
 from penstock.snapshot import Problem, Target, TargetSnapshot
 
 CONNECTIONS = "sys/fs/fuse/connections"
@@ -38,7 +38,7 @@ def target_of(mount: Mount, daemon: Daemon) -> Target:
     return Target(name, fs=mount.path, mount=name)
 
 
-class FuseSource(Source):
+class FuseSource(ObservedSource):
     """Reads one mount."""
 
     def __init__(self, fs: KernelFs, mount: Mount, daemon: Daemon, clock: Callable[[], float]) -> None:

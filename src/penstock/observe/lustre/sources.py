@@ -20,7 +20,7 @@ STILL_PASSES = 4
 PEEKS = 8
 
 
-class Source(ABC):
+class LustreSource(ABC):
     """Something with files of its own. Hashed by identity: one source, one directory."""
 
     def __init__(self, instance: Instance, details: Sequence[str]) -> None:
@@ -60,7 +60,7 @@ class Source(ABC):
         return {path: text.decode("utf-8", "replace") for path, text in found.items()}
 
 
-class OscSource(Source):
+class OscSource(LustreSource):
     """One client data path."""
 
     def __init__(self, fs: KernelFs, target: Target, clock: Callable[[], float]) -> None:
@@ -128,7 +128,7 @@ class OscSource(Source):
         return None
 
 
-class MountSource(Source):
+class MountSource(LustreSource):
     """One mounted file system."""
 
     def __init__(self, fs: KernelFs, name: str) -> None:

@@ -13,7 +13,7 @@ from penstock.observe.memory import DirtyPages, parse_dirty_pages
 from penstock.observe.mounts import Mount, in_sight, read_mounts
 from penstock.observe.nfs.mountstats import KINDS, NfsMount, parse_mountstats
 from penstock.observe.nfs.sunrpc import Transport, read_transports
-from penstock.observe.passes import MountObserver, Reading, Source
+from penstock.observe.passes import MountObserver, ObservedSource, Reading
 from penstock.snapshot import Problem, Target, TargetSnapshot
 from penstock.spaces import BY_RATIO
 from penstock.units import KIB
@@ -40,7 +40,7 @@ class NfsObserver(MountObserver):
 
     system = "nfs"
 
-    def scan(self, known: Mapping[str, Source]) -> tuple[dict[str, Source], list[Problem]]:
+    def scan(self, known: Mapping[str, ObservedSource]) -> tuple[dict[str, ObservedSource], list[Problem]]:
         """One source for all mounts, while there are any."""
         mounts = nfs_mounts(self.fs)
         if not mounts:
@@ -52,7 +52,7 @@ class NfsObserver(MountObserver):
         return {source.name: source}, []
 
 
-class NfsSource(Source):
+class NfsSource(ObservedSource):
     """Reads all NFS mounts of a node."""
 
     name = "nfs"

@@ -17,7 +17,7 @@ MOST_REMEMBERED = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class PastComparison:
     """One comparison: the command, the hints it tried, and what it found."""
 
     command: tuple[str, ...]
@@ -35,7 +35,7 @@ def memory_path() -> Path:
     return Path(home) / "penstock" / "compared.json"
 
 
-def recall(command: Sequence[str], path: Path | None = None) -> Remembered | None:
+def recall(command: Sequence[str], path: Path | None = None) -> PastComparison | None:
     """The last comparison of exactly this command, if there was one and its file can be read."""
     for one in reversed(_load(path or memory_path())):
         if one.command == tuple(command):
@@ -43,7 +43,7 @@ def recall(command: Sequence[str], path: Path | None = None) -> Remembered | Non
     return None
 
 
-def remember(found: Remembered, path: Path | None = None) -> Path:
+def remember(found: PastComparison, path: Path | None = None) -> Path:
     """Keep a comparison in place of an older one of the same command."""
     path = path or memory_path()
     kept = [one for one in _load(path) if one.command != found.command]
@@ -57,12 +57,12 @@ def remember(found: Remembered, path: Path | None = None) -> Path:
 
 def remembered_now(
     command: Sequence[str], hints: Mapping[str, str], figures: tuple[str, float, float, int]
-) -> Remembered:
+) -> PastComparison:
     """A comparison made just now."""
-    return Remembered(tuple(command), dict(hints), *figures, time.time())
+    return PastComparison(tuple(command), dict(hints), *figures, time.time())
 
 
-def _load(path: Path) -> list[Remembered]:
+def _load(path: Path) -> list[PastComparison]:
     """What the file holds; entries that are not comparisons are left out, for it is only a memory."""
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
@@ -71,7 +71,7 @@ def _load(path: Path) -> list[Remembered]:
     found = []
     for entry in entries if isinstance(entries, list) else []:
         try:
-            one = Remembered(**{**entry, "command": tuple(entry["command"])})
+            one = PastComparison(**{**entry, "command": tuple(entry["command"])})
             for name, value in one.hints.items():
                 check_hint(name, value)
         except (TypeError, KeyError, AttributeError, UsageError):

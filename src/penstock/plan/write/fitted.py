@@ -15,7 +15,7 @@ from penstock.plan.storage import StorageSystem
 from penstock.plan.write import contributions
 from penstock.plan.write.folds import LEVEL, Spread
 from penstock.plan.write.pattern import WritePattern
-from penstock.plan.write.prediction import Interval, Range, WritePrediction, drivers, outside_of
+from penstock.plan.write.prediction import Range, TimeInterval, WritePrediction, drivers, outside_of
 from penstock.plan.write.stacked import Stack
 from penstock.plan.write.techniques import Parameters, fit, quiet
 from penstock.plan.write.terms import matrix, trainable
@@ -80,13 +80,13 @@ class FittedModel:
             interval=self._interval(seconds, pattern),
         )
 
-    def _interval(self, seconds: float, pattern: WritePattern) -> Interval | None:
+    def _interval(self, seconds: float, pattern: WritePattern) -> TimeInterval | None:
         beyond = pattern.nodes > max(self.samples.scales)
         spread = self.spreads.beyond if beyond else self.spreads.inside
         if spread is None or seconds <= 0:
             return None
         ends = (seconds * math.exp(spread.low), seconds * math.exp(spread.high))
-        return Interval(*ends, LEVEL, spread.measured, beyond)
+        return TimeInterval(*ends, LEVEL, spread.measured, beyond)
 
     def seconds(self, system: StorageSystem, patterns: Sequence[WritePattern]) -> list[float]:
         """Predictions alone."""

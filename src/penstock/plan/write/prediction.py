@@ -33,7 +33,7 @@ class Outside:
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class TimeInterval:
     """Between which times the write will take with chance `level`.
 
     `measured` is the share such intervals really held of samples kept apart; `beyond` tells that the question
@@ -57,7 +57,7 @@ class WritePrediction:
     contributions: Mapping[str, float]
     outside: tuple[Outside, ...]
     notes: tuple[str, ...] = ()
-    interval: Interval | None = None
+    interval: TimeInterval | None = None
 
 
 class WriteModel(Protocol):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import AccessError, require_extra
 from penstock.schedule.study.summary import Interval, Metric, RowSet, interval, percentile
-from penstock.schedule.study.trial import Method, Row
+from penstock.schedule.study.trial import Method, TrialRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,7 +126,7 @@ def interval_line(
     axes.fill_between(x, lows, highs, color=colour, alpha=0.2, linewidth=0)
 
 
-def column(metric: Metric, rows: Iterable[Row]) -> list[float]:
+def column(metric: Metric, rows: Iterable[TrialRow]) -> list[float]:
     """One metric of many rows."""
     return [metric(row) for row in rows]
 

@@ -15,7 +15,7 @@ from penstock.schedule.study.summary import (
     interval,
     mean_slowdown,
 )
-from penstock.schedule.study.trial import Method, Row
+from penstock.schedule.study.trial import Method, TrialRow
 
 Rows = Mapping[str, RowSet]
 CLAIRVOYANT, ROUND_ROBIN, ANYWHERE = "greedy-clairvoyant", "greedy-non-clairvoyant", "random"
@@ -162,7 +162,7 @@ def _congestion_grows(rows: Rows) -> Finding:
     )
 
 
-def _slope(rows: Sequence[Row]) -> Interval:
+def _slope(rows: Sequence[TrialRow]) -> Interval:
     x = [row.least_load for row in rows]
     y = [row.slowdown_congestion for row in rows]
     mean_x, mean_y = math.fsum(x) / len(x), math.fsum(y) / len(y)

@@ -6,16 +6,16 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from penstock.schedule.study.trial import Method, Row
+from penstock.schedule.study.trial import Method, TrialRow
 
-Metric = Callable[[Row], float]
+Metric = Callable[[TrialRow], float]
 
 
 class RowSet:
     """Rows of one experiment, found by method without looking at all of them."""
 
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self.by_method: dict[Method, list[Row]] = {}
+    def __init__(self, rows: Iterable[TrialRow]) -> None:
+        self.by_method: dict[Method, list[TrialRow]] = {}
         for row in rows:
             self.by_method.setdefault(row.method, []).append(row)
         self.points = sorted({row.point for some in self.by_method.values() for row in some})
@@ -24,21 +24,21 @@ class RowSet:
         """Rows at points from `low` to `high`, both included."""
         return RowSet(row for some in self.by_method.values() for row in some if _inside(row, low, high))
 
-    def select(self, method: Method, low: float = 0.0, high: float = math.inf) -> list[Row]:
+    def select(self, method: Method, low: float = 0.0, high: float = math.inf) -> list[TrialRow]:
         """The rows of a method at points from `low` to `high`, both included."""
         return [row for row in self.by_method.get(method, ()) if _inside(row, low, high)]
 
 
-def _inside(row: Row, low: float, high: float) -> bool:
+def _inside(row: TrialRow, low: float, high: float) -> bool:
     return low - 1e-9 <= row.point <= high + 1e-9
 
 
-def mean_slowdown(row: Row) -> float:
+def mean_slowdown(row: TrialRow) -> float:
     """The user's metric."""
     return row.mean_io_slowdown
 
 
-def idle_time(row: Row) -> float:
+def idle_time(row: TrialRow) -> float:
     """The administrator's metric."""
     return row.machine_idle_time
 

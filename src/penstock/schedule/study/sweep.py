@@ -12,7 +12,7 @@ from random import Random
 from penstock.campaign.workers import Workers
 from penstock.errors import AccessError, DataError, MissingError
 from penstock.schedule.profile import Profile
-from penstock.schedule.study.trial import Method, Row, draw_set, try_methods
+from penstock.schedule.study.trial import Method, TrialRow, draw_set, try_methods
 
 ALLOCATIONS = ("random", "static", "bestbdw", "nsys", "tcpu", "balance")
 PLACEMENTS = ("greedy-clairvoyant", "greedy-non-clairvoyant", "random")
@@ -31,7 +31,7 @@ BLURRED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Experiment:
+class StudyExperiment:
     """Sets of `applications` applications on the curves called `curves`, at each point, under each method."""
 
     name: str
@@ -45,19 +45,19 @@ USUAL_APPLICATIONS = 60
 """The paper does not say how many applications share the platform; this is K unless told otherwise."""
 
 
-def experiments_of(applications: Sequence[int] = (USUAL_APPLICATIONS,)) -> dict[str, Experiment]:
+def experiments_of(applications: Sequence[int] = (USUAL_APPLICATIONS,)) -> dict[str, StudyExperiment]:
     """All experiments by name; those over the load once for each number of applications."""
     made = []
     for count in applications:
         suffix = "" if count == USUAL_APPLICATIONS else f"@{count}"
         made += [
-            Experiment(f"load{suffix}", "io-nodes", count, POINTS, (*EXACT, Method("mckp"), *BLURRED)),
-            Experiment(f"osts{suffix}", "osts", count, POINTS, PLAIN),
-            Experiment(f"applications{suffix}", "applications", count, NINE_POINTS, PLAIN),
+            StudyExperiment(f"load{suffix}", "io-nodes", count, POINTS, (*EXACT, Method("mckp"), *BLURRED)),
+            StudyExperiment(f"osts{suffix}", "osts", count, POINTS, PLAIN),
+            StudyExperiment(f"applications{suffix}", "applications", count, NINE_POINTS, PLAIN),
         ]
     spread = tuple(Method("bestbdw", placement) for placement in PLACEMENTS)
     made += [
-        Experiment(f"spread-{count}", "io-nodes", count, (0.2, 0.5, 0.8), spread)
+        StudyExperiment(f"spread-{count}", "io-nodes", count, (0.2, 0.5, 0.8), spread)
         for count in (20, 40, 80, 120)
     ]
     return {experiment.name: experiment for experiment in made}
@@ -67,7 +67,7 @@ def experiments_of(applications: Sequence[int] = (USUAL_APPLICATIONS,)) -> dict[
 class Batch:
     """A few sets of one experiment at one point: the unit of work and of resuming."""
 
-    experiment: Experiment
+    experiment: StudyExperiment
     point: float
     first: int
     sets: int
@@ -79,14 +79,14 @@ class Batch:
         return f"{self.experiment.name}/{self.point:.2f}/{self.first}+{self.sets}/{self.seed}"
 
 
-def batches(experiment: Experiment, sets: int, seed: int) -> Iterator[Batch]:
+def batches(experiment: StudyExperiment, sets: int, seed: int) -> Iterator[Batch]:
     """All of an experiment's work, `sets` sets at each point."""
     for point in experiment.points:
         for first in range(0, sets, BATCH):
             yield Batch(experiment, point, first, min(BATCH, sets - first), seed)
 
 
-def run_batch(batch: Batch, profiles: Sequence[Profile]) -> list[Row]:
+def run_batch(batch: Batch, profiles: Sequence[Profile]) -> list[TrialRow]:
     """Every set of the batch under every method; equal seeds give equal sets, whatever else has run."""
     experiment = batch.experiment
     rows = []
@@ -94,7 +94,7 @@ def run_batch(batch: Batch, profiles: Sequence[Profile]) -> list[Row]:
         rng = Random(f"{batch.seed}/{experiment.name}/{batch.point:.2f}/{index}")
         workload, least = draw_set(profiles, experiment.applications, batch.point, rng)
         for method, figures in try_methods(workload, experiment.methods, profiles, rng).items():
-            rows.append(Row(batch.point, index, least, method, **figures))
+            rows.append(TrialRow(batch.point, index, least, method, **figures))
     return rows
 
 
@@ -104,7 +104,7 @@ def run_experiment(
     results: Results,
     jobs: int,
     progress: Callable[[int, int], None],
-) -> list[Row]:
+) -> list[TrialRow]:
     """All rows of the work, those of finished batches from the results file."""
     rows = [row for batch in work for row in results.rows(batch)]
     todo = [batch for batch in work if not results.has(batch)]
@@ -120,7 +120,7 @@ def run_experiment(
 
 def _parallel(
     todo: Sequence[Batch], profiles: Sequence[Profile], jobs: int
-) -> Iterator[tuple[Batch, list[Row]]]:
+) -> Iterator[tuple[Batch, list[TrialRow]]]:
     if jobs == 1 or len(todo) < 2:
         for batch in todo:
             yield batch, run_batch(batch, profiles)
@@ -134,7 +134,7 @@ class Results:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._rows: dict[str, list[Row]] = {}
+        self._rows: dict[str, list[TrialRow]] = {}
         try:
             raw = path.read_bytes() if path.exists() else b""
         except OSError as error:
@@ -151,11 +151,11 @@ class Results:
         """Whether the batch has been run."""
         return batch.key in self._rows
 
-    def rows(self, batch: Batch) -> list[Row]:
+    def rows(self, batch: Batch) -> list[TrialRow]:
         """The batch's rows, none when it has not been run."""
         return self._rows.get(batch.key, [])
 
-    def append(self, batch: Batch, rows: Sequence[Row]) -> None:
+    def append(self, batch: Batch, rows: Sequence[TrialRow]) -> None:
         """Keep a finished batch."""
         self._rows[batch.key] = list(rows)
         line = json.dumps({"batch": batch.key, "rows": [asdict(row) for row in rows]}).encode() + b"\n"
@@ -172,8 +172,8 @@ class Results:
         self._end += len(line)
 
 
-def _row(plain: dict[str, object]) -> Row:
+def _row(plain: dict[str, object]) -> TrialRow:
     method = plain.pop("method")
     if not isinstance(method, dict):
         raise TypeError("method")
-    return Row(method=Method(**method), **plain)  # type: ignore[arg-type]
+    return TrialRow(method=Method(**method), **plain)  # type: ignore[arg-type]

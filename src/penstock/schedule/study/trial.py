@@ -35,7 +35,7 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TrialRow:
     """A set, a method, and what came of it."""
 
     point: float

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from penstock.simulate.applications._base import Application, Parameter, Site, Values
+from penstock.simulate.applications._base import Parameter, SimulatedApplication, Site, Values
 from penstock.simulate.applications.checkpoint import CHECKPOINT
 from penstock.simulate.applications.dlio import BERT, MEGATRON
 from penstock.simulate.applications.h5bench import BDCATS, VPIC
 from penstock.simulate.applications.webserver import WEBSERVER
 
-APPLICATIONS: dict[str, Application] = {
+APPLICATIONS: dict[str, SimulatedApplication] = {
     app.name: app for app in (BERT, MEGATRON, *VPIC, *BDCATS, CHECKPOINT, WEBSERVER)
 }
 

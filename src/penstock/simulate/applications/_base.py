@@ -71,7 +71,7 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
-class Application:
+class SimulatedApplication:
     """A family member. `source` says where its numbers come from."""
 
     name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.simulate.applications._base import Application, Parameter, Site, Values
+from penstock.simulate.applications._base import Parameter, SimulatedApplication, Site, Values
 from penstock.simulate.script import Script, ScriptFile, ScriptGate, Steps, Task
 from penstock.units import GIB, KIB, MIB
 
@@ -26,7 +26,7 @@ def _write(name: str, values: Values, site: Site) -> Script:
     return Script(name, files, tuple(tasks), (ScriptGate(0, total, total),), values.count("cache"))
 
 
-CHECKPOINT = Application(
+CHECKPOINT = SimulatedApplication(
     "checkpoint",
     "compute, then every rank writes its own file, syncs and waits for the others",
     "The usual defensive checkpoint, file per process, as in IOR with -F -e: 256 MiB a rank in 1 MiB calls. Ten "

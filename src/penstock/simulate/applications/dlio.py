@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from random import Random
 
-from penstock.simulate.applications._base import Application, Parameter, Site, Values
+from penstock.simulate.applications._base import Parameter, SimulatedApplication, Site, Values
 from penstock.simulate.script import Script, ScriptFile, ScriptGate, Steps, Task
 from penstock.units import GIB, KIB, MIB
 
@@ -101,7 +101,7 @@ def _save(steps: Steps, file: int, values: Values) -> None:
     steps.sync(file)
 
 
-BERT = Application(
+BERT = SimulatedApplication(
     "dlio-bert",
     "BERT training input: shuffled TFRecord files read by threads, checkpoint bursts",
     "DLIO configs/workload/bert_v100.yaml: 500 files of 313,532 records of 2,500 bytes, 256 KiB transfers, batch "
@@ -121,7 +121,7 @@ BERT = Application(
     _bert,
 )
 
-MEGATRON = Application(
+MEGATRON = SimulatedApplication(
     "dlio-megatron",
     "Megatron-DeepSpeed input: random samples of one striped token file, checkpoint bursts of every client",
     "DLIO configs/workload/megatron_deepspeed_LLNL.yaml: one memory-mapped file of 277,203,535 samples of 2,048 "

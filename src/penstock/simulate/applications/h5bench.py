@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from penstock.simulate.applications._base import Application, Parameter, Site, Values
+from penstock.simulate.applications._base import Parameter, SimulatedApplication, Site, Values
 from penstock.simulate.script import Script, ScriptFile, ScriptGate, Steps, Task, repeated
 from penstock.units import GIB, MIB
 
@@ -125,7 +125,7 @@ _BDCATS_SOURCE = (
 )
 
 VPIC = tuple(
-    Application(
+    SimulatedApplication(
         f"vpic-{dims}{suffix}",
         f"VPIC-IO {dims.upper()} array write, {pattern} in the file",
         _VPIC_SOURCE
@@ -141,7 +141,7 @@ VPIC = tuple(
 )
 
 BDCATS = tuple(
-    Application(
+    SimulatedApplication(
         f"bdcats-{kind}",
         f"BDCATS-IO {kind} read of VPIC-IO's particles",
         _BDCATS_SOURCE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from penstock.simulate.applications._base import Application, Parameter, Site, Values
+from penstock.simulate.applications._base import Parameter, SimulatedApplication, Site, Values
 from penstock.simulate.applications.dlio import OPEN_S
 from penstock.simulate.script import Script, ScriptFile, Steps, Task
 from penstock.units import GIB, KIB, MIB
@@ -35,7 +35,7 @@ def _write(name: str, values: Values, site: Site) -> Script:
     return Script(name, files, tuple(tasks), (), values.count("cache"))
 
 
-WEBSERVER = Application(
+WEBSERVER = SimulatedApplication(
     "webserver",
     "many threads read small files whole at random and append to logs",
     "Filebench webserver.f: 100 threads, gamma-distributed sizes, each thread reads ten whole files and appends "
