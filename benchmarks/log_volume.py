@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.agent.plugins import find_policy
+from penstock.agent.rate_limited_log import RateLimitedLog
 from penstock.agent.service import Agent
 from penstock.agent.settings import AgentConfig, Mode
 from penstock.agent.startup import Places
-from penstock.agent.voice import Voice
 from penstock.decision import Receipt
 from penstock.knobs import KnobSpace, Setting
 from penstock.ports import Ports
@@ -104,7 +104,7 @@ def measure(hours: float, interval_s: float, targets: int, directory: Path) -> d
     try:
         config = AgentConfig(mode=Mode.TUNE, interval_s=interval_s)
         agent = Agent(config, Places(directory, directory / "state"), find_policy("climb"))
-        agent.voice = Voice(logger, simulated.now)
+        agent.messages = RateLimitedLog(logger, simulated.now)
         agent.loop.ports = Ports(simulated, simulated, simulated)
         for tick in range(int(hours * HOUR_S / interval_s)):
             simulated.sleep_until(tick * interval_s)

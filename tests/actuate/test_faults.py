@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.actuate.errors import JournalCorruptError, TargetGoneError
 from penstock.actuate.journal import FILE, PREVIOUS, Journal, JournalOwner, owner_of
+from penstock.actuate.knob_errors import JournalCorruptError, TargetGoneError
 from penstock.actuate.lustre import LustreActuator
 from penstock.actuate.recovery import restore_all, verify_all
 from penstock.actuate.system import System

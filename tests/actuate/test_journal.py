@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.actuate.errors import JournalCorruptError, JournalUnwritableError
 from penstock.actuate.journal import FILE, PREVIOUS, Entry, Journal, JournalOwner
+from penstock.actuate.knob_errors import JournalCorruptError, JournalUnwritableError
 from penstock.actuate.lock import BusyError, StateLock, holder
 from penstock.actuate.system import System
 from penstock.errors import AccessError, InvalidError

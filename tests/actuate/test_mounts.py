@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from penstock.actuate.errors import TargetGoneError
 from penstock.actuate.fuse import FuseActuator
 from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.journalled import JournalledActuator
+from penstock.actuate.knob_errors import TargetGoneError
 from penstock.actuate.nfs import NfsActuator
-from penstock.actuate.node import NodeActuator, Reach
+from penstock.actuate.node_actuator import NodeActuator, Reach
 from penstock.actuate.recovery import restore_all, verify_all
 from penstock.actuate.system import System
 from penstock.errors import KnobError

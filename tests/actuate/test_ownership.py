@@ -22,10 +22,10 @@ from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.lustre import LustreActuator
 from penstock.actuate.recovery import restore_all
 from penstock.actuate.system import System
-from penstock.emulate.layout import load_layout
-from penstock.emulate.node import NodePlan, ServedNode
+from penstock.emulate.served_node import NodePlan, ServedNode
 from penstock.emulate.stores import visible_bytes
 from penstock.emulate.tree import File
+from penstock.emulate.treelayout import load_layout
 from penstock.knobs import Setting
 from penstock.testing.served import SteadyClient
 from penstock.units import KIB

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.agent.loop import Loop
-from penstock.agent.node import node_view
+from penstock.agent.node_limits import node_view
 from penstock.decide.guard import Guard, GuardLimits, NodeView
 from penstock.decide.policies.fixed import FixedPolicy
 from penstock.decide.tuner import Tuner

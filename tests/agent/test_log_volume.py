@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from penstock.agent.plugins import find_policy
+from penstock.agent.rate_limited_log import RateLimitedLog
 from penstock.agent.service import Agent
 from penstock.agent.settings import AgentConfig, GuardSection, Mode
 from penstock.agent.startup import Places
-from penstock.agent.voice import Voice
 from penstock.decision import Receipt
 from penstock.knobs import KnobSpace, Setting
 from penstock.ports import Ports
@@ -70,7 +70,7 @@ def test_a_day_of_virtual_time_floods_no_log(tmp_path: Path, caplog: pytest.LogC
     )
     agent = Agent(config, Places(tmp_path, tmp_path / "state"), find_policy("random"))
     agent.loop.ports = Ports(node, node, node)
-    agent.voice = Voice(logging.getLogger("penstock.agent.service"), node.now)
+    agent.messages = RateLimitedLog(logging.getLogger("penstock.agent.service"), node.now)
     size = lines = 0
     with caplog.at_level(logging.INFO):
         while node.t_s < DAY_S:

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from penstock.agent.models import load_predictor
+from penstock.agent.model_choice import load_predictor
 from penstock.agent.startup import Places
 from penstock.decide.policies import policy_class
 from penstock.errors import ModelFileError
@@ -18,7 +18,7 @@ from penstock.predict.model import ForestPredictor, Model
 from penstock.snapshot import Target
 from penstock.spaces import lustre
 from penstock.testing.agents import agent
-from penstock.testing.models import random_model
+from penstock.testing.made_models import random_model
 from penstock.testing.served import Served, wait_for
 from penstock.units import GIB
 from penstock.window import Window

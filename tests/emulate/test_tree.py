@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.emulate.layout import load_layout
+from penstock.emulate.treelayout import load_layout
 from penstock.observe.collector import LustreObserver
 from penstock.observe.lustre.imports import find_connection
 from penstock.observe.lustre.rpcstats import parse_rpc_stats

@@ -15,7 +15,7 @@ from penstock.knobs import Setting
 from penstock.snapshot import Target
 from penstock.spaces import fuse
 from penstock.testing.gluster import GlusterMount
-from penstock.train.mounts import FILE, choose, find_target
+from penstock.train.mount_trials import FILE, choose, find_target
 
 
 def collect(*options: str) -> subprocess.CompletedProcess[str]:

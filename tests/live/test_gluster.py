@@ -10,7 +10,7 @@ from tests.live.conftest import READ_8K
 
 from penstock.actuate.fuse import FuseActuator
 from penstock.actuate.journal import Journal, owner_of
-from penstock.actuate.node import NodeActuator
+from penstock.actuate.node_actuator import NodeActuator
 from penstock.agent.discovery import discover
 from penstock.agent.loop import everything
 from penstock.measure.fio import running

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import DataError
+from penstock.observe.dirty_pages import parse_dirty_pages
 from penstock.observe.kernelfs import KernelFs
-from penstock.observe.memory import parse_dirty_pages
 from penstock.observe.mounts import in_sight, parse_mounts
 from penstock.observe.nfs.mountstats import NfsMount, Unreadable, parse_mountstats
 from penstock.observe.nfs.observer import NfsObserver

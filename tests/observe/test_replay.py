@@ -17,8 +17,8 @@ from tests.observe.conftest import FIXTURES, SERIES, Client, stats_text
 
 from penstock.errors import DataError, MissingError
 from penstock.observe.collector import LustreObserver
+from penstock.observe.recorded_windows import Discarded, Replay
 from penstock.observe.recording import RecordedProbe, RecordingWriter, parse_probe, read_recording
-from penstock.observe.replay import Discarded, Replay
 from penstock.ratios import carat_metrics
 from penstock.spaces import LUSTRE
 from penstock.window import Void, VoidReason, Window

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.predict.explain import explain, importance
 from penstock.predict.trees import Forest, score_rows
-from penstock.testing.models import random_forest
+from penstock.testing.made_models import random_forest
 
 
 def expectation(forest: Forest, vector: np.ndarray, known: frozenset[int]) -> float:

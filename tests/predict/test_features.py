@@ -11,7 +11,7 @@ from penstock.predict import features
 from penstock.predict.model import ForestPredictor
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE
-from penstock.testing.models import busy_window, random_model
+from penstock.testing.made_models import busy_window, random_model
 from penstock.window import Window
 
 SETTING = Setting(pages=256, flight=8, dirty=2000)

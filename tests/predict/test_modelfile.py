@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from penstock.errors import MissingError, ModelFileError
 from penstock.predict import checks, modelfile
 from penstock.predict.model import ForestPredictor
-from penstock.testing.models import check_predictor, random_model
+from penstock.testing.made_models import check_predictor, random_model
 
 SOUND = modelfile.dump(random_model())
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from penstock.predict.features import candidate_matrix
 from penstock.predict.trees import Forest, compile_forest, score_rows, scores_numba, scores_numpy
 from penstock.spaces import LUSTRE
-from penstock.testing.models import random_forest
+from penstock.testing.made_models import random_forest
 
 GRID = candidate_matrix(LUSTRE.candidates())
 

@@ -20,7 +20,7 @@ from penstock.schedule import ledger as ledger_module
 from penstock.schedule.application import Curve
 from penstock.schedule.job import Job
 from penstock.schedule.ledger import Grant, Ledger
-from penstock.testing.commands import command_server, start_command
+from penstock.testing.forked import command_server, start_command
 
 CURVE = Curve((1, 2, 4, 8), (1e9, 1.9e9, 3.6e9, 6.8e9))
 HEAVY = Grant(Job("heavy", 100, 100.0, 4e11, CURVE, resources=(0, 1, 2, 3)), 12.5, "{}")

@@ -17,12 +17,12 @@ from typing import Any
 import pytest
 
 from penstock.testing.agents import EAGER
-from penstock.testing.commands import command_server, start_command
+from penstock.testing.forked import command_server, start_command
 from penstock.testing.served import served, wait_for
 
 PACKAGING = Path(__file__).parent.parent.parent / "packaging"
 QUIET = 47
-PRELOAD = ["penstock.cli.agent_run", "penstock.agent.service", "penstock.testing.commands"]
+PRELOAD = ["penstock.cli.agent_run", "penstock.agent.service", "penstock.testing.forked"]
 # The guard takes back whatever costs anything, at once and for ever.
 STRICT = EAGER.replace("visit_loss_s = 100", "visit_loss_s = 0.2")
 

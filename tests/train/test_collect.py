@@ -13,8 +13,8 @@ from penstock.ports import Ports
 from penstock.snapshot import NodeSnapshot, Target, TargetSnapshot
 from penstock.spaces import LUSTRE
 from penstock.train import parquet
-from penstock.train.campaign import Collection
 from penstock.train.collect import CollectedRun, Walk, keep, missing, tabulate, walk
+from penstock.train.collection import Collection
 from penstock.train.samples import samples
 
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from penstock.cli.main import cli
 from penstock.errors import DataError, MissingError, ModelFileError, UsageError
 from penstock.predict import modelfile
-from penstock.testing.models import random_model
+from penstock.testing.made_models import random_model
 from penstock.train.samples import samples
 from penstock.train.table import read_table
 

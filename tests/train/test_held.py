@@ -16,7 +16,7 @@ from penstock.predict import surveyfile
 from penstock.spaces import LUSTRE
 from penstock.train.held import read_held
 from penstock.train.intervals import from_table, read_workloads
-from penstock.train.recorded import recorded_rates
+from penstock.train.recorded_cases import recorded_rates
 from penstock.train.samples import samples
 from penstock.train.survey import make_survey
 from penstock.train.table import NUMBERS, TraceTable, read_table

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from penstock.train.campaign import Collection, collect_simulated
+from penstock.train.collection import Collection, collect_simulated
 from penstock.train.samples import samples
 from penstock.train.table import read_table
 

@@ -19,7 +19,7 @@ from penstock.errors import DataError, UsageError
 from penstock.knobs import Setting
 from penstock.predict import surveyfile
 from penstock.spaces import fuse
-from penstock.train.recorded import recorded_rates
+from penstock.train.recorded_cases import recorded_rates
 from penstock.train.survey import GRID, HOME, LEFT_OUT, HeldRates, drawn, make_survey, measure
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from penstock.actuate.errors import TargetGoneError
 from penstock.actuate.journal import Journal
 from penstock.actuate.journalled import JournalledActuator, TargetWish
+from penstock.actuate.knob_errors import TargetGoneError
 from penstock.actuate.knobfiles import KnobFiles
 from penstock.actuate.mountfiles import MountFiles
 from penstock.actuate.system import SYSTEM, System

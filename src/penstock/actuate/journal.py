@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from penstock.actuate.errors import JournalCorruptError, JournalUnwritableError
+from penstock.actuate.knob_errors import JournalCorruptError, JournalUnwritableError
 from penstock.actuate.system import SYSTEM, System
 from penstock.errors import AccessError, InvalidError
 from penstock.knobs import Setting

@@ -14,7 +14,8 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from penstock.actuate.errors import (
+from penstock.actuate.journal import Entry, Journal
+from penstock.actuate.knob_errors import (
     DENIED,
     GONE,
     JournalUnwritableError,
@@ -22,9 +23,8 @@ from penstock.actuate.errors import (
     TargetGoneError,
     TargetUnusableError,
 )
-from penstock.actuate.files import Connection
-from penstock.actuate.journal import Entry, Journal
 from penstock.actuate.knobfiles import KnobFiles
+from penstock.actuate.osc_files import Connection
 from penstock.actuate.ownership import merged, reachable, reconcile
 from penstock.decision import Receipt
 from penstock.errors import DataError

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Self
 
-from penstock.actuate.errors import RefusedError, TargetGoneError, diagnose
+from penstock.actuate.knob_errors import RefusedError, TargetGoneError, diagnose
 from penstock.actuate.system import System
 from penstock.errors import DataError
 from penstock.knobs import Setting

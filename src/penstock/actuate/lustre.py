@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from penstock.actuate.files import Connection, OscFiles, OscPlaces
 from penstock.actuate.journal import Journal
 from penstock.actuate.journalled import JournalledActuator, TargetWish
 from penstock.actuate.knobfiles import KnobFiles
+from penstock.actuate.osc_files import Connection, OscFiles, OscPlaces
 from penstock.actuate.system import SYSTEM, System
 from penstock.knobs import KnobSpace, Setting
 from penstock.observe.lustre.layout import osc_target

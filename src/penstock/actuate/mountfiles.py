@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
-from penstock.actuate.errors import GONE, TargetGoneError
+from penstock.actuate.knob_errors import GONE, TargetGoneError
 from penstock.actuate.knobfiles import KnobFiles, walk
 from penstock.actuate.system import System
 from penstock.errors import DataError

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from penstock.actuate.errors import TargetGoneError
 from penstock.actuate.journal import Journal
 from penstock.actuate.journalled import JournalledActuator, TargetWish
+from penstock.actuate.knob_errors import TargetGoneError
 from penstock.actuate.knobfiles import KnobFiles
 from penstock.actuate.mountfiles import MountFiles, Places
 from penstock.actuate.system import SYSTEM, System

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from penstock.actuate.files import Connection
 from penstock.actuate.journal import Entry
+from penstock.actuate.osc_files import Connection
 from penstock.knobs import KnobSpace, Setting
 
 

@@ -7,11 +7,11 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.actuate.errors import JournalCorruptError, TargetGoneError
 from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.journalled import Difference
+from penstock.actuate.knob_errors import JournalCorruptError, TargetGoneError
 from penstock.actuate.lock import StateLock, holder
-from penstock.actuate.node import NodeActuator
+from penstock.actuate.node_actuator import NodeActuator
 from penstock.actuate.system import SYSTEM, System
 from penstock.decision import Change
 from penstock.errors import AccessError, DataError, MissingError

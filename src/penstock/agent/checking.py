@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.actuate.errors import JournalCorruptError
 from penstock.actuate.journal import Journal, owner_of
+from penstock.actuate.knob_errors import JournalCorruptError
 from penstock.actuate.lock import holder
 from penstock.agent.discovery import discover
 from penstock.agent.filesystems import CLIENT, open_actuator, open_observer, tuned_type

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.actuate.node import NodeActuator
+from penstock.actuate.node_actuator import NodeActuator
 from penstock.agent.filesystems import why_no_target
 from penstock.errors import DataError, PenstockError
 from penstock.knobs import Acts, Knob, KnobSpace

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 from penstock.actuate.journal import Journal
-from penstock.actuate.node import NodeActuator, Reach
+from penstock.actuate.node_actuator import NodeActuator, Reach
 from penstock.observe.fuse.observer import NETWORK_KINDS
 from penstock.observe.nfs.mountstats import KINDS as NFS_KINDS
-from penstock.observe.node import NodeObserver
+from penstock.observe.node_observer import NodeObserver
 
 # What a node must have for the agent to have anything to do.
 CLIENT = "Lustre client, NFS mount or FUSE mount of a network file system"

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.agent.spaces import SpaceBook
+from penstock.agent.space_book import SpaceBook
 from penstock.decide.guard import Guard, NodeView
 from penstock.decide.tuner import Tuner
 from penstock.decision import Decision, Receipt

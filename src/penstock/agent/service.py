@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.actuate.lock import StateLock
+from penstock.agent.agent_ledger import AgentLedger
 from penstock.agent.clock import MonotonicClock
 from penstock.agent.commands import AgentCommands
 from penstock.agent.compiling import Compiling
@@ -28,17 +29,16 @@ from penstock.agent.footprint import settling
 from penstock.agent.jobs import DIRECTORY as JOBS_DIRECTORY
 from penstock.agent.jobs import JobBook, boot_time_s
 from penstock.agent.knowledge import KnowledgeFile
-from penstock.agent.ledger import AgentLedger
 from penstock.agent.log import DecisionLog, decision_event, outcome_event
 from penstock.agent.loop import Loop, Step, next_due_s
-from penstock.agent.models import load_predictor
-from penstock.agent.node import node_view
+from penstock.agent.model_choice import load_predictor
+from penstock.agent.node_limits import node_view
 from penstock.agent.presence import Presence
+from penstock.agent.rate_limited_log import RateLimitedLog
 from penstock.agent.settings import AgentConfig, Mode, Rollback
 from penstock.agent.standing import Stopwatch, gather, is_paused
 from penstock.agent.startup import Places, open_journal, prepare, recover
 from penstock.agent.surveyed import surveyed, where_surveyed
-from penstock.agent.voice import Voice
 from penstock.agent.watchdog import Watchdog, notify
 from penstock.decide.budget import CacheBudget
 from penstock.decide.guard import Guard
@@ -69,7 +69,7 @@ class Agent:
         self.config, self.places, self.policy_name = config, places, policy.name
         self.mode = config.mode
         self.paused: set[str] = set()
-        self.voice = Voice(log)
+        self.messages = RateLimitedLog(log)
         self.ledger = AgentLedger()
         self.stopwatch = Stopwatch(config.interval_s)
         self.jobs = JobBook(places.state_dir / JOBS_DIRECTORY)
@@ -90,7 +90,7 @@ class Agent:
         self._why_not_tune = self._find_obstacle(policy, predictor)
         if self.mode is Mode.TUNE and self._why_not_tune:
             self.mode = Mode.OBSERVE
-            self.voice.condition(f"observing only: {self._why_not_tune}", lasting=True)
+            self.messages.condition(f"observing only: {self._why_not_tune}", lasting=True)
         self.log = DecisionLog(places.log, config.log_max_bytes, config.log_keep)
         self._observer = open_observer(places.root, config.scope.reach(), peek=True)
         self._actuator = open_actuator(places.root, self._journal, config.scope.reach())
@@ -232,7 +232,7 @@ class Agent:
         if self.loop.before is not None:
             self._say_what_was_seen(self.loop.before)
             self._compiling.consider(len(self.loop.before.targets))
-        self.voice.settle()
+        self.messages.settle()
         self._knowledge.keep_when_due(self.loop.tuner.remembered, time.time())
         if self.config.rollback is Rollback.ON_IDLE:
             self._give_back_idle()
@@ -243,7 +243,7 @@ class Agent:
         for mark in self.jobs.take_when_due(self.clock.now()):
             self.log.append(mark.event())
             if mark.hands_off and mark.what == "begin":
-                self.voice.event(f"job {mark.job} asked to be left alone: originals back until it ends")
+                self.messages.event(f"job {mark.job} asked to be left alone: originals back until it ends")
         if self.jobs.hands_off and not left_alone:
             for target in self.touched():
                 self.restore(target)
@@ -251,14 +251,14 @@ class Agent:
     def _say_what_was_seen(self, snapshot: NodeSnapshot) -> None:
         waiting = f"no {CLIENT} below {self.places.root}: waiting for a mount"
         if snapshot.targets:
-            self.voice.over(waiting)
+            self.messages.over(waiting)
         else:
-            self.voice.condition(waiting)
+            self.messages.condition(waiting)
         for sighting in self._presence.note(snapshot):
             self.log.append(sighting.event(time.time()))
-            self.voice.event(sighting.sentence)
+            self.messages.event(sighting.sentence)
         for problem in snapshot.problems:
-            self.voice.condition(f"{problem.source}: {problem.message}")
+            self.messages.condition(f"{problem.source}: {problem.message}")
 
     def _give_back_idle(self) -> None:
         """Under `on_idle`, a target that was tuned and now rests gets its originals back at once."""
@@ -274,7 +274,7 @@ class Agent:
         lost = {decision.id for decision, ok in zip(moving, written, strict=True) if not ok}
         if not lost:
             return decisions
-        self.voice.condition(
+        self.messages.condition(
             f"{self.log.path}: {len(lost)} decisions cannot be written: no knob moves for them"
         )
         return tuple(_unlogged(decision) if decision.id in lost else decision for decision in decisions)
@@ -303,9 +303,9 @@ class Agent:
         moved = decision.changes if receipt is None else made(decision, receipt)
         if moved:
             what = f"{'advise' if receipt is None else 'set'} {decision.target.name}"
-            self.voice.change(f"{what} {', '.join(map(str, moved))}: {decision.sentence} [{decision.id}]")
+            self.messages.change(f"{what} {', '.join(map(str, moved))}: {decision.sentence} [{decision.id}]")
         if receipt is not None and receipt.error:
-            self.voice.condition(naming(decision.target, receipt.error))
+            self.messages.condition(naming(decision.target, receipt.error))
 
     def _log_effects(self) -> None:
         for effect in self.loop.guard.effects() if self.loop.guard else ():
@@ -327,12 +327,12 @@ class Agent:
         try:
             return load_predictor(policy.model_kind, self.config.model, self.places)
         except ModelFileError as error:
-            self.voice.condition(str(error), lasting=True)
+            self.messages.condition(str(error), lasting=True)
             return None
 
     def _policy_failed(self, what: str) -> None:
         self.ledger.policy_errors += 1
-        self.voice.condition(f"policy {self.policy_name} failed, so its target is left alone: {what}")
+        self.messages.condition(f"policy {self.policy_name} failed, so its target is left alone: {what}")
 
     def _find_obstacle(self, policy: type[Policy], predictor: Predictor | None) -> str | None:
         if not self._journal.trusted:

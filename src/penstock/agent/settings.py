@@ -10,7 +10,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from penstock.actuate.node import Reach
+from penstock.actuate.node_actuator import Reach
 from penstock.agent.filesystems import MOUNT_KINDS, NODE_KNOBS, is_mount_kind
 from penstock.agent.plugins import require_known
 from penstock.config import Duration, Section, load_layered, validate

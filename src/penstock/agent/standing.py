@@ -9,16 +9,16 @@ from collections.abc import Iterable, Mapping, Set
 from typing import Protocol
 
 from penstock import __version__
+from penstock.agent.agent_ledger import AgentLedger
 from penstock.agent.effect import headline
 from penstock.agent.jobs import JobBook
-from penstock.agent.ledger import AgentLedger
 from penstock.agent.log import DecisionLog
 from penstock.agent.loop import Loop, Step
 from penstock.agent.names import alone_in_their_place, short_names
-from penstock.agent.node import node_view
+from penstock.agent.node_limits import node_view
+from penstock.agent.rate_limited_log import RateLimitedLog
 from penstock.agent.settings import AgentConfig, Mode
 from penstock.agent.startup import Places
-from penstock.agent.voice import Voice
 from penstock.decision import Decision
 from penstock.knobs import Role
 from penstock.serve.status import AgentStatus, NodeStatus, Pace, Tallies, TargetStatus
@@ -68,7 +68,7 @@ class Watched(Protocol):
     mode: Mode
     paused: set[str]
     latest: dict[Target, Step]
-    voice: Voice
+    messages: RateLimitedLog
     ledger: AgentLedger
     stopwatch: Stopwatch
     jobs: JobBook
@@ -93,7 +93,7 @@ def gather(agent: Watched) -> AgentStatus:
         interval_s=agent.config.interval_s,
         rollback=agent.config.rollback.value,
         paused=tuple(sorted(agent.paused)),
-        problems=tuple(agent.voice.standing()),
+        problems=tuple(agent.messages.standing()),
         lost_log_lines=agent.log.lost,
         jobs=agent.jobs.running,
         effect=headline(agent.ledger.trial, list(agent.ledger.gains)),

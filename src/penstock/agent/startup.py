@@ -7,8 +7,8 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.actuate.errors import JournalCorruptError
 from penstock.actuate.journal import Journal, owner_of
+from penstock.actuate.knob_errors import JournalCorruptError
 from penstock.actuate.recovery import restore_all
 from penstock.agent.filesystems import tuned_type
 from penstock.config import require_own

@@ -22,9 +22,9 @@ HOMES = {
     "static": "penstock.evaluate.shards:STATIC",
     "scenarios": "penstock.evaluate.shards:SCENARIOS",
     "robust": "penstock.evaluate.shards:ROBUST",
-    "collect": "penstock.train.shards:COLLECT",
-    "survey": "penstock.train.shards:SURVEY",
-    "study": "penstock.schedule.study.shards:STUDY",
+    "collect": "penstock.train.train_shards:COLLECT",
+    "survey": "penstock.train.train_shards:SURVEY",
+    "study": "penstock.schedule.study.study_shards:STUDY",
 }
 
 

@@ -19,8 +19,8 @@ from penstock.units import format_size
 from penstock.window import DIRECTIONS, Void, Window
 
 if TYPE_CHECKING:
+    from penstock.observe.recorded_windows import Discarded
     from penstock.observe.recording import RecordedProbe
-    from penstock.observe.replay import Discarded
 
 _RATIOS = ("page_utilisation", "channel_utilisation", "page_latency_us", "bytes")
 _PATIENCE_S = 2.0
@@ -37,8 +37,8 @@ def replay(files: tuple[Path, ...], as_json: bool) -> None:
     (counters were reset, a read was torn, the connection was lost) yields no window and is listed apart, with
     its reason. Each FILE is a recording of its own; .gz is unpacked on the way.
     """
+    from penstock.observe.recorded_windows import Replay
     from penstock.observe.recording import read_recording
-    from penstock.observe.replay import Replay
 
     items = (item for path in files for item in Replay().windows(_watched(read_recording(path), path)))
     if as_json:

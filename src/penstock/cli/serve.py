@@ -11,7 +11,7 @@ from penstock.cli.options import NearestChoice, prepare_simulator, require_libra
 from penstock.errors import AccessError, UsageError
 
 if TYPE_CHECKING:
-    from penstock.emulate.node import ServedNode
+    from penstock.emulate.served_node import ServedNode
     from penstock.simulate.cluster import Cluster
 
 _LAYOUTS = ("2.15", "2.17")
@@ -35,7 +35,7 @@ def serve(**asked: object) -> None:
     to ROOT/.control make things go wrong (block, fail, vanish, unmount, remount, reconnect, evict,
     deactivate). SIGTERM ends it and takes the tree away.
     """
-    from penstock.emulate.service import serve_mounted, serve_plain
+    from penstock.emulate.realtime import serve_mounted, serve_plain
 
     root = asked["root"]
     assert isinstance(root, Path)
@@ -67,9 +67,9 @@ def _prepare(root: Path, *, plain: bool) -> None:
 
 
 def _node(asked: dict[str, object]) -> ServedNode:
-    from penstock.emulate.layout import load_layout
-    from penstock.emulate.node import NodePlan, ServedNode
-    from penstock.emulate.simulated import SimulatorClient
+    from penstock.emulate.served_node import NodePlan, ServedNode
+    from penstock.emulate.simulator_client import SimulatorClient
+    from penstock.emulate.treelayout import load_layout
     from penstock.simulate.catalogue import named_plan
     from penstock.simulate.simulation import Simulation
 

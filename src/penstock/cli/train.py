@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from penstock.cli.collect import collect
 from penstock.cli.options import console, emit_json, json_option, progress, seed_option, write_text
-from penstock.cli.survey import survey
+from penstock.cli.train_collect import collect
+from penstock.cli.train_survey import survey
 from penstock.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 
 from penstock.dash.source import About, Look, Point, ReadOnly
 from penstock.decision import changes
+from penstock.observe.recorded_windows import Replay
 from penstock.observe.recording import read_recording
-from penstock.observe.replay import Replay
 from penstock.window import Window
 
 

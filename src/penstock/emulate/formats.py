@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from penstock.emulate.client import Sums
+from penstock.emulate.served_client import Sums
 
 Bins = Sequence[int]
 

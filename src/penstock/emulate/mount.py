@@ -15,10 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from penstock.emulate.faults import CONTROL_FILE, Faults
-from penstock.emulate.layout import PROCFS
-from penstock.emulate.node import ServedNode
+from penstock.emulate.faultcontrol import CONTROL_FILE, Faults
+from penstock.emulate.served_node import ServedNode
 from penstock.emulate.tree import File
+from penstock.emulate.treelayout import PROCFS
 from penstock.errors import AccessError, MissingError, PenstockError, require_extra
 
 _MNT_DETACH = 2

@@ -11,8 +11,8 @@ import os
 import shutil
 from pathlib import Path
 
-from penstock.emulate.faults import CONTROL_FILE, Faults
-from penstock.emulate.node import ServedNode
+from penstock.emulate.faultcontrol import CONTROL_FILE, Faults
+from penstock.emulate.served_node import ServedNode
 from penstock.emulate.tree import File
 from penstock.errors import AccessError, PenstockError
 

@@ -6,8 +6,8 @@ import errno
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from penstock.emulate.layout import DEBUGFS, SYSFS
 from penstock.emulate.stores import parse_plain, refuse
+from penstock.emulate.treelayout import DEBUGFS, SYSFS
 
 Reader = Callable[[], str]
 Writer = Callable[[str], None]

@@ -51,9 +51,9 @@ class Static(Experiment):
 
     def section(self, findings: Mapping[str, Any]) -> Section:
         """Ratios, timelines and maps; of many policies on few workloads, a table of all of them."""
-        from penstock.evaluate import exhibits
+        from penstock.evaluate import sections
 
-        show = exhibits.baselines if findings.get("role") == "baselines" else exhibits.static
+        show = sections.baselines if findings.get("role") == "baselines" else sections.static
         return show(findings)
 
     def claims(self, findings: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -77,9 +77,9 @@ class Dynamic(Experiment):
 
     def section(self, findings: Mapping[str, Any]) -> Section:
         """Throughput of whole sequences and how soon each phase was adapted to."""
-        from penstock.evaluate import exhibits
+        from penstock.evaluate import sections
 
-        return exhibits.dynamic(findings)
+        return sections.dynamic(findings)
 
     def claims(self, findings: Mapping[str, Any]) -> Iterator[list[str]]:
         """The largest gain in a phase."""
@@ -102,9 +102,9 @@ class Independent(Experiment):
 
     def section(self, findings: Mapping[str, Any]) -> Section:
         """Reader and writer beside the paper's figures."""
-        from penstock.evaluate import exhibits
+        from penstock.evaluate import sections
 
-        return exhibits.independent(findings)
+        return sections.independent(findings)
 
     def claims(self, findings: Mapping[str, Any]) -> Iterator[list[str]]:
         """Reader and writer of Table V."""
@@ -127,9 +127,9 @@ class Interference(Experiment):
 
     def section(self, findings: Mapping[str, Any]) -> Section:
         """Aggregates, fairness and oscillation."""
-        from penstock.evaluate import exhibits
+        from penstock.evaluate import sections
 
-        return exhibits.interference(findings)
+        return sections.interference(findings)
 
     def claims(self, findings: Mapping[str, Any]) -> Iterator[list[str]]:
         """The three mixes of Table VI."""
@@ -152,9 +152,9 @@ class Applications(Experiment):
 
     def section(self, findings: Mapping[str, Any]) -> Section:
         """Each application beside the papers' figures."""
-        from penstock.evaluate import exhibits
+        from penstock.evaluate import sections
 
-        return exhibits.applications(findings)
+        return sections.applications(findings)
 
     def claims(self, findings: Mapping[str, Any]) -> Iterator[list[str]]:
         """The largest gain of deep learning, and every kernel."""
@@ -177,9 +177,9 @@ class Cache(Experiment):
 
     def section(self, findings: Mapping[str, Any]) -> Section:
         """What each of the three showed."""
-        from penstock.evaluate import exhibits
+        from penstock.evaluate import sections
 
-        return exhibits.cache(findings)
+        return sections.cache(findings)
 
 
 EXPERIMENTS: Mapping[str, Experiment] = {

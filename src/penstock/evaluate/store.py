@@ -23,7 +23,7 @@ WORLD = (
     "evaluate/trial.py",
 )
 DECIDING = (
-    "agent/loop.py", "agent/spaces.py", "agent/plugins.py", "decide", "decision.py", "predict", "snapshot.py",
+    "agent/loop.py", "agent/space_book.py", "agent/plugins.py", "decide", "decision.py", "predict", "snapshot.py",
     "window.py", "evaluate/bayes.py", "evaluate/drivers.py", "evaluate/oracle.py", "evaluate/strict.py",
     "evaluate/tuners.py",
 )  # fmt: skip

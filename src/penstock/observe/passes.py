@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.observe.deadline import Deadline
-from penstock.observe.files import unread
+from penstock.observe.kept_files import unread
 from penstock.observe.kernelfs import KernelFs
 from penstock.snapshot import NOTHING, NodeSnapshot, Problem, TargetSnapshot
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.nfs import NfsActuator
-from penstock.actuate.node import NodeActuator
+from penstock.actuate.node_actuator import NodeActuator
 from penstock.agent.discovery import discover
 from penstock.agent.startup import LOG_FILE
 from penstock.knobs import Setting

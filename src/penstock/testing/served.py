@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.emulate.client import Direction, MountFigures, OscFigures, Sums
-from penstock.emulate.faults import CONTROL_FILE
-from penstock.emulate.layout import LAYOUTS, load_layout
+from penstock.emulate.faultcontrol import CONTROL_FILE
 from penstock.emulate.mount import unmount
-from penstock.emulate.node import NodePlan, ServedNode
-from penstock.emulate.service import serve_mounted, serve_plain
+from penstock.emulate.realtime import serve_mounted, serve_plain
+from penstock.emulate.served_client import Direction, MountFigures, OscFigures, Sums
+from penstock.emulate.served_node import NodePlan, ServedNode
+from penstock.emulate.treelayout import LAYOUTS, load_layout
 from penstock.knobs import Setting
 
 _RPCS_PER_S, _RPC_BYTES, _RPC_USEC = 200, 1 << 20, 5000

@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from penstock.errors import UsageError
-from penstock.train.hardware import DrawnHardware, between, draw_hardware
+from penstock.train.drawn_hardware import DrawnHardware, between, draw_hardware
 from penstock.train.worlds import DescribedWorld
 from penstock.units import KIB, MIB
 

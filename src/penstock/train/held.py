@@ -17,8 +17,8 @@ from typing import Any
 
 from penstock.errors import DataError
 from penstock.knobs import Setting
+from penstock.observe.recorded_windows import Replay
 from penstock.observe.recording import RecordedProbe
-from penstock.observe.replay import Replay
 from penstock.train.intervals import RecordedInterval, RecordedWorkload
 from penstock.window import Window
 

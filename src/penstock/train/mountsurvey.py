@@ -14,7 +14,7 @@ from penstock.decide.objective import Rates
 from penstock.errors import DataError
 from penstock.knobs import KnobSpace, Setting
 from penstock.spaces import SPACES
-from penstock.train.mounts import FILE, FORMAT
+from penstock.train.mount_trials import FILE, FORMAT
 from penstock.train.survey import HeldRates
 
 # A gain is the ratio of two measurements, each as uncertain as the default's own differ, and counted in doublings.

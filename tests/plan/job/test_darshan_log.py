@@ -9,8 +9,8 @@ import pytest
 
 from penstock.errors import DataError, MissingError, UsageError
 from penstock.observe.darshan_log import RawLog, read_log
-from penstock.plan.job.darshan_log import JobFacts, LayerFacts, facts
 from penstock.plan.job.job_advice import JobAdvice, JobSite, advise_job, review_log
+from penstock.plan.job.job_facts import JobFacts, LayerFacts, facts
 from penstock.plan.job.review import review, shape, stripe_count
 from penstock.plan.job.traffic import traffic
 from penstock.units import GIB, KIB, MIB

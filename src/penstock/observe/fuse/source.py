@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from penstock.errors import DataError
 from penstock.knobs import Setting
 from penstock.observe import bdi
-from penstock.observe.files import KeptFiles, unread
 from penstock.observe.fuse.daemon import Daemon, parse_moved, parse_start
+from penstock.observe.kept_files import KeptFiles, unread
 from penstock.observe.kernelfs import GONE, KernelFs
 from penstock.observe.mounts import Mount
 from penstock.observe.passes import ObservedSource, Reading

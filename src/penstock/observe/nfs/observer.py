@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from penstock.errors import DataError
 from penstock.knobs import Setting
 from penstock.observe import bdi
-from penstock.observe.files import KeptFiles, unread
+from penstock.observe.dirty_pages import DirtyPages, parse_dirty_pages
+from penstock.observe.kept_files import KeptFiles, unread
 from penstock.observe.kernelfs import KernelFs, read_once
-from penstock.observe.memory import DirtyPages, parse_dirty_pages
 from penstock.observe.mounts import Mount, in_sight, read_mounts
 from penstock.observe.nfs.mountstats import KINDS, NfsMount, parse_mountstats
 from penstock.observe.nfs.sunrpc import Transport, read_transports

@@ -13,9 +13,9 @@ from penstock.plan.collective.operation_profile import load
 from penstock.plan.collective.romio import Hints
 from penstock.plan.collective.surrogates import Surrogates
 from penstock.plan.hints import check_hint
-from penstock.plan.job.darshan_log import JobFacts
-from penstock.plan.job.darshan_log import facts as job_facts
 from penstock.plan.job.findings import JobFinding
+from penstock.plan.job.job_facts import JobFacts
+from penstock.plan.job.job_facts import facts as job_facts
 from penstock.plan.job.review import WriteShape, review, shape, stripe_count
 from penstock.plan.job.traffic import JobTraffic
 from penstock.plan.job.traffic import traffic as job_traffic

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.plan.job.darshan_log import JobFacts, LayerFacts
 from penstock.plan.job.findings import DENSE_RATIO, RANDOM_BELOW, JobFinding
+from penstock.plan.job.job_facts import JobFacts, LayerFacts
 from penstock.plan.job.setup_rules import SETUP_RULES, aggregators
 from penstock.plan.job.traffic import JobTraffic
 from penstock.plan.job.traffic_rules import TRAFFIC_RULES

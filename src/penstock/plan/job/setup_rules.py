@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from penstock.plan.job.darshan_log import JobFacts
 from penstock.plan.job.findings import JobFinding, grade
+from penstock.plan.job.job_facts import JobFacts
 from penstock.plan.job.traffic import JobTraffic
 from penstock.units import format_size
 

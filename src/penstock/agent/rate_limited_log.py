@@ -31,7 +31,7 @@ class _Condition:
     repeats: int = 0
 
 
-class Voice:
+class RateLimitedLog:
     """Speaks through a logger; `--debug` lets the repetitions through."""
 
     def __init__(

@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from penstock.emulate.faults import Faults
+from penstock.emulate.faultcontrol import Faults
 from penstock.emulate.mount import check_mountable, mount, unmount
-from penstock.emulate.node import ServedNode
 from penstock.emulate.plain import PlainTree
+from penstock.emulate.served_node import ServedNode
 from penstock.errors import PenstockError
 
 _TICK_S = 0.05

@@ -68,14 +68,14 @@ def collect(
     machine's client move at random while it measures; originals are journalled first and restored at the end.
     With --live DIR fio works in that directory for --seconds a workload, and settings of its mount are held in turn.
     """
-    from penstock.train.campaign import Collection, collect_live, collect_simulated
+    from penstock.train.collection import Collection, collect_live, collect_simulated
 
     if live is not None and not consent:
         raise UsageError(
             f"--live changes this client's knobs at random while jobs run; add {CONSENT} to consent"
         )
     if live:
-        from penstock.train.mounts import MountCampaign, run_campaign
+        from penstock.train.mount_trials import MountCampaign, run_campaign
 
         made = run_campaign(MountCampaign(Path(live), out, seconds, seed), root, state_dir, progress())
         _tell(out, [made], as_json)

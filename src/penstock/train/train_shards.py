@@ -11,8 +11,8 @@ from pydantic import Field
 
 from penstock.campaign.kinds import Kind, Row, Shard
 from penstock.config import Duration, Section
-from penstock.train.campaign import Collection, simulate_table
 from penstock.train.collect import CollectedRun
+from penstock.train.collection import Collection, simulate_table
 from penstock.train.parquet import SCHEMA
 from penstock.train.survey import drawn, measure
 from penstock.train.table import NUMBERS
@@ -86,7 +86,7 @@ COLLECT = Kind(
     _collect_rows,
     {**KEYS, **dict.fromkeys(NUMBERS, float)},
     stamp={"penstock.schema": str(SCHEMA)},
-    program=("simulate", "knobs", "train/collect.py", "train/campaign.py"),
+    program=("simulate", "knobs", "train/collect.py", "train/collection.py"),
 )
 SURVEY = Kind(
     SurveySection,

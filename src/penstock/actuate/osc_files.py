@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, TracebackType
 
-from penstock.actuate.errors import GONE, TargetGoneError
+from penstock.actuate.knob_errors import GONE, TargetGoneError
 from penstock.actuate.knobfiles import DIRECTORY, READ, KnobFiles, walk
 from penstock.actuate.system import System
 from penstock.errors import DataError, UsageError

@@ -54,7 +54,7 @@ def collect_simulated(wanted: Collection, workers: int, say: Say) -> list[Path]:
 
 def simulate_table(run: CollectedRun) -> TraceTable:
     """One run on the simulator, from its first probe to its last."""
-    from penstock.train.simulated import simulated_world
+    from penstock.train.simulated_world import simulated_world
 
     world = simulated_world(run.cluster, run.workload, run.seed)
     how = Walk(LUSTRE.candidates(), run.intervals, run.interval_s, run.id)

@@ -7,9 +7,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from penstock.emulate.client import Direction, OscFigures, Sums
-from penstock.emulate.connection import import_text
 from penstock.emulate.formats import head, histogram, powers, stats_row
+from penstock.emulate.importfile import import_text
+from penstock.emulate.served_client import Direction, OscFigures, Sums
 from penstock.emulate.stores import Rules, parse_megabytes, parse_plain, refuse
 from penstock.knobs import Setting
 from penstock.units import MIB, PAGE_BYTES

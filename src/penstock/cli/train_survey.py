@@ -77,7 +77,7 @@ def survey(
             raise UsageError("campaigns on mounts make a survey of their own: no --worlds, no other --from")
         space, held = campaign_rates(sources)
     elif sources:
-        from penstock.train.recorded import recorded_rates
+        from penstock.train.recorded_cases import recorded_rates
 
         held += recorded_rates(sources)
     if count:

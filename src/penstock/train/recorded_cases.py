@@ -10,7 +10,7 @@ from penstock.decide.objective import Rates, rates_of
 from penstock.errors import DataError
 from penstock.knobs import Setting
 from penstock.train.intervals import RecordedWorkload, read_workloads
-from penstock.train.remembered import knowledge_files, remembered_rates
+from penstock.train.remembered_cases import knowledge_files, remembered_rates
 from penstock.train.survey import GRID, HOME, LEAST_SETTINGS, HeldRates
 
 

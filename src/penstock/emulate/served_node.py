@@ -9,12 +9,12 @@ import uuid
 from dataclasses import dataclass
 from functools import partial
 
-from penstock.emulate.client import MountFigures, OscFigures, SimulatedClient, Sums
 from penstock.emulate.formats import head, stats_row
-from penstock.emulate.layout import DEBUGFS, PROCFS, SYSFS, Listed, TreeLayout
-from penstock.emulate.osc import ServedOsc, since_then
+from penstock.emulate.served_client import MountFigures, OscFigures, SimulatedClient, Sums
+from penstock.emulate.served_osc import ServedOsc, since_then
 from penstock.emulate.stores import Rules, visible_bytes
 from penstock.emulate.tree import File, Reader, Stored, Tree, Writer
+from penstock.emulate.treelayout import DEBUGFS, PROCFS, SYSFS, Listed, TreeLayout
 from penstock.errors import UsageError
 from penstock.units import KIB, MIB, PAGE_BYTES
 

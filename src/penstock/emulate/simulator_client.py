@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.emulate.client import Direction, MountFigures, OscFigures, Sums
+from penstock.emulate.served_client import Direction, MountFigures, OscFigures, Sums
 from penstock.knobs import Setting
 from penstock.simulate.kernel.counters import (
     BYTES,

@@ -10,7 +10,7 @@ from multiprocessing import get_context
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 
-_PRELOAD = ["penstock.cli.schedule_advise", "penstock.schedule.lifecycle", "penstock.testing.commands"]
+_PRELOAD = ["penstock.cli.schedule_advise", "penstock.schedule.lifecycle", "penstock.testing.forked"]
 
 
 @contextmanager

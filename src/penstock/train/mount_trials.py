@@ -19,12 +19,12 @@ from random import Random
 from penstock import __version__
 from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.lock import StateLock
-from penstock.actuate.node import NodeActuator
+from penstock.actuate.node_actuator import NodeActuator
 from penstock.actuate.recovery import restore_all
 from penstock.errors import MissingError, PenstockError
 from penstock.knobs import KnobSpace, Setting
 from penstock.measure import fio
-from penstock.observe.node import NodeObserver
+from penstock.observe.node_observer import NodeObserver
 from penstock.snapshot import Target
 from penstock.window import Window, windows
 

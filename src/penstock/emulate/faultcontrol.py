@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from penstock.emulate.node import ServedNode
+from penstock.emulate.served_node import ServedNode
 from penstock.emulate.stores import refuse
 from penstock.errors import PenstockError
 from penstock.units import PAGE_BYTES

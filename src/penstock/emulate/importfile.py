@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.emulate.client import Direction, OscFigures
+from penstock.emulate.served_client import Direction, OscFigures
 from penstock.units import PAGE_BYTES
 
 if TYPE_CHECKING:
-    from penstock.emulate.osc import ServedOsc
+    from penstock.emulate.served_osc import ServedOsc
 
 _COMMON = (
     "write_grant, server_lock, version, max_byte_per_rpc, early_lock_cancel, adaptive_timeouts, lru_resize, "
