@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks import sizes, words
+from benchmarks import names, sizes, words
 
 ROOT = Path(__file__).parent.parent
 
@@ -43,6 +43,11 @@ def test_contracts_hold() -> None:
     [
         ("decide/tuner.py", "import time", "Deciding and simulating touch nothing BROKEN"),
         ("simulate/kernel/server.py", "import os", "Deciding and simulating touch nothing BROKEN"),
+        (
+            "simulate/kernel/rpcs.py",
+            "import penstock.simulate.cluster",
+            "Kernels know the world's arrays, not what they were made from BROKEN",
+        ),
         ("knobs/space.py", "import penstock.agent.loop", "Imports point one way BROKEN"),
         ("decide/tuner.py", "import penstock.testing.queueing", "Imports point one way BROKEN"),
         ("evaluate/demo.py", "import pickle", "Nothing unpickles BROKEN"),
@@ -80,6 +85,23 @@ def test_word_contract_notices_a_planted_word(
     assert words.main(package) == 1
     assert f"words: {module}:" in (found := capsys.readouterr().out)
     assert said in found
+
+
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [
+        ("train/loop.py", "module 'loop' is in agent/loop.py and train/loop.py"),
+        ("train/roads.py", "class 'Decision' is in decision.py and train/roads.py"),
+    ],
+)
+def test_name_contract_notices_a_planted_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], module: str, said: str
+) -> None:
+    package = copy_of_source(tmp_path)
+    assert names.main(package) == 0
+    (package / module).write_text("class Decision:\n    pass\n" if "roads" in module else "")
+    assert names.main(package) == 1
+    assert f"names: {said}: give one of them its noun" in capsys.readouterr().out
 
 
 def test_sizes_hold_and_would_notice_what_outgrows_them(tmp_path: Path) -> None:

@@ -171,7 +171,7 @@ class Cache(Experiment):
 
     def run(self, lab: Lab, request: Request) -> Findings:
         """With and without stage 2, Algorithm 2 on drawn demands, and writes that fit the cache."""
-        from penstock.evaluate.cache import evaluate
+        from penstock.evaluate.dirty_cache import evaluate
 
         return evaluate(lab, request)
 
