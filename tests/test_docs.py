@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES, policy_class
+from penstock.simulate.cluster import builtin_cluster
 
 TESTS = Path(__file__).parent
 FAULTS = TESTS.parent / "docs" / "faults.md"
@@ -38,3 +39,17 @@ def test_documents_name_exactly_the_policies_that_tune_the_cache() -> None:
     named = {name: answer for names, answer in rows for name in re.findall(r"`([\w-]+)`", names)}
     assert set(named) == {*POLICY_NAMES, *EXPERIMENT_NAMES}
     assert {name for name, answer in named.items() if answer == "yes"} == tuning
+
+
+def test_simulator_page_names_files_that_exist_and_the_clusters_own_numbers() -> None:
+    page = (TESTS.parent / "docs" / "simulator.md").read_text()
+    room = TESTS.parent / "src" / "penstock" / "simulate"
+    files = {path.name for path in (*room.glob("*.py"), *room.glob("kernel/*.py"))}
+    named = set(re.findall(r"`(?:simulate/)?(\w+\.py)`", page))
+    assert len(named) > 25
+    assert named <= files
+    rows = re.findall(r"^\|[^|]+\| `(\w+)\.(\w+)` \| ([\d.]+) \|", page, re.MULTILINE)
+    assert len(rows) > 15
+    cluster = builtin_cluster("c220g5")
+    for section, key, value in rows:
+        assert float(value) == getattr(getattr(cluster, section), key), key
