@@ -20,6 +20,8 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from benchmarks.write_time_study import plots
+from benchmarks.write_time_study.tables import concatenate
 
 from penstock.plan.storage import flat_system, load_system
 from penstock.plan.write import error_plots
@@ -35,7 +37,7 @@ from penstock.plan.write.pattern import WritePattern
 from penstock.plan.write.published import published_model
 from penstock.plan.write.scale_search import search
 from penstock.plan.write.techniques import DEFAULTS
-from penstock.plan.write.write_samples import WriteSamples, concatenate
+from penstock.plan.write.write_samples import WriteSamples
 from penstock.units import MIB
 
 Floats = npt.NDArray[np.float64]
@@ -88,7 +90,7 @@ def scaling(storage: Mapping[str, WriteSamples], operation: str, out: Path) -> N
             if technique != "lasso" and len(large) > 5:
                 panels.setdefault(name, {})[technique] = (large.seconds, model.predict_samples(large))
     title = f"IOR {operation}s on 16 and 32 nodes, models trained on 1 to 8 nodes"
-    error_plots.predicted_against_measured(panels, out / f"real-scaling-{operation}.png", title)
+    plots.predicted_against_measured(panels, out / f"real-scaling-{operation}.png", title)
 
 
 def cells(found: Accuracy, between: str = " | ") -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from benchmarks.write_time_study import plots
 from benchmarks.write_time_study.campaign import (
     TEST_SCALES,
     TRAINING_SCALES,
@@ -24,14 +25,15 @@ from benchmarks.write_time_study.campaign import (
     WritePath,
     measure_campaign,
 )
+from benchmarks.write_time_study.tables import refit, set_masks
 
 from penstock.plan.storage import StorageSystem, load_system
 from penstock.plan.write import error_plots
-from penstock.plan.write.accuracy import measure, relative_errors, set_masks
+from penstock.plan.write.accuracy import measure, relative_errors
 from penstock.plan.write.adapt import adapt
 from penstock.plan.write.contributions import linear_terms
 from penstock.plan.write.fitted import FittedModel, fit_model
-from penstock.plan.write.scale_search import ScaleSearch, refit, search
+from penstock.plan.write.scale_search import ScaleSearch, search
 from penstock.plan.write.techniques import COMPARED, DEFAULTS, KERNELS
 from penstock.plan.write.write_samples import WriteSamples
 
@@ -145,7 +147,7 @@ def figure_four(study: Study, out: Path) -> None:
             f"| {name} | " + " | ".join(f"{base / best:.2f}" for best, base in panels[name].values()) + " |"
         )
     title = f"{study.system.title}, synthetic campaign"
-    error_plots.mse_bars(panels, out / f"mse-{study.system.name}.png", title)
+    plots.mse_bars(panels, out / f"mse-{study.system.name}.png", title)
 
 
 def figure_five(study: Study, out: Path) -> None:
@@ -294,7 +296,7 @@ def main() -> None:
         found = adaptation(study)
         table_gains(study, found)
         gains[f"{study.system.title}, predicted"], gains[f"{study.system.title}, true"] = found
-    error_plots.gain_cdf(gains, given.out / "gains.png", "Advice on 200 to 2,000 nodes, synthetic campaign")
+    plots.gain_cdf(gains, given.out / "gains.png", "Advice on 200 to 2,000 nodes, synthetic campaign")
     print("\n#### Planted bottlenecks\n")
     print("| system | slow stage | lasso's seconds by stage | found |\n|---|---|---|---|")
     for name in ("cetus", "titan"):

@@ -12,7 +12,7 @@ from tests.schedule.strategies import documents
 
 from penstock.schedule.application import ApplicationSet, Curve
 from penstock.schedule.demand import demands_of, io_load
-from penstock.schedule.setfile import dump_set, parse_set
+from penstock.schedule.setfile import parse_set
 
 
 def read(document: dict[str, Any]) -> ApplicationSet:
@@ -43,12 +43,6 @@ def test_load_of_least_stress_is_minimal(document: dict[str, Any]) -> None:
     for count in range(1, 9):
         other = io_load(demands, [min(count, demand.limit) for demand in demands], workload.resources)
         assert least <= other + 1e-12
-
-
-@given(documents())
-def test_set_round_trips_through_its_file(document: dict[str, Any]) -> None:
-    workload = read(document)
-    assert parse_set(dump_set(workload), "again") == workload
 
 
 def test_curve_interpolates_and_holds_below_the_smallest_count() -> None:

@@ -7,28 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from penstock.errors import DataError, MissingError, UsageError
+from penstock.errors import DataError, MissingError
 from penstock.schedule.application import Curve
 from penstock.schedule.family import (
     FAMILIES,
     MEMBERS,
     assumed_curve,
     classify,
-    family_named,
     family_profiles,
     fit_families,
 )
-from penstock.schedule.profile import (
-    load_profiles,
-    read_io_node_curves,
-    read_ost_curves,
-    split_of_best_counts,
-)
+from penstock.schedule.profile import load_profiles, read_io_node_curves, read_ost_curves
 
 
 def test_best_counts_split_as_published(shared_dir: Path) -> None:
     profiles = load_profiles("io-nodes", shared_dir / "data")
-    assert split_of_best_counts(profiles) == {0: 62, 1: 12, 2: 83, 4: 15, 8: 17}
+    assert Counter(profile.best_count for profile in profiles) == {0: 62, 1: 12, 2: 83, 4: 15, 8: 17}
 
 
 def test_built_in_families_are_those_of_the_measured_curves(shared_dir: Path) -> None:
@@ -75,8 +69,3 @@ def test_assumed_curve_keeps_the_bandwidth_on_one_resource() -> None:
 
 def test_family_profiles_follow_the_measured_proportions() -> None:
     assert len(family_profiles()) == sum(MEMBERS.values()) == 189
-
-
-def test_unknown_family_suggests_the_nearest() -> None:
-    with pytest.raises(UsageError, match='did you mean "ascent"'):
-        family_named("accent")

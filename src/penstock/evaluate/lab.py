@@ -46,9 +46,6 @@ class Lab:
         found = [self.store.find(trial) for trial in trials]
         return [each for each in found if each is not None]
 
-    def one(self, stage: str, trial: Trial) -> Measured:
-        return self.measure(stage, [trial])[0]
-
     def _run(self, trials: Sequence[Trial]) -> Iterator[tuple[Trial, Measured]]:
         # The longest first: a long one started last would keep the others waiting.
         ordered = sorted(trials, key=_cost, reverse=True)

@@ -7,7 +7,6 @@ from pathlib import Path
 from penstock.agent import plugins
 from penstock.decide.budget import CacheBudget
 from penstock.decide.guard import Guard
-from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES
 from penstock.decide.policies._base import Policy
 from penstock.decide.tuner import Tuner
 from penstock.evaluate.strict import strict
@@ -15,7 +14,6 @@ from penstock.ports import Predictor
 from penstock.units import MIB
 
 CACHE_RATIO = 0.25
-NAMES = (*POLICY_NAMES, *EXPERIMENT_NAMES)
 
 
 def shipped_policy() -> str:

@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from penstock.errors import UsageError, did_you_mean
 from penstock.schedule.application import Curve
 from penstock.schedule.profile import Profile
 
@@ -55,14 +54,6 @@ FAMILIES = {
 
 MEMBERS = {"ascent": 73, "descent": 13, "peak": 96, "neutral": 7}
 """How many of the 189 curves show each behaviour."""
-
-
-def family_named(name: str) -> Family:
-    """A built-in family; an unknown name suggests the nearest."""
-    if name not in FAMILIES:
-        known = ", ".join(FAMILIES)
-        raise UsageError(f"family {name!r} is not one of {known}{did_you_mean(name, FAMILIES)}")
-    return FAMILIES[name]
 
 
 def classify(curve: Curve) -> str:

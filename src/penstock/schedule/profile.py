@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,11 +78,6 @@ def load_profiles(name: str, data_dir: Path) -> tuple[Profile, ...]:
     """The profiles of a published data set below `data_dir`."""
     source = SOURCES[name]
     return source.read(data_dir / source.path)
-
-
-def split_of_best_counts(profiles: Iterable[Profile]) -> dict[int, int]:
-    """How many profiles are fastest at each count, direct access being 0."""
-    return dict(sorted(Counter(profile.best_count for profile in profiles).items()))
 
 
 def _rows(path: Path, columns: Sequence[str], delimiter: str = ",") -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Application sets as JSON: read strictly, written so that they read back the same.
+"""Application sets as JSON, read strictly.
 
 A count of 0 (direct access) is ignored; a key that is not documented is an error.
 """
@@ -37,17 +37,6 @@ def parse_set(text: str, source: str) -> ApplicationSet:
         return _set(document)
     except DataError as error:
         raise DataError(f"{source}: {error}") from None
-
-
-def dump_set(workload: ApplicationSet) -> str:
-    """The JSON text of a set."""
-    applications = [_plain(application) for application in workload.applications]
-    document = {
-        "resources": workload.resources,
-        "compute_nodes": workload.compute_nodes,
-        "applications": applications,
-    }
-    return json.dumps(document, indent=1)
 
 
 def parse_curve(value: object, where: str) -> Curve:
@@ -195,16 +184,3 @@ def _number(value: object, where: str) -> float:
     if not math.isfinite(number):
         raise DataError(f"{where}: {value!r} is not a finite number")
     return number
-
-
-def _plain(application: Application) -> dict[str, object]:
-    curve = zip(application.curve.counts, application.curve.bytes_per_s, strict=True)
-    plain: dict[str, object] = {
-        "name": application.name,
-        "compute_nodes": application.compute_nodes,
-        "bandwidth": {str(count): value for count, value in curve},
-        "phases": [{"compute_s": p.compute_s, "io_bytes": p.io_bytes} for p in application.phases],
-    }
-    if application.resources is not None:
-        plain["resources"] = list(application.resources)
-    return plain

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from penstock.errors import UsageError
 from penstock.plan.collective.access import Access
 from penstock.plan.collective.counts import count, file_domains
-from penstock.plan.collective.romio import NO_HINTS, Hints, from_mapping, resolve, two_phase
+from penstock.plan.collective.romio import NO_HINTS, Hints, resolve, two_phase
+from penstock.plan.hints import check_hint
 from penstock.units import GIB, KIB, MIB
 
 from .test_access import accesses, owners_by_byte
@@ -64,18 +65,18 @@ def test_counts_of_a_huge_job_come_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given_hints", "message"),
+    ("name", "value", "message"),
     [
-        ({"cb_nods": "4"}, 'did you mean "cb_nodes"'),
-        ({"cb_nodes": "0"}, "must not be 0"),
-        ({"striping_unit": "1000"}, "64 KiB"),
-        ({"cb_nodes": "-1"}, "not a whole number"),
-        ({"romio_cb_write": "yes"}, "enable, disable or automatic"),
+        ("cb_nods", "4", 'did you mean "cb_nodes"'),
+        ("cb_nodes", "0", "must not be 0"),
+        ("striping_unit", "1000", "64 KiB"),
+        ("cb_nodes", "-1", "not a whole number"),
+        ("romio_cb_write", "yes", "enable, disable or automatic"),
     ],
 )
-def test_bad_hints_are_refused(given_hints: dict[str, str], message: str) -> None:
+def test_bad_hints_are_refused(name: str, value: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        from_mapping(given_hints)
+        check_hint(name, value)
 
 
 def test_config_list_the_model_does_not_know_is_refused() -> None:

@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.write_time_study.campaign import TEST_SCALES, Campaign, WritePath, allocate, measure_campaign
+from benchmarks.write_time_study.tables import refit, set_masks
 
 from penstock.errors import DataError, MissingError, ModelFileError, UsageError
 from penstock.plan.storage import Service, StorageSystem, load_system
-from penstock.plan.write.accuracy import measure, set_masks
+from penstock.plan.write.accuracy import measure
 from penstock.plan.write.contributions import linear_terms
 from penstock.plan.write.fitted import FittedModel, fit_model
 from penstock.plan.write.folds import log_errors
 from penstock.plan.write.location import in_use, locate
 from penstock.plan.write.pattern import WritePattern
-from penstock.plan.write.scale_search import refit, scale_subsets, search, split_validation
+from penstock.plan.write.scale_search import scale_subsets, search, split_validation
 from penstock.plan.write.stored_model import dump_model, load_model, parse_model
 from penstock.plan.write.techniques import COMPARED, DEFAULTS, TECHNIQUES, check_technique
 from penstock.plan.write.write_samples import WriteSamples

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.errors import UsageError
 from penstock.plan.collective.access import Access
-from penstock.plan.hints import check_hint
 from penstock.units import KIB, MIB
 
 DEFAULT_BUFFER_BYTES = 16 * MIB
@@ -46,15 +44,6 @@ def two_phase(cb_nodes: int, cb_buffer_size: int, access: Access) -> Hints:
     per_host = -(-cb_nodes // access.nodes)
     spread = "*:*" if access.nodes == 1 else f"*:{per_host}"
     return Hints(cb_nodes, cb_buffer_size, spread, romio_cb_write="enable")
-
-
-def from_mapping(given: Mapping[str, str]) -> Hints:
-    """Hints from their names and texts, each checked; those that do not touch writing are ignored."""
-    for name, value in given.items():
-        check_hint(name, value)
-    known = {name: given[name] for name in Hints.__slots__ if name in given}
-    whole = {name: int(value) for name, value in known.items() if value.isdigit()}
-    return Hints(**{**known, **whole})  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)

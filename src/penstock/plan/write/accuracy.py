@@ -1,4 +1,4 @@
-"""How far predictions are off: relative errors, and the sets the paper reports them on."""
+"""How far predictions are off."""
 
 from __future__ import annotations
 
@@ -7,11 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from penstock.plan.write.write_samples import Mask, WriteSamples
-
 Floats = npt.NDArray[np.float64]
-# The converged test sets by write scale (lowest and highest number of nodes).
-TEST_SETS = {"small": (200, 256), "medium": (257, 512), "large": (513, 2000)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +42,3 @@ def measure(predicted: Floats, seconds: Floats) -> Accuracy:
         median_error=float(np.median(off)),
         mse=float(np.mean((predicted - seconds) ** 2)),
     )
-
-
-def set_masks(samples: WriteSamples) -> dict[str, Mask]:
-    """Converged samples by scale, and the unconverged ones of every scale."""
-    masks = {
-        name: (samples.nodes >= low) & (samples.nodes <= high) & samples.converged
-        for name, (low, high) in TEST_SETS.items()
-    }
-    masks["unconverged"] = ~samples.converged & (samples.nodes >= TEST_SETS["small"][0])
-    return masks

@@ -1,10 +1,10 @@
-"""Plots as PNG: variability of repeated runs, signed errors, errors of chosen and base models, gains."""
+"""Plots as PNG: variability of repeated runs and signed errors; and what every such plot is made with."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,8 @@ Floats = npt.NDArray[np.float64]
 COLOURS = ("#1f6feb", "#d29922", "#2da44e", "#cf222e", "#8250df", "#57606a")
 
 
-def _canvas(columns: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
+def canvas(columns: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
+    """A figure with so many axes side by side; its size in inches."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -39,7 +40,8 @@ def _plain_ticks(axes: Axes) -> None:
             axis.set_minor_formatter("")
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG, the same bytes for the same content."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         for axes in figure.axes:
@@ -51,28 +53,18 @@ def _save(figure: Figure, path: Path) -> None:
 
 def variability_cdf(ratios: Mapping[str, Sequence[float]], path: Path, title: str) -> None:
     """How far identical runs lie apart: the CDF of slowest over fastest (the paper's Fig. 1)."""
-    figure, (axes,) = _canvas(1, 6.4, 4.0)
+    figure, (axes,) = canvas(1, 6.4, 4.0)
     for colour, (name, values) in zip(COLOURS, ratios.items(), strict=False):
-        _cdf(axes, values, name, colour)
+        cdf(axes, values, name, colour)
     axes.set(
         xscale="log", xlabel="slowest / fastest of identical runs", ylabel="share of samples", title=title
     )
     axes.legend()
-    _save(figure, path)
+    save(figure, path)
 
 
-def gain_cdf(gains: Mapping[str, Sequence[float]], path: Path, title: str) -> None:
-    """How much faster adapted writes are: the CDF of the speedup (the paper's Fig. 7)."""
-    figure, (axes,) = _canvas(1, 6.4, 4.0)
-    for place, (name, values) in enumerate(gains.items()):
-        _cdf(axes, values, name, COLOURS[place // 2], style="--" if place % 2 else "-")
-    axes.axvline(1.0, color="#57606a", linewidth=0.8)
-    axes.set(xscale="log", xlabel="speedup", ylabel="share of samples", title=title)
-    axes.legend()
-    _save(figure, path)
-
-
-def _cdf(axes: Axes, values: Sequence[float], name: str, colour: str, style: str = "-") -> None:
+def cdf(axes: Axes, values: Sequence[float], name: str, colour: str, style: str = "-") -> None:
+    """Draw the share of values that are at most so large."""
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     axes.step(
         ordered, np.arange(1, ordered.size + 1) / ordered.size, style, where="post", label=name, color=colour
@@ -84,7 +76,7 @@ def signed_errors(panels: Mapping[str, Mapping[str, tuple[Floats, Floats]]], pat
 
     A panel maps a model to (true seconds, errors).
     """
-    figure, axes_list = _canvas(len(panels), 4.2 * len(panels), 3.8)
+    figure, axes_list = canvas(len(panels), 4.2 * len(panels), 3.8)
     for axes, (name, models) in zip(axes_list, panels.items(), strict=True):
         for place, (model, (seconds, errors)) in enumerate(models.items()):
             order = np.argsort(seconds)
@@ -98,40 +90,4 @@ def signed_errors(panels: Mapping[str, Mapping[str, tuple[Floats, Floats]]], pat
     axes_list[0].set_ylabel("(predicted - true) / true, cut at 2")
     axes_list[-1].legend(markerscale=3)
     figure.suptitle(title)
-    _save(figure, path)
-
-
-def mse_bars(panels: Mapping[str, Mapping[str, tuple[float, float]]], path: Path, title: str) -> None:
-    """Mean square errors of each technique's chosen and base model, over the least (the paper's Fig. 4)."""
-    figure, axes_list = _canvas(len(panels), 4.2 * len(panels), 3.4)
-    for axes, (name, techniques) in zip(axes_list, panels.items(), strict=True):
-        least = min(min(pair) for pair in techniques.values())
-        places = np.arange(len(techniques))
-        for shift, label, which in ((-0.2, "chosen", 0), (0.2, "base", 1)):
-            heights = [pair[which] / least for pair in techniques.values()]
-            axes.bar(places + shift, heights, 0.4, label=label, color=COLOURS[which])
-        axes.set(title=name, yscale="log")
-        axes.set_xticks(places, list(techniques))
-    axes_list[0].set_ylabel("mean square error / least")
-    axes_list[-1].legend()
-    figure.suptitle(title)
-    _save(figure, path)
-
-
-def predicted_against_measured(panels: Mapping[str, Mapping[str, Any]], path: Path, title: str) -> None:
-    """A scatter per panel: each name maps to (measured, predicted) seconds."""
-    figure, axes_list = _canvas(len(panels), 4.2 * len(panels), 4.0)
-    for axes, (name, groups) in zip(axes_list, panels.items(), strict=True):
-        ends = [np.inf, 0.0]
-        for place, (label, (measured, predicted)) in enumerate(groups.items()):
-            shown = np.maximum(predicted, 0.05 * measured)
-            axes.plot(measured, shown, ".", label=label, color=COLOURS[place], markersize=4, alpha=0.7)
-            ends = [min(ends[0], measured.min()), max(ends[1], measured.max())]
-        axes.plot(ends, ends, color="#57606a", linewidth=0.8)
-        for factor in (0.7, 1.3):
-            axes.plot(ends, [factor * end for end in ends], "--", color="#57606a", linewidth=0.8)
-        axes.set(title=name, xscale="log", yscale="log", xlabel="measured seconds")
-    axes_list[0].set_ylabel("predicted seconds")
-    axes_list[-1].legend(markerscale=2)
-    figure.suptitle(title)
-    _save(figure, path)
+    save(figure, path)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.errors import DataError
-from penstock.plan.write.fitted import FEWEST_SAMPLES, FittedModel, fit_model
+from penstock.plan.write.fitted import FEWEST_SAMPLES
 from penstock.plan.write.folds import Fold, fold_errors, grouped_folds, log_errors, mean_error
 from penstock.plan.write.stacked import Stack
 from penstock.plan.write.techniques import DEFAULTS, GRIDS, STACK, Parameters, fit, quiet
@@ -147,9 +147,3 @@ def search(
     if not usable:
         raise DataError(f"{len(samples)} samples over {len(scales)} scales are too few to hold a fifth out")
     return ScaleSearch(technique, usable)
-
-
-def refit(samples: WriteSamples, trial: ScaleTrial, seed: int = 0, name: str = "") -> FittedModel:
-    """The model of a trial, fitted on exactly the samples it was chosen with."""
-    rows = ~split_validation(samples, seed) & np.isin(samples.nodes, trial.scales)
-    return fit_model(name or trial.technique, trial.technique, trial.given, samples.take(rows))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from penstock.errors import DataError
 from penstock.plan.storage import StorageSystem
 from penstock.plan.write.parameters import PARAMETERS, table
 from penstock.plan.write.pattern import WritePattern
@@ -80,16 +79,3 @@ def question_columns(system: StorageSystem, patterns: Sequence[WritePattern]) ->
     if system.kind == "lustre":
         columns["W"] = np.array([float(pattern.stripes) for pattern in patterns])
     return columns
-
-
-def concatenate(parts: Sequence[WriteSamples]) -> WriteSamples:
-    """Several tables of one system as one."""
-    if not parts:
-        raise DataError("no samples")
-    columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
-    return WriteSamples(
-        parts[0].system,
-        columns,
-        np.concatenate([part.seconds for part in parts]),
-        np.concatenate([part.converged for part in parts]),
-    )
