@@ -108,7 +108,7 @@ def measure(hours: float, interval_s: float, targets: int, directory: Path) -> d
         agent.loop.ports = Ports(simulated, simulated, simulated)
         for tick in range(int(hours * HOUR_S / interval_s)):
             simulated.sleep_until(tick * interval_s)
-            agent._tick()
+            agent.tick()
     finally:
         logger.removeHandler(handler)
     decisions = sum(path.stat().st_size for path in (directory / "state").glob("decisions.jsonl*"))

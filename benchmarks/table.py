@@ -49,11 +49,11 @@ def run(names: Sequence[str], repeats: int) -> list[dict[str, Any]]:
                 print(f"bench: {name} failed: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
                 break
             runs.append(json.loads(done.stdout.splitlines()[-1]))
-        rows += [_median(name, lines) for lines in zip(*runs, strict=True)] if runs else []
+        rows += [median_row(name, lines) for lines in zip(*runs, strict=True)] if runs else []
     return rows
 
 
-def _median(measure: str, lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def median_row(measure: str, lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
     values = [line["value"] for line in lines]
     middle = sorted(lines, key=lambda line: float(line["value"]))[len(lines) // 2]
     noise = (max(values) - min(values)) / statistics.median(values)

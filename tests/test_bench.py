@@ -20,8 +20,8 @@ def test_lines_know_whether_they_meet_their_goal() -> None:
 
 def test_table_shows_medians_and_what_is_not_met() -> None:
     rows = [
-        table._median("x", [{**asdict(SLOW), "value": value} for value in (12.0, 10.0, 11.0)]),
-        table._median("x", [asdict(FAST)]),
+        table.median_row("x", [{**asdict(SLOW), "value": value} for value in (12.0, 10.0, 11.0)]),
+        table.median_row("x", [asdict(FAST)]),
     ]
     text = table.markdown(rows)
     assert "| playing | 11 s per s | - | - | >= 30 | **no** | 18 % |" in text

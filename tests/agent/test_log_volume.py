@@ -75,7 +75,7 @@ def test_a_day_of_virtual_time_floods_no_log(tmp_path: Path, caplog: pytest.LogC
     with caplog.at_level(logging.INFO):
         while node.t_s < DAY_S:
             node.sleep_until(node.t_s + INTERVAL_S)
-            agent._tick()
+            agent.tick()
             for record in caplog.records:
                 size += len(f"penstock {record.levelname} {record.getMessage()}\n")
                 lines += 1

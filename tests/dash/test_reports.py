@@ -15,7 +15,7 @@ from tests.dash.test_page import SIZES, assert_legible
 from penstock.agent.log import read_log
 from penstock.agent.startup import LOG_FILE
 from penstock.agent.switchback import Block, judge
-from penstock.cli.agent_report import _verdict_page
+from penstock.cli.agent_report import verdict_page
 from penstock.cli.main import cli
 from penstock.dash.paper import node_page
 
@@ -89,8 +89,8 @@ def test_node_report_maps_what_was_expected_and_tells_outcomes(logged: Path) -> 
 def test_trial_page_shows_verdict_and_every_pair() -> None:
     blocks = [Block(n % 2 == 0, (1.5e8 if n % 2 == 0 else 1e8) + n * 1e5) for n in range(8)]
     verdict = judge(blocks)
-    page = _verdict_page(verdict, blocks)
+    page = verdict_page(verdict, blocks)
     assert f"<h1>Tuning helps: {verdict.gain:.3f} times as fast" in page
     assert page.count("x default</title>") == 2 * 4
     assert page.count(">untuned</td>") == 4
-    assert "No verdict" in _verdict_page(judge([]), [])
+    assert "No verdict" in verdict_page(judge([]), [])

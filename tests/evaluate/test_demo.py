@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from penstock.cli.demo import NEXT, _side_by_side, demo
+from penstock.cli.demo import NEXT, demo, side_by_side
 from penstock.cli.main import cli
 from penstock.evaluate.demo import DemoConfig, PhaseSection, frames, summarise
 from penstock.evaluate.tuners import shipped_policy
@@ -74,7 +74,7 @@ def test_demo_screen_shows_bars_settings_and_why() -> None:
     config = DemoConfig(phase=(PhaseSection(workload="s_rd_rn_1m", seconds=10.0),))
     seen = list(frames(config, "weir", 0))
     screen = Console(width=120, record=True, file=io.StringIO())
-    screen.print(_side_by_side(seen, config.seconds, "weir"))
+    screen.print(side_by_side(seen, config.seconds, "weir"))
     shown = screen.export_text()
     last = seen[-1].tuned
     assert "█" in shown and "░" in shown

@@ -7,7 +7,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +17,7 @@ from tests.observe.conftest import Client, stats_text
 
 from penstock.knobs import Setting
 from penstock.observe.collector import LustreObserver
+from penstock.observe.kernelfs import DescriptorBudget, KernelFs
 from penstock.ratios import carat_metrics
 from penstock.snapshot import NodeSnapshot
 from penstock.spaces import LUSTRE
@@ -53,6 +54,25 @@ def unprivileged() -> Iterator[None]:
     finally:
         if privileged:
             os.seteuid(0)
+
+
+def descriptors(client: Client, name: str) -> dict[int, str]:
+    """This process's descriptors on files of a target, with the files' names."""
+    found = {}
+    for entry in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            path = entry.readlink()
+            if path.is_relative_to(client.root) and path.parent.name == name:
+                found[int(entry.name)] = path.name.removesuffix(" (deleted)")
+    return found
+
+
+def make_unreadable(taken: Iterable[int]) -> None:
+    """Reads through these descriptors fail from now on, as they do once the kernel has removed a file."""
+    memory = os.open("/proc/self/mem", os.O_RDONLY)
+    for fd in taken:
+        os.dup2(memory, fd)
+    os.close(memory)
 
 
 def end_reads(pipe: Path) -> None:
@@ -145,15 +165,13 @@ def test_observer_says_that_unread_counters_are_unknown_not_idle(pair: Client) -
 def test_observer_drops_an_unmounted_target(pair: Client) -> None:  # row 13
     watcher = LustreObserver(pair.root, rescan_s=1e9)
     watcher.observe()
-    source = watcher._sources[("osc", ONE)]
-    memory = os.open("/proc/self/mem", os.O_RDONLY)
-    for fd in source.instance._kept:
-        os.dup2(memory, fd)
-    os.close(memory)
+    taken = descriptors(pair, ONE)
+    assert len(taken) == 8
+    make_unreadable(taken)
     pair.unmount(ONE)
     assert names(watcher.observe()) == [TWO]
     assert names(watcher.observe()) == [TWO]
-    assert ("osc", ONE) not in watcher._sources
+    assert not any(Path(f"/proc/self/fd/{fd}").exists() for fd in taken)
     watcher.close()
 
 
@@ -163,7 +181,9 @@ def test_observer_keeps_a_target_whose_files_vanish_one_by_one(pair: Client) -> 
     (pair.root / "proc/fs/lustre/osc" / ONE / "import").unlink()
     (pair.root / "sys/fs/lustre/osc" / ONE / "active").unlink()
     pair.stats(ONE).unlink()
-    watcher._sources[("osc", ONE)].instance.close()
+    vanished = [fd for fd, file in descriptors(pair, ONE).items() if file in ("import", "active", "stats")]
+    assert len(vanished) == 3
+    make_unreadable(vanished)
     seen = watcher.observe()
     assert names(seen) == [ONE, TWO]
     assert math.isnan(seen.targets[0].counters["read.bytes"])
@@ -197,17 +217,24 @@ def test_observer_finds_a_file_system_that_comes_later(client: Client) -> None: 
     assert found_at <= 4, "the first looks come soon"
 
 
-def test_observer_looks_ever_more_rarely_while_there_is_nothing(client: Client) -> None:  # row 15
+def test_observer_looks_ever_more_rarely_while_there_is_nothing(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:  # row 15
+    listed: set[float] = set()
+
+    def names_noted(fs: KernelFs, directory: str) -> Sequence[str]:
+        listed.add(now_s[0])
+        return listing(fs, directory)
+
+    listing = KernelFs.names
+    monkeypatch.setattr(KernelFs, "names", names_noted)
     now_s = [0.0]
     client.root.mkdir()
     watcher = LustreObserver(client.root, rescan_s=1.0, clock=lambda: now_s[0])
-    looks = 0
     for second in range(1000):
         now_s[0] = float(second)
-        due = watcher._next_scan_s
         watcher.observe()
-        looks += watcher._next_scan_s != due
-    assert 10 < looks < 40
+    assert 10 < len(listed) < 40
 
 
 @pytest.mark.parametrize("state", ["DISCONN", "CONNECTING", "EVICTED", "RECOVER", "REPLAY"])
@@ -338,11 +365,11 @@ def test_observer_keeps_its_descriptors_over_rescans_and_finds_what_was_missing(
     watcher = observer(pair)
     seen = watcher.observe()
     assert math.isnan(seen.targets[1].counters["read.bytes"])
-    kept = [*watcher._sources[("osc", ONE)].instance._kept]
+    kept = descriptors(pair, ONE)
     assert len(kept) == 8
     pair.stats(TWO).write_text(text)
     assert watcher.observe().targets[1].counters["read.rpcs"] == 1
-    assert watcher._sources[("osc", ONE)].instance._kept == kept
+    assert descriptors(pair, ONE) == kept
     watcher.close()
 
 
@@ -357,12 +384,16 @@ def test_observer_refuses_a_text_without_end(pair: Client) -> None:
     watcher.close()
 
 
-def test_observer_reads_all_targets_with_few_descriptors(pair: Client) -> None:
+def test_observer_reads_all_targets_with_few_descriptors(
+    pair: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = DescriptorBudget(3)
+    monkeypatch.setattr("penstock.observe.kernelfs.DescriptorBudget", lambda: few)
     watcher = observer(pair)
-    watcher._fs._budget.left = 3
     assert names(watcher.observe()) == names(watcher.observe()) == [ONE, TWO]
+    assert len(descriptors(pair, ONE)) + len(descriptors(pair, TWO)) == 3
     watcher.close()
-    assert watcher._fs._budget.left == 3
+    assert few.left == 3
 
 
 def test_observer_close_returns_every_descriptor(pair: Client) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from penstock.predict.trees.forest import Floats
 from penstock.train.table import NUMBERS, TraceTable, join
-from penstock.train.traces import _THEIRS
+from penstock.train.traces import TRACE_COLUMNS
 
 
 def made_up(workload: str, iterations: int = 4, rows: int = 160, seed: int = 0) -> TraceTable:
@@ -41,9 +41,9 @@ def made_up(workload: str, iterations: int = 4, rows: int = 160, seed: int = 0) 
 
 def write_traces(path: Path, table: TraceTable) -> None:
     """The table as the traces' authors would have written it, with a column nobody asked for."""
-    header = ["workload", "iteration", "ost", "observation_no", "extra", *_THEIRS.values()]
+    header = ["workload", "iteration", "ost", "observation_no", "extra", *TRACE_COLUMNS.values()]
     lines = [",".join(header)]
-    order = [NUMBERS.index(name) for name in _THEIRS]
+    order = [NUMBERS.index(name) for name in TRACE_COLUMNS]
     for row in range(len(table)):
         keys = [table.workload[row], table.iteration[row], table.ost[row], table.observation_no[row], "x"]
         lines.append(",".join(str(value) for value in (*keys, *table.values[row, order])))

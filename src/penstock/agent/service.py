@@ -208,7 +208,7 @@ class Agent:
         while not self.clock.stopping.is_set():
             began_s = self.clock.now()
             with self.mutex:
-                self._tick()
+                self.tick()
             self.stopwatch.tick(self.clock.now() - began_s)
             watchdog.beat()
             if settled is None:
@@ -219,7 +219,8 @@ class Agent:
             due_s = next_due_s(due_s, self.config.interval_s, self.clock.now())
             self.clock.sleep_until(due_s)
 
-    def _tick(self) -> None:
+    def tick(self) -> None:
+        """One interval: observe, decide, set, and log what happened. Whoever runs the agent owns the time between."""
         self.loop.acting = self.mode is Mode.TUNE
         self._take_marks()
         steps = self.loop.tick()

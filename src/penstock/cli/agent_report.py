@@ -173,7 +173,7 @@ def trial(
             verdict = judge(blocks)
             _tell_verdict(verdict, blocks, as_json)
             if html is not None:
-                write_text(html, _verdict_page(verdict, blocks))
+                write_text(html, verdict_page(verdict, blocks))
             experiment.report(verdict)
 
 
@@ -194,7 +194,7 @@ def _tell_verdict(verdict: Verdict, blocks: list[Block], as_json: bool) -> None:
         click.echo(verdict.sentence)
 
 
-def _verdict_page(verdict: Verdict, blocks: list[Block]) -> str:
+def verdict_page(verdict: Verdict, blocks: list[Block]) -> str:
     from penstock.report import bars, interval
     from penstock.report.page import Figure, Section, Table, render
 

@@ -76,7 +76,7 @@ def demo(policy: str, config: Path | None, out: Path, seed: int, as_json: bool) 
         with Live(console=screen, refresh_per_second=LIVE_FRAMES_PER_S) as live:
             for frame in frames(settings, policy, seed):
                 seen.append(frame)
-                live.update(_side_by_side(seen, settings.seconds, policy))
+                live.update(side_by_side(seen, settings.seconds, policy))
                 time.sleep(1 / LIVE_FRAMES_PER_S)
     else:
         seen.extend(frames(settings, policy, seed))
@@ -90,7 +90,7 @@ def demo(policy: str, config: Path | None, out: Path, seed: int, as_json: bool) 
         screen.print("Next:\n" + "\n".join(f"  {command}" for command in NEXT), soft_wrap=True)
 
 
-def _side_by_side(seen: Sequence[Frame], seconds: float, policy: str) -> RenderableType:
+def side_by_side(seen: Sequence[Frame], seconds: float, policy: str) -> RenderableType:
     from rich.columns import Columns
     from rich.console import Group
     from rich.progress_bar import ProgressBar

@@ -15,7 +15,7 @@ from penstock.predict.trees.forest import Floats
 from penstock.train.table import NUMBERS, TraceTable
 
 # Our column -> theirs. Counters there were cleared at every probe, so each row holds one interval's own sums.
-_THEIRS = {
+TRACE_COLUMNS = {
     "seconds": "actual_record_duration",
     "pages": "osc_rpc_configuration_current.mppr_value",
     "flight": "osc_rpc_configuration_current.mrif_value",
@@ -47,11 +47,11 @@ def read(path: Path) -> TraceTable:
 
 def _parse(lines: Iterator[list[str]], path: Path) -> TraceTable:
     header: list[str] = next(lines, [])
-    missing = [name for name in (*_KEYS, *_THEIRS.values()) if name not in header]
+    missing = [name for name in (*_KEYS, *TRACE_COLUMNS.values()) if name not in header]
     if missing:
         raise DataError(f"{path}: column {missing[0]!r} is missing")
     key_at = [header.index(name) for name in _KEYS]
-    number_at = [header.index(_THEIRS[name]) for name in NUMBERS]
+    number_at = [header.index(TRACE_COLUMNS[name]) for name in NUMBERS]
     keys: list[tuple[str, int, int, int]] = []
     values: list[list[float]] = []
     for number, line in enumerate(lines, start=2):
@@ -77,5 +77,5 @@ def _refuse_odd(numbers: Floats, path: Path) -> None:
     odd = ~(np.isfinite(numbers) & (numbers >= 0))
     if odd.any():
         row, column = (int(index) for index in np.argwhere(odd)[0])
-        value, name = numbers[row, column], _THEIRS[NUMBERS[column]]
+        value, name = numbers[row, column], TRACE_COLUMNS[NUMBERS[column]]
         raise DataError(f"{path}: line {row + 2}: {name} is {value:g}, which is not a count")

@@ -86,12 +86,12 @@ def test_model_flags_what_it_has_not_seen(samples: WriteSamples) -> None:
 
 
 def _text(samples: WriteSamples, **changes: Any) -> str:
-    from penstock.plan.write.stored_model import _digest
+    from penstock.plan.write.stored_model import model_digest
 
     body = json.loads(dump_model(fitted("lasso", samples)))
     body.update(changes)
     body = {key: value for key, value in body.items() if value is not None}
-    body["sha256"] = _digest(body)
+    body["sha256"] = model_digest(body)
     return json.dumps(body)
 
 

@@ -58,10 +58,10 @@ def dump_model(model: FittedModel) -> str:
         "operation": model.subject.operation,
         "files": model.subject.files,
     }
-    return json.dumps(body | {"sha256": _digest(body)}, allow_nan=False) + "\n"
+    return json.dumps(body | {"sha256": model_digest(body)}, allow_nan=False) + "\n"
 
 
-def _digest(body: Mapping[str, Any]) -> str:
+def model_digest(body: Mapping[str, Any]) -> str:
     plain = {key: value for key, value in body.items() if key != "sha256"}
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
@@ -143,7 +143,7 @@ def _document(text: str, source: str) -> dict[str, Any]:
     for key in _KEYS:
         if key not in body:
             raise ModelFileError(f"{source}: key {key!r} is missing")
-    if body.get("sha256") != _digest(body):
+    if body.get("sha256") != model_digest(body):
         raise ModelFileError(f"{source}: key 'sha256' does not match its content")
     return body
 
