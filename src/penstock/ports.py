@@ -1,4 +1,4 @@
-"""The seams between the rooms: a real client, a served tree and the simulator all fit them."""
+"""The interfaces of the loop to the outside: a real client, a served tree and the simulator implement them."""
 
 from __future__ import annotations
 

@@ -23,7 +23,6 @@ class StopRequest:
         self._act: Callable[[], object] = self._leave
 
     def install(self) -> None:
-        """Answer from now on."""
         for number in SIGNALS:
             signal.signal(number, self._handle)
 

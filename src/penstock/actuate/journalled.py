@@ -50,7 +50,7 @@ class Difference:
 
 @dataclass(slots=True)
 class _Learned:
-    """What one target taught by refusing or rounding, for as long as the agent lives."""
+    """Refusals and roundings of one target, remembered while the process runs."""
 
     floors: dict[str, int] = field(default_factory=dict)
     ceilings: dict[str, int] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class TargetWish:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is to become of one wish: a receipt as things stand, the entry that must be on disk, the goal."""
+    """One wish, planned: the receipt if nothing more happens, the journal entry to write first, the goal."""
 
     receipt: Receipt
     entry: Entry | None = None

@@ -33,7 +33,6 @@ class StateLock:
             raise
 
     def release(self) -> None:
-        """Let others have it."""
         self._system.close(self._fd)
 
 

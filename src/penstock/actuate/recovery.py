@@ -104,7 +104,7 @@ def verify_all(root: str | Path, state_dir: str | Path, system: System = SYSTEM)
 
 
 class _Locked:
-    """The state directory's lock where it can be written; restoring works without where it cannot."""
+    """Holds the state directory's lock. Where that cannot be written, restoring goes on without it."""
 
     def __init__(self, state_dir: str | Path, system: System) -> None:
         self.note: str | None = None

@@ -22,7 +22,6 @@ class System:
         return os.open(path, flags | os.O_CLOEXEC, mode, dir_fd=dir_fd)
 
     def close(self, fd: int) -> None:
-        """Let a descriptor go."""
         os.close(fd)
 
     def read(self, fd: int, size: int) -> bytes:

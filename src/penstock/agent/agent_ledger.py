@@ -1,4 +1,4 @@
-"""What the agent remembers of its own doing since it started: last changes by target, and counts."""
+"""What the agent has done since it started: the last change of each target, and counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent would find, touch and refuse on this node, found out without starting one and without a write."""
+"""Finds out what an agent would see, change and refuse on this node, without starting one and without a write."""
 
 from __future__ import annotations
 

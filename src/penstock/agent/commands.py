@@ -24,7 +24,7 @@ Answer = Mapping[str, Any]
 
 
 class Commanded(Protocol):
-    """What the verbs need of an agent."""
+    """The part of an agent that the commands use."""
 
     places: Places
     paused: set[str]

@@ -1,4 +1,4 @@
-"""Compiled inference beside the loop: numpy answers until it is ready, and no look waits for it.
+"""Compiles inference beside the loop: numpy answers until that is done, and no interval waits for it.
 
 Compiling pays on nodes with many targets only, so it is left alone on others unless the configuration asks for it.
 """

@@ -1,4 +1,4 @@
-"""What tuning is worth on this node, as one headline: by experiment where there was one, else before and after."""
+"""One sentence on what tuning brought this node: from a trial where there was one, else before against after."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hands of a switchback trial: drives a running agent and measures its node."""
+"""Carries a switchback trial out: turns a running agent's tuning on and off and measures the node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ways out for metrics that the configuration names, on threads of their own."""
+"""Starts the metrics exports that the configuration names, each on a thread of its own."""
 
 from __future__ import annotations
 

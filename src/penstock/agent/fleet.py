@@ -1,7 +1,7 @@
-"""Many nodes' logs as one account: where tuning helped, where it was taken back, where nobody needs it.
+"""Many nodes' logs as one report: where tuning helped, where changes were reverted, where nothing was to gain.
 
-Nodes are independent of each other, changes on one node are not: so a node counts once, however often it changed
-something, and the interval over the fleet is one over nodes.
+Nodes are independent of each other, changes on one node are not. So a node counts once, however often it changed
+something, and the fleet's confidence interval is over nodes.
 """
 
 from __future__ import annotations
@@ -134,7 +134,6 @@ def _jobs(nodes: Sequence[NodeReport]) -> tuple[JobReport, ...]:
 
 
 def document(report: FleetReport) -> dict[str, Any]:
-    """As JSON."""
     trial = report.trial
     return {
         "nodes": [_node(node) for node in report.nodes],

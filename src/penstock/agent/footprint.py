@@ -1,4 +1,4 @@
-"""A small process: what only starting needed is let go once everything is at hand."""
+"""Keeps the process small: gives memory back that only the start needed."""
 
 from __future__ import annotations
 

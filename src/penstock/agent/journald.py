@@ -1,4 +1,4 @@
-"""Lines for the system's journal: with a priority it understands, without a time it knows itself."""
+"""Formats log lines for journald: with the priority it reads, without a time, which it adds itself."""
 
 from __future__ import annotations
 

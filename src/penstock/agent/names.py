@@ -1,4 +1,4 @@
-"""Short names for targets, where nothing else on the node could be meant."""
+"""Short names for targets, used where only one target of the node can be meant."""
 
 from __future__ import annotations
 

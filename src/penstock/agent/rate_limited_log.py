@@ -1,8 +1,7 @@
-"""What the agent says to the journal: one line a change or event, one line a condition, and never a flood.
+"""A log for the system's journal that never floods it: one line a change or event, one line a condition.
 
-A condition that stays is said once and then counted; once an hour what still stands is repeated with its
-count. Lines about changes have an hourly budget; beyond it they are counted too, and the decision log, which
-is bounded by its rotation, has them all.
+A condition that lasts is logged once and then counted; once an hour it is logged again with its count. Lines about
+changes have an hourly budget; those beyond it are counted, and the decision log, which rotates, has them all.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class _Condition:
 
 
 class RateLimitedLog:
-    """Speaks through a logger; `--debug` lets the repetitions through."""
+    """Wraps a logger. At level DEBUG the repetitions are logged too."""
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ from penstock.spaces import SPACES
 
 
 class Mode(StrEnum):
-    """How far the agent may go."""
+    """Whether the agent only observes, also says what it would change, or changes it."""
 
     OBSERVE = "observe"
     ADVISE = "advise"
@@ -178,7 +178,7 @@ def _prom_file(textfile: str) -> str:
 
 
 class MetricsSection(Section):
-    """`[metrics]`: ways out for Prometheus; none is open unless named here."""
+    """`[metrics]`: exports for Prometheus; each is off unless named here."""
 
     listen: Annotated[str, AfterValidator(_loopback)] = ""
     textfile: Annotated[str, AfterValidator(_prom_file)] = ""

@@ -1,4 +1,4 @@
-"""Where the agent stands: its one status object, gathered without a lock or a system call per target."""
+"""Gathers the agent's status without a lock and without a system call per target."""
 
 from __future__ import annotations
 
@@ -42,7 +42,6 @@ class Stopwatch:
         self._pace = Pace(time.time(), 0.0, 0, 0.0, 0)
 
     def tick(self, took_s: float) -> None:
-        """One tick is done."""
         pace = self._pace
         overran = took_s > self._interval_s
         self._pace = Pace(

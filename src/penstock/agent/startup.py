@@ -1,4 +1,4 @@
-"""Before the first look: a safe state directory, what a dead agent left given back, the journal."""
+"""Before the first observation: check the state directory, undo what a dead agent left, open the journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which policy runs where: a model knows the knobs of some file systems only."""
+"""Chooses the policy of each target: a model knows the knobs of some file systems only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A loop that hangs must not stay in charge: tell the service manager we live, and leave when we do not.
+"""Ends the process when the loop hangs, and tells the service manager meanwhile that it runs.
 
 The process ends without restoring anything: whatever hangs may hang restoring too. Whoever starts next finds
 the journal and restores from it.
@@ -43,12 +43,10 @@ class Watchdog:
         self._thread.start()
 
     def beat(self) -> None:
-        """The loop lives."""
         self._last_s = time.monotonic()
         notify("WATCHDOG=1")
 
     def close(self) -> None:
-        """The loop is over."""
         self._stop.set()
         self._thread.join()
 

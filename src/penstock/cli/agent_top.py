@@ -100,7 +100,6 @@ class Top:
             self.view = replace(self.view, chosen=names[0] if names else "")
 
     def frame(self, size: Size) -> RenderableType:
-        """The screen for rich."""
         from rich.text import Text
 
         lines = compose(self.status, self.view, size, time.time())

@@ -173,7 +173,6 @@ def collective(**options: Any) -> None:
 
 
 def document(advice: HintAdvice) -> dict[str, Any]:
-    """The answer as JSON."""
     subject = advice.chosen or advice.default
     counts = subject.forecast.counts
     found: dict[str, Any] = {

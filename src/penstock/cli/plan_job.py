@@ -51,7 +51,6 @@ def job(**options: Any) -> None:
 
 
 def document(advice: JobAdvice) -> dict[str, Any]:
-    """The review as JSON."""
     found: dict[str, Any] = {
         "facts": asdict(advice.facts),
         "write": None if advice.shape is None else asdict(advice.shape),

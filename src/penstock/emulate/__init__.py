@@ -1,1 +1,1 @@
-"""A live directory in Lustre's own layout, formats and manners, over a simulated client."""
+"""A live directory with Lustre's own layout, formats and errors, over a simulated client."""

@@ -1,4 +1,4 @@
-"""Trouble on demand: lines written to the control file of a served tree make things go wrong.
+"""Faults on demand: each line written to the control file of a served tree causes or ends one.
 
     block OST0000 stats            reads of that file hang (`*`: of every file of the target)
     fail OST0000 max_dirty_mb write ERANGE    answer with an errno; read or write
@@ -28,7 +28,7 @@ CONTROL_FILE = ".control"
 
 @dataclass(slots=True)
 class Faults:
-    """What is wrong with a node at the moment."""
+    """The faults that are in force on a served node."""
 
     node: ServedNode
     _blocked: dict[tuple[str, str], threading.Event] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What serving a client needs of whoever simulates it: figures out, settings in, time onward."""
+"""The interface between a served tree and its simulation: figures out, settings in, time passes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Direction:
 
 @dataclass(frozen=True, slots=True)
 class OscFigures:
-    """One data path now."""
+    """The figures of one data path at one instant."""
 
     read: Direction = Direction()
     write: Direction = Direction()

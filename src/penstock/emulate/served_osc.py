@@ -1,4 +1,4 @@
-"""One served data path: its knobs with the kernel's manners, its connection, and the text of its files."""
+"""One served data path: its connection, the text of its files, and knobs that behave as the kernel's."""
 
 from __future__ import annotations
 

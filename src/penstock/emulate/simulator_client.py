@@ -30,7 +30,6 @@ class SimulatorClient:
         self._world = simulation.world
 
     def run_until(self, t_s: float) -> None:
-        """Let virtual time pass."""
         self._simulation.run_until(t_s)
 
     def osc(self, index: int) -> OscFigures:

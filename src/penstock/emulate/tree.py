@@ -60,7 +60,6 @@ class Tree:
         self._name(file.path)
 
     def add_directory(self, path: str) -> None:
-        """An empty directory."""
         if path not in self.directories:
             self.directories[path] = set()
             self._name(path)

@@ -1,4 +1,4 @@
-"""Described worlds under the default, the best static setting and policies: one row each, and what rows come to."""
+"""Described worlds under the default, the best static setting and policies: a row for each world, and a summary."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Lot:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One world under everything it was put under."""
+    """One world: its run at the default, at the best static setting, and under each policy."""
 
     world: DescribedWorld
     default: Lot

@@ -1,4 +1,4 @@
-"""Policies side by side on the same work: every policy on every seed, and what each comes to."""
+"""Policies compared on the same work: every policy on every seed, and the mean of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who turns the knobs of a simulated cluster while time passes: nobody, a policy on every client, an oracle."""
+"""Lets simulated time pass while nobody, a policy on every client, or an oracle sets the knobs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Driver(Protocol):
 
 
 class Hold:
-    """Nobody touches anything."""
+    """No knob is changed."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation

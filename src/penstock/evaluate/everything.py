@@ -1,4 +1,4 @@
-"""All experiments in one go: the whole evidence on the validated cluster, a part of it on the papers' own."""
+"""All experiments in one run: everything on the validated cluster, a part also on the papers' own."""
 
 from __future__ import annotations
 

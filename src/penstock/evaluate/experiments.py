@@ -18,7 +18,7 @@ Findings = dict[str, Any]
 
 
 class Experiment(ABC):
-    """One experiment. `seconds` is the measured time of a run, or of one phase, unless somebody says otherwise."""
+    """One experiment. `seconds` is the default of a run's measured time, or of one phase's."""
 
     name: ClassVar[str]
     seconds: ClassVar[float]
@@ -38,7 +38,7 @@ class Experiment(ABC):
 
 
 class Static(Experiment):
-    """CARAT's Fig. 6."""
+    """CARAT's Fig. 6: workloads that do not change."""
 
     name, seconds = "static", 60.0
     help = "24 workloads (CARAT Fig. 6): default, policy, best of 99 static settings."
@@ -64,7 +64,7 @@ class Static(Experiment):
 
 
 class Dynamic(Experiment):
-    """CARAT's Fig. 7."""
+    """CARAT's Fig. 7: workloads that follow each other."""
 
     name, seconds = "dynamic", 300.0
     help = "Sequences of four workloads (Fig. 7), and fast switching; --seconds is one phase."
@@ -89,7 +89,7 @@ class Dynamic(Experiment):
 
 
 class Independent(Experiment):
-    """CARAT's Table V."""
+    """CARAT's Table V: two processes with different needs on one client."""
 
     name, seconds = "independent", 60.0
     help = "Two processes on one client that need different settings (Table V)."
@@ -114,7 +114,7 @@ class Independent(Experiment):
 
 
 class Interference(Experiment):
-    """CARAT's Table VI."""
+    """CARAT's Table VI: clients that share OSTs."""
 
     name, seconds = "interference", 60.0
     help = "Clients that share OSTs (Table VI): aggregate, fairness, 5 to 100 clients."
@@ -164,7 +164,7 @@ class Applications(Experiment):
 
 
 class Cache(Experiment):
-    """CARAT's stage 2."""
+    """CARAT's stage 2: tuning the dirty cache."""
 
     name, seconds = "cache", 60.0
     help = "What tuning the dirty cache adds, Algorithm 2's overshoot, in-place updates."

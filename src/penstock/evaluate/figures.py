@@ -1,4 +1,4 @@
-"""The few statistics every experiment reports."""
+"""The statistics that every experiment reports."""
 
 from __future__ import annotations
 

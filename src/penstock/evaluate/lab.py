@@ -1,4 +1,4 @@
-"""Runs trials: those already known from the store, the rest on as many processes as allowed."""
+"""Runs trials in worker processes, and takes those that were run before from the store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def silent(stage: str, done: int, total: int) -> None:
 
 
 class Lab:
-    """A place to run trials in. Results depend neither on the number of workers nor on their order."""
+    """Runs trials. Results depend neither on the number of workers nor on their order."""
 
     def __init__(self, store: Store, workers: int | None = None, progress: Progress = silent) -> None:
         self.store = store

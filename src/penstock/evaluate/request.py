@@ -1,4 +1,4 @@
-"""What somebody asked an experiment to do, and the command line that asks for the same again."""
+"""The options of an experiment, and the command line that repeats it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worlds that somebody described, in files or drawn at random, as documents: rows of rates, and a summary."""
+"""The JSON documents of `evaluate scenarios` and `robust`: a row of rates for each world, and a summary."""
 
 from __future__ import annotations
 

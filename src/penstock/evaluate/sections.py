@@ -1,4 +1,4 @@
-"""Documents of experiments as sections of a report: what is shown, in which words, beside which published figure."""
+"""Turns the results of experiments into sections of the report, with the published figures beside ours."""
 
 from __future__ import annotations
 
@@ -236,7 +236,6 @@ def independent(document: Document) -> Section:
 
 
 def interference(document: Document) -> Section:
-    """Clients that share OSTs."""
     rows = []
     for row in document["rows"]:
         said = paper.TABLE_VI.get(row["workload"])

@@ -1,4 +1,4 @@
-"""Somebody else's policy in an experiment: what it does wrong ends the run, with the line to look at.
+"""A user's policy in an experiment: its first mistake ends the run with an error that names file and line.
 
 The agent must live with a broken policy; an experiment must not, because its figures would be the default's.
 """

@@ -1,4 +1,4 @@
-"""One run of an experiment: what determines it, and what is kept of it. Both are plain JSON outside."""
+"""One run of an experiment: its inputs, and the figures that are kept. Both are stored as plain JSON."""
 
 from __future__ import annotations
 

@@ -53,7 +53,6 @@ class LustreObserver:
         self._version: str | None = None
 
     def observe(self) -> NodeSnapshot:
-        """All targets now."""
         t_s = self._clock()
         self._scan_when_due(t_s)
         outcome = self._look()

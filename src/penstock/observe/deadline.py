@@ -1,4 +1,4 @@
-"""Work that may hang, done one item after the other with patience for each.
+"""Runs work that may hang, one item after the other, with a deadline for each.
 
 A read of a kernel file whose server is dead can block for minutes and cannot be interrupted. So all reading
 happens in a worker thread; when one item takes longer than the deadline (it is noticed before twice that
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Pass(Generic[T, R]):
-    """What became of a pass: the items done and their results, those that hang, those nobody dared touch."""
+    """The outcome of a pass: items done, with their results; items that hang; items left out as too many hang."""
 
     done: tuple[T, ...]
     results: tuple[R, ...]

@@ -1,4 +1,4 @@
-"""The node's dirty pages and their limit: what a mount without an account of its own is measured by."""
+"""The node's dirty pages and their limit, for mounts of which the kernel keeps no figures of their own."""
 
 from __future__ import annotations
 

@@ -41,7 +41,6 @@ class DescriptorBudget:
         return True
 
     def give_back(self) -> None:
-        """Return one descriptor."""
         self.left += 1
 
 
@@ -74,7 +73,6 @@ class KernelFile:
             self._keep(fd)
 
     def read(self) -> bytes:
-        """The text now."""
         fd = self.fd
         if fd < 0:
             return self._read_anew()

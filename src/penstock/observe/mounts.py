@@ -1,4 +1,4 @@
-"""What is mounted, from the kernel's own table: it answers at once even where a server is dead, unlike the mounts."""
+"""What is mounted, from the kernel's table: reading it never blocks, asking a mount of a dead server does."""
 
 from __future__ import annotations
 

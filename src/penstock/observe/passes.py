@@ -25,7 +25,7 @@ class Reading:
 
 
 class ObservedSource(ABC):
-    """Something with kernel files of its own. Hashed by identity."""
+    """A set of kernel files that are read together. Hashed by identity."""
 
     name: str
 

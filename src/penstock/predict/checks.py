@@ -1,4 +1,4 @@
-"""The checks a model file must pass, small enough to be read by whoever has to trust them."""
+"""The checks that every model file must pass before it is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ships with the package; docs/learning.md and the files themselves say where they come from."""
+"""The model and surveys that ship with the package; docs/learning.md says how they were made."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Two ways out for the metrics: a page on loopback, and a file for node_exporter. Both on their own threads.
+"""Two exports of the metrics: a page on loopback, and a file for node_exporter, each on its own thread.
 
-Neither shares a lock with the control loop. A scraper that never reads, never asks or never leaves costs a
-connection of its own, of which there are few: the oldest makes room for the next.
+Neither shares a lock with the control loop. A scraper that never sends, reads or closes holds one connection; there
+are few of them, and the oldest is closed for the next.
 """
 
 from __future__ import annotations

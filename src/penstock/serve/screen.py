@@ -26,7 +26,7 @@ FEWEST_ROWS = 3
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The terminal's."""
+    """Rows and columns of the terminal."""
 
     width: int
     height: int

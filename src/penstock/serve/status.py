@@ -107,7 +107,7 @@ class NodeStatus:
 
 @dataclass(frozen=True, slots=True)
 class AgentStatus:
-    """The whole agent."""
+    """The agent and all its targets at one instant."""
 
     version: str
     pid: int

@@ -157,7 +157,7 @@ def _empty(plan: Plan, scripted: ScriptLayout, placement: Placement, oscs: int, 
 
 
 def _faults(plan: Plan) -> list[tuple[Fault, int]]:
-    """Every event with each OST it happens to."""
+    """Every fault with each OST it happens to."""
     layout = plan.cluster.layout
     for fault in plan.faults:
         if fault.kind == "evict" and fault.client >= plan.clients:

@@ -1,4 +1,4 @@
-"""Disturbs a simulation while it runs: a job that was planned but not begun starts, an event begins or ends.
+"""Changes a simulation while it runs: starts a job that was planned but not begun, begins or ends a fault.
 
 A plan is fixed when its world is made, so whatever may happen later is in it from the start, asleep: jobs made by
 `asleep` and faults at `NEVER_S`. Waking them changes nothing of what happened before.
@@ -48,7 +48,7 @@ def begin_faults(simulation: Simulation, numbers: Sequence[int]) -> None:
 
 
 def end_faults(simulation: Simulation, numbers: Sequence[int]) -> None:
-    """Let events end now."""
+    """End these faults now."""
     _happen(simulation, numbers, FAULT_ENDS, active=1)
 
 

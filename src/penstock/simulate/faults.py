@@ -20,7 +20,7 @@ KINDS = tuple(_NEEDED)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One event from outside: what, when, for how long, and to whom.
+    """One fault: what, when, for how long, and to whom.
 
     - `slow`: everything the OST's device does for it takes `factor` times as long.
     - `fail`: the OST answers nobody; its clients lose their connection, and resend when it is back.

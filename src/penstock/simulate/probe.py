@@ -24,7 +24,6 @@ class Probe:
         self._originals: dict[Target, Setting] = {}
 
     def now(self) -> float:
-        """Virtual seconds."""
         return self.simulation.now_s
 
     def sleep_until(self, t_s: float) -> None:
@@ -52,7 +51,6 @@ class Probe:
         return self.simulation.space
 
     def get(self, target: Target) -> Setting:
-        """What is in force."""
         return self.simulation.setting(self._osc(target))
 
     def set(self, target: Target, wanted: Setting) -> Receipt:

@@ -128,7 +128,6 @@ class Simulation:
             self.set(osc, wanted)
 
     def totals(self, client: int | None = None) -> Totals:
-        """Sums up to now."""
         w = self.world
         chosen = range(self.oscs) if client is None else self.oscs_of(client)
         account_range(w, chosen.start, chosen.stop, float(w.sim.now_us[0]))

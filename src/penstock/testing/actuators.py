@@ -24,7 +24,6 @@ class Rig:
     target: Target
 
     def get(self) -> Setting:
-        """What is in force."""
         return self.actuator.get(self.target)
 
     def try_set(self, wanted: Setting) -> Receipt | None:

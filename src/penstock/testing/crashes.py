@@ -21,7 +21,6 @@ class DoomedSystem(System):
         self._left = calls
 
     def spend(self) -> None:
-        """One call was made."""
         self._left -= 1
         if self._left <= 0:
             os.kill(os.getpid(), signal.SIGKILL)

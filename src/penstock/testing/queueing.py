@@ -60,7 +60,6 @@ class QueueingTarget:
     SLICE_S = 0.05
 
     def now(self) -> float:
-        """Virtual seconds."""
         return self._now_s
 
     def sleep_until(self, t_s: float) -> None:
@@ -80,7 +79,6 @@ class QueueingTarget:
         return self.knobs
 
     def get(self, target: Target) -> Setting:
-        """What is in force."""
         return self._setting
 
     def set(self, target: Target, wanted: Setting) -> Receipt:

@@ -1,4 +1,4 @@
-"""The only place that talks to LightGBM: vectors in, a `Forest` out."""
+"""Training with LightGBM, which is used nowhere else: vectors in, a `Forest` out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making probabilities mean what they say: a logistic curve through scores of samples not trained on."""
+"""Calibration: a logistic curve turns scores into probabilities, fitted on samples not trained on."""
 
 from __future__ import annotations
 

@@ -50,7 +50,6 @@ class CollectedRun:
         return f"{self.cluster}-{self.workload}-{self.number:03d}-seed{self.seed}"
 
     def path(self, directory: Path) -> Path:
-        """Where its rows go."""
         return directory / f"{self.id}.parquet"
 
 

@@ -18,7 +18,7 @@ Range = tuple[float, float]
 
 @dataclass(slots=True)
 class DrawnHardware:
-    """What was drawn of the machines."""
+    """The drawn parameters of clients, servers and network."""
 
     cluster: str
     changes: dict[str, float] = field(default_factory=dict)

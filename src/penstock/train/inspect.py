@@ -1,4 +1,4 @@
-"""One sample of a data set under the lens: what the model says about it, and why."""
+"""One sample of a data set: the model's probability, and each feature's contribution to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How good probabilities are, in the figures a tuner cares about, and whether they mean what they say."""
+"""How good predicted probabilities are: errors, precision and recall at tau, and calibration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A live client as the world of a collection: journalled before anything moves, restored whatever happens."""
+"""Collecting on a live client: originals are journalled before any knob moves and restored in every case."""
 
 from __future__ import annotations
 

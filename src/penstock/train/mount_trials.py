@@ -131,7 +131,6 @@ class _MountBench:
     home: Setting
 
     def hold_all(self, workload: str, chosen: Sequence[Setting]) -> list[Held]:
-        """Every setting in turn."""
         rows: list[Held] = []
         default = self._hold(self.home)
         for number, setting in enumerate(chosen, 1):

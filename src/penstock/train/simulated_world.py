@@ -1,4 +1,4 @@
-"""The simulator as the world of a collection."""
+"""Collecting on the simulator: the ports of one simulated client."""
 
 from __future__ import annotations
 

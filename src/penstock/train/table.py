@@ -57,7 +57,6 @@ class TraceTable:
         return np.cumsum(first) - 1
 
     def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> TraceTable:
-        """Some of the rows."""
         return replace(self, **{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
 

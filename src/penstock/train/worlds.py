@@ -26,7 +26,6 @@ class DescribedWorld:
 
     @property
     def source(self) -> str:
-        """What errors call it."""
         return f"{self.name}.toml"
 
     def scenario(self) -> ScenarioFile:

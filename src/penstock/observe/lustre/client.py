@@ -114,7 +114,6 @@ class Instance:
             self._asking, self._kept = True, []
 
     def close(self) -> None:
-        """Let all descriptors go."""
         for file in self._open:
             if file is not None:
                 file.close()

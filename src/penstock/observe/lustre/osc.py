@@ -64,7 +64,6 @@ class TargetParser:
 
     @property
     def counters(self) -> Mapping[str, float]:
-        """The counters last seen."""
         return self._counters
 
     def parse(self, t_s: float, texts: Texts) -> TargetSnapshot:

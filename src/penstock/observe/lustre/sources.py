@@ -21,7 +21,7 @@ PEEKS = 8
 
 
 class LustreSource(ABC):
-    """Something with files of its own. Hashed by identity: one source, one directory."""
+    """One directory whose files are read together. Hashed by identity."""
 
     def __init__(self, instance: Instance, details: Sequence[str]) -> None:
         self.name = instance.name

@@ -1,4 +1,4 @@
-"""Which Lustre this is, for people: nothing is ever decided by it."""
+"""The Lustre version, to be shown only: no decision depends on it."""
 
 from __future__ import annotations
 

@@ -101,7 +101,6 @@ def _finish_write(w: World, r: int, now_us: float) -> None:
 
 @kernel
 def reply_arrives(w: World, r: int, now_us: float) -> None:
-    """Finish an RPC."""
     o = w.rpc.osc[r]
     if w.rpc.dead[r] == 1:
         free_rpc(w, r)

@@ -36,7 +36,7 @@ def _set_pace(w: World, t: int) -> None:
 
 @kernel
 def fault_begins(w: World, i: int, now_us: float) -> None:
-    """Something goes wrong."""
+    """A fault begins: its OST is slow, busy or gone from now on, or a client is evicted."""
     fault = w.fault
     t = fault.ost[i]
     fault.active[i] = 1

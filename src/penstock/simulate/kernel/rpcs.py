@@ -1,4 +1,4 @@
-"""When an RPC is made, what goes into it, and who gets a slot."""
+"""Builds RPCs: when one is due, which extents go into it, and which file's turn it is for a slot."""
 
 from __future__ import annotations
 
