@@ -65,7 +65,7 @@ def _options(function: click.decorators.FC) -> click.decorators.FC:
     return lab_options(function)
 
 
-def _command(experiment: Experiment) -> click.Command:
+def _command(experiment: Experiment[Any]) -> click.Command:
     name, seconds = experiment.name, experiment.seconds
 
     @evaluate.command(

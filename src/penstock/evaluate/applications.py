@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from penstock.evaluate.contest import competitors, contest
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import BEST_STATIC, Request
+from penstock.evaluate.rows import ApplicationRow, ApplicationsDocument
 from penstock.evaluate.search import Round, choose
 from penstock.evaluate.trial import WARMUP_S
 from penstock.simulate.assembly import Plan
@@ -24,14 +23,14 @@ NAMES = (*LEARNING, *SCIENCE)
 ROUNDS = (Round(99, 2.0, 3.0), Round(12, 4.0, 10.0), Round(3, WARMUP_S, 30.0))
 
 
-def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
+def evaluate(lab: Lab, request: Request) -> ApplicationsDocument:
     """Every application under default, policies and its best static setting."""
     names = request.pick(NAMES)
     best = choose(
         lab, {name: [_plan(request, name, request.seed)] for name in names}, request.seconds, ROUNDS
     )
     held = contest(lab, request, EXPERIMENT, _plan, best)
-    rows = []
+    rows: list[ApplicationRow] = []
     for name in names:
         rates = {policy: held.rates[name, policy].value for policy in competitors(request)}
         rows.append(

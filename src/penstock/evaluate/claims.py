@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from penstock.evaluate import paper
+from penstock.evaluate.rows import (
+    ApplicationsDocument,
+    BothRates,
+    DynamicDocument,
+    IndependentDocument,
+    InterferenceDocument,
+    StaticDocument,
+)
 from penstock.report.page import Section, Table
 
-Document = Mapping[str, Any]
 CARAT = "carat"
 
 
@@ -28,7 +34,7 @@ def _claim(words: str, said: str, theirs: float, ours: float, holds: bool) -> li
     return [words, said, f"{theirs:.2f}", f"{ours:.2f}", "yes" if holds else "**no**"]
 
 
-def static(document: Document) -> Iterator[list[str]]:
+def static(document: StaticDocument) -> Iterator[list[str]]:
     """The worst workload and the largest gain."""
     default = {row["workload"]: row["default_mbps"] for row in document["rows"]}
 
@@ -49,7 +55,7 @@ def static(document: Document) -> Iterator[list[str]]:
     )
 
 
-def dynamic(document: Document) -> Iterator[list[str]]:
+def dynamic(document: DynamicDocument) -> Iterator[list[str]]:
     """The largest gain in a phase."""
 
     def most(policy: str) -> float:
@@ -69,16 +75,26 @@ def dynamic(document: Document) -> Iterator[list[str]]:
     )
 
 
-def independent(document: Document) -> Iterator[list[str]]:
+def independent(document: IndependentDocument) -> Iterator[list[str]]:
     """Table V."""
     for row in document["rows"]:
         if row["workload"] != "table-v":
             continue
-        for way, said in zip(("write_mbps", "read_mbps"), _ratios_of(*paper.TABLE_V["carat"]), strict=True):
-            base = row["mbps"]["default"][way]
-            theirs, ours = (row["mbps"][policy][way] / base for policy in (CARAT, document["policy"]))
-            words = f"independent tuning, Table V: the {'writer' if way == 'write_mbps' else 'reader'}"
-            yield _claim(words, f"{said:.2f}", theirs, ours, theirs >= 0.9 * said)
+        base, theirs, ours = (_both(row["mbps"][policy]) for policy in ("default", CARAT, document["policy"]))
+        said = _ratios_of(*paper.TABLE_V["carat"])
+        for number, process in enumerate(("writer", "reader")):
+            reached = theirs[number] / base[number]
+            yield _claim(
+                f"independent tuning, Table V: the {process}",
+                f"{said[number]:.2f}",
+                reached,
+                ours[number] / base[number],
+                reached >= 0.9 * said[number],
+            )
+
+
+def _both(rates: BothRates) -> tuple[float, float]:
+    return rates["write_mbps"], rates["read_mbps"]
 
 
 def _ratios_of(write: float, read: float) -> tuple[float, float]:
@@ -86,7 +102,7 @@ def _ratios_of(write: float, read: float) -> tuple[float, float]:
     return write / base[0], read / base[1]
 
 
-def interference(document: Document) -> Iterator[list[str]]:
+def interference(document: InterferenceDocument) -> Iterator[list[str]]:
     """Table VI."""
     for row in document["rows"]:
         if row["workload"] not in paper.TABLE_VI:
@@ -101,7 +117,7 @@ def interference(document: Document) -> Iterator[list[str]]:
         yield _claim(words, f"{tuned / base:.2f}", theirs, ours, theirs >= 0.9 * tuned / base)
 
 
-def applications(document: Document) -> Iterator[list[str]]:
+def applications(document: ApplicationsDocument) -> Iterator[list[str]]:
     """Fig. 8, Table VII, DIAL's Table II."""
     rows = {row["workload"]: row for row in document["rows"]}
     learning = [row for name, row in rows.items() if name.startswith("dlio")]

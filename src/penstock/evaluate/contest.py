@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from penstock.evaluate.figures import Mean, geomean, headroom_captured, mean
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import BEST_STATIC, Request
+from penstock.evaluate.rows import Ratios
 from penstock.evaluate.search import StaticChoice
 from penstock.evaluate.trial import Measured
 from penstock.simulate.assembly import Plan
@@ -23,7 +23,7 @@ class Contest:
     found: Mapping[tuple[str, str, int], Measured]
     rates: Mapping[tuple[str, str], Mean]
 
-    def summary(self, names: Sequence[str], policy: str) -> dict[str, Any]:
+    def summary(self, names: Sequence[str], policy: str) -> Ratios:
         """A policy over all names, in the four figures that goals are set in."""
         default, best, mine = (
             [self.rates[name, each].value for name in names] for each in ("default", BEST_STATIC, policy)

@@ -10,13 +10,13 @@ import statistics
 from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
-from typing import Any
 
 from penstock.decide.budget import CacheBudget
 from penstock.decide.cache import Demand, allocate, as_printed
 from penstock.evaluate.figures import geomean, mean
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import BEST_STATIC, Request
+from penstock.evaluate.rows import CacheDocument, InPlaceFigures, InPlaceRow, OvershootRow, Stage2Row
 from penstock.evaluate.static import best_static
 from penstock.evaluate.trial import Measured, Trial
 from penstock.knobs import Setting
@@ -36,9 +36,9 @@ OVERSHOOT = "algorithm-2-overshoot"
 NAMES = ("steady", "bursts", "uneven", IN_PLACE, OVERSHOOT)
 
 
-def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
+def evaluate(lab: Lab, request: Request) -> CacheDocument:
     """All rows; the three with small memory compare stage 1 alone with both stages."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Stage2Row | InPlaceRow | OvershootRow] = []
     stage2 = [name for name in request.pick(NAMES) if name in ("steady", "bursts", "uneven")]
     if stage2:
         rows += _stage2(lab, request, stage2)
@@ -71,7 +71,7 @@ def _jobs(name: str) -> tuple[Job, ...]:
     )
 
 
-def _stage2(lab: Lab, request: Request, names: list[str]) -> list[dict[str, Any]]:
+def _stage2(lab: Lab, request: Request, names: list[str]) -> list[Stage2Row]:
     small = request.cluster.override({"ram_gb": SMALL_RAM_GB})
     trials: dict[tuple[str, str, int], Trial] = {}
     for name in names:
@@ -86,9 +86,7 @@ def _stage2(lab: Lab, request: Request, names: list[str]) -> list[dict[str, Any]
     return [_stage2_row(request, name, found) for name in names]
 
 
-def _stage2_row(
-    request: Request, name: str, found: Mapping[tuple[str, str, int], Measured]
-) -> dict[str, Any]:
+def _stage2_row(request: Request, name: str, found: Mapping[tuple[str, str, int], Measured]) -> Stage2Row:
     labels = dict.fromkeys(label for row, label, _ in found if row == name)
     rates = {
         label: mean([found[name, label, seed].app_mbps for seed in request.all_seeds]).value
@@ -104,13 +102,13 @@ def _stage2_row(
     }
 
 
-def _in_place(lab: Lab, request: Request) -> dict[str, Any]:
+def _in_place(lab: Lab, request: Request) -> InPlaceRow:
     best = best_static(lab, request, [UPDATES])[UPDATES]
     plan = Plan(request.cluster, (Job(parse_workload(UPDATES)),), 1, request.seed)
     labels = tuple(dict.fromkeys(("default", BEST_STATIC, *request.policies)))
     trials = [request.trial(plan, label, best.setting) for label in labels]
     found = dict(zip(labels, lab.measure("in-place updates", trials), strict=True))
-    figures = {
+    figures: dict[str, InPlaceFigures] = {
         label: {
             "app_mbps": run.app_mbps,
             "wire_mbps": run.rpc_mbps,
@@ -131,7 +129,7 @@ def _in_place(lab: Lab, request: Request) -> dict[str, Any]:
     }
 
 
-def _overshoot(request: Request) -> dict[str, Any]:
+def _overshoot(request: Request) -> OvershootRow:
     """Algorithm 2 on drawn demands, as printed and under the node's limit."""
     rng = Random(f"overshoot/{request.seed}")
     printed, capped = [], []

@@ -9,12 +9,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from penstock.evaluate.drivers import INTERVAL_S, Course
 from penstock.evaluate.figures import geomean, mean
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import Request
+from penstock.evaluate.rows import DynamicDocument, DynamicPolicy, DynamicRow, SequenceRatios
 from penstock.evaluate.search import CHOICE_SEED, ROUNDS, choose
 from penstock.evaluate.static import best_static
 from penstock.evaluate.trial import WARMUP_S, Measured, Trial
@@ -88,7 +88,7 @@ def phases_of(request: Request, name: str) -> Phases:
     return Phases(request.cluster, workloads, turns, every_s)
 
 
-def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
+def evaluate(lab: Lab, request: Request) -> DynamicDocument:
     """All sequences under default, policies, the best single static setting and each workload's own."""
     rows = {name: phases_of(request, name) for name in request.pick(NAMES)}
     workloads = tuple(dict.fromkeys(work for phases in rows.values() for work in phases.workloads))
@@ -111,7 +111,13 @@ def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
                 trials[name, policy, seed] = there.trial(plan, policy, one[name])
     measured = dict(zip(trials, lab.measure("sequences", list(trials.values())), strict=True))
     documents = [_row(request, name, phases, one[name], measured) for name, phases in rows.items()]
-    return {**request.about(EXPERIMENT), "rows": documents, **_summary(request, documents)}
+    summed = _summary(request, documents)
+    return {
+        **request.about(EXPERIMENT),
+        "rows": documents,
+        **summed[request.policy],
+        "policies": summed,
+    }
 
 
 def _best_single(lab: Lab, request: Request, rows: Mapping[str, Phases]) -> dict[str, Setting]:
@@ -142,7 +148,7 @@ def _row(
     phases: Phases,
     one: Setting,
     measured: Mapping[tuple[str, str, int], Measured],
-) -> dict[str, Any]:
+) -> DynamicRow:
     def over_seeds(label: str) -> float:
         return mean([measured[name, label, seed].app_mbps for seed in request.all_seeds]).value
 
@@ -195,22 +201,19 @@ def adapting(measured: Measured, own: Sequence[float], every_s: float) -> list[f
     return found
 
 
-def _summary(request: Request, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _summary(request: Request, rows: Sequence[DynamicRow]) -> dict[str, DynamicPolicy]:
     """The goal is set for the long phases; fast switching is summed up on its own."""
     slow = [row for row in rows if row["workload"] in SEQUENCES]
     fast = [row for row in rows if row["workload"] not in SEQUENCES]
-    summed = {
+    return {
         policy: {**_ratios(policy, slow or fast), "fast_switching": _ratios(policy, fast) if fast else None}
         for policy in request.policies
     }
-    return {**summed[request.policy], "policies": summed}
 
 
-def _ratios(policy: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    default, best = (
-        [row["policies"][policy] / row[against] for row in rows]
-        for against in ("default_mbps", "best_single_mbps")
-    )
+def _ratios(policy: str, rows: Sequence[DynamicRow]) -> SequenceRatios:
+    default = [row["policies"][policy] / row["default_mbps"] for row in rows]
+    best = [row["policies"][policy] / row["best_single_mbps"] for row in rows]
     return {
         "geomean_vs_default": geomean(default),
         "worst_vs_default": min(default),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from penstock.evaluate.figures import geomean, mean
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import BEST_STATIC, Request
+from penstock.evaluate.rows import BothRates, IndependentDocument, IndependentRow
 from penstock.evaluate.search import choose
 from penstock.evaluate.trial import Measured, Trial
 from penstock.knobs import Setting
@@ -21,7 +21,7 @@ PAIRS = {"table-v": ("s_wr_sq_8k", "s_rd_sq_8k"), "random-1m": ("s_wr_rn_1m", "s
 STATIC = {"optimal-1": Setting(pages=1024, flight=256), "optimal-2": Setting(pages=64, flight=256)}
 
 
-def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
+def evaluate(lab: Lab, request: Request) -> IndependentDocument:
     """Both processes at once under default, the paper's two static settings, the best one, and policies."""
     names = request.pick(tuple(PAIRS))
     best = choose(lab, {name: [_plan(request, name, request.seed)] for name in names}, request.seconds)
@@ -41,7 +41,11 @@ def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
         "geomean_vs_default": geomean(row["policy_mbps"] / row["default_mbps"] for row in rows),
         "geomean_vs_best_static": geomean(row["policy_mbps"] / row["best_static_mbps"] for row in rows),
         "policies": {
-            policy: {"geomean_vs_default": geomean(_total(row, policy) / row["default_mbps"] for row in rows)}
+            policy: {
+                "geomean_vs_default": geomean(
+                    _total(row["mbps"][policy]) / row["default_mbps"] for row in rows
+                )
+            }
             for policy in request.policies
         },
     }
@@ -56,26 +60,26 @@ def _plan(request: Request, name: str, seed: int) -> Plan:
 
 def _row(
     request: Request, name: str, best: Setting, found: Mapping[tuple[str, str, int], Measured]
-) -> dict[str, Any]:
+) -> IndependentRow:
     labels = dict.fromkeys(label for row, label, _ in found if row == name)
-    rates: dict[str, dict[str, float]] = {}
+    rates: dict[str, BothRates] = {}
     for label in labels:
         both = [found[name, label, seed].clients[0] for seed in request.all_seeds]
         rates[label] = {
             "write_mbps": mean([w for _, w in both]).value,
             "read_mbps": mean([r for r, _ in both]).value,
         }
-    row: dict[str, Any] = {
+    return {
         "workload": name,
         "processes": list(PAIRS[name]),
         "best_static": dict(best),
         "mbps": rates,
+        "default_mbps": _total(rates["default"]),
+        "best_static_mbps": _total(rates[BEST_STATIC]),
+        "policy_mbps": _total(rates[request.policy]),
+        "command": request.command(EXPERIMENT, name, [request.policy]),
     }
-    for key, label in (("default", "default"), ("best_static", BEST_STATIC), ("policy", request.policy)):
-        row[f"{key}_mbps"] = _total(row, label)
-    row["command"] = request.command(EXPERIMENT, name, [request.policy])
-    return row
 
 
-def _total(row: Mapping[str, Any], label: str) -> float:
-    return float(sum(row["mbps"][label].values()))
+def _total(rates: BothRates) -> float:
+    return rates["write_mbps"] + rates["read_mbps"]

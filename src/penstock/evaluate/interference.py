@@ -8,11 +8,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from penstock.evaluate.figures import geomean, jain, mean
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import Request
+from penstock.evaluate.rows import InterferenceDocument, InterferenceRow, MeanAndWorst, SharedFigures
 from penstock.evaluate.trial import Measured, Trial
 from penstock.simulate.assembly import Job, Plan
 from penstock.workload import parse_workload
@@ -52,7 +52,7 @@ def scene_of(request: Request, name: str) -> Scene:
     return Scene(MIXES[mix], len(MIXES[mix]), SOME if kind else None, request.seconds)
 
 
-def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
+def evaluate(lab: Lab, request: Request) -> InterferenceDocument:
     """Every mix at the default and under every policy."""
     scenes = {name: scene_of(request, name) for name in request.pick(NAMES)}
     trials: dict[tuple[str, str, int], Trial] = {}
@@ -65,7 +65,8 @@ def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
     alone = _alone(lab, request, scenes)
     found = dict(zip(trials, lab.measure("interference", list(trials.values())), strict=True))
     rows = [_row(request, name, scene, found, alone) for name, scene in scenes.items()]
-    return {**request.about(EXPERIMENT), "rows": rows, **_summary(request, rows)}
+    summed = _summary(request, rows)
+    return {**request.about(EXPERIMENT), "rows": rows, **summed[request.policy], "policies": summed}
 
 
 def _plan(request: Request, scene: Scene, seed: int) -> Plan:
@@ -92,10 +93,10 @@ def _row(
     scene: Scene,
     found: Mapping[tuple[str, str, int], Measured],
     alone: Mapping[str, float],
-) -> dict[str, Any]:
+) -> InterferenceRow:
     seeds = request.all_seeds
     plain = [found[name, "default", seed] for seed in seeds]
-    policies: dict[str, dict[str, Any]] = {}
+    policies: dict[str, SharedFigures] = {}
     for policy in ("default", *request.policies):
         runs = [found[name, policy, seed] for seed in seeds]
         policies[policy] = {
@@ -159,12 +160,11 @@ def _part(runs: list[Measured], plain: list[Measured], scene: Scene, *, tuned: b
     return ours / theirs
 
 
-def _summary(request: Request, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _summary(request: Request, rows: list[InterferenceRow]) -> dict[str, MeanAndWorst]:
     def over(policy: str) -> list[float]:
         return [row["policies"][policy]["mbps"] / row["default_mbps"] for row in rows]
 
-    summed = {
+    return {
         policy: {"geomean_vs_default": geomean(over(policy)), "worst_vs_default": min(over(policy))}
         for policy in request.policies
     }
-    return {**summed[request.policy], "policies": summed}

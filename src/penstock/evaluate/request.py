@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from penstock.errors import UsageError, did_you_mean
 from penstock.evaluate.drivers import Course
+from penstock.evaluate.rows import Head
 from penstock.evaluate.trial import WARMUP_S, Trial
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Plan
@@ -81,7 +82,7 @@ class Request:
             words += ["--only", row]
         return shlex.join(words)
 
-    def about(self, experiment: str) -> dict[str, object]:
+    def about(self, experiment: str) -> Head:
         """The head of a document."""
         return {
             "set": experiment,

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from penstock.evaluate import paper
 from penstock.evaluate.drivers import INTERVAL_S
+from penstock.evaluate.rows import (
+    ApplicationsDocument,
+    CacheDocument,
+    DynamicDocument,
+    Head,
+    IndependentDocument,
+    InterferenceDocument,
+    StaticDocument,
+)
 from penstock.evaluate.simulated import grid
 from penstock.report import bars, walk
 from penstock.report.page import Figure, Section, Table
 from penstock.report.timeline import KNOB_COLOURS, Band, Drawing, Mark, Series, draw
 
-Document = Mapping[str, Any]
 DEFAULT = (1024, 8)
 TIMELINES, MAPS = 3, 6
 MOST_POINTS = 600  # a drawing has no more pixels
 MOST_MARKS = 120
 
 
-def _title(words: str, document: Document) -> str:
+def _title(words: str, document: Head) -> str:
     return f"{words} ({document['cluster']})"
 
 
@@ -27,8 +34,8 @@ def _typed(command: str) -> str:
     return f"`{command}`"
 
 
-def _ratio(value: float | None) -> str:
-    return "—" if value is None else f"{value:.2f}"
+def _ratio(value: object) -> str:
+    return f"{value:.2f}" if isinstance(value, float) else "—"
 
 
 def _setting(setting: Mapping[str, int]) -> str:
@@ -40,11 +47,10 @@ def _line(name: str, colour: str, rates: Sequence[float]) -> Series:
     return Series(name, f"var(--{colour})", points[:: 1 + len(points) // MOST_POINTS])
 
 
-def _policies(document: Document, columns: Sequence[str]) -> Table:
-    """Every policy of a document in its summary figures."""
+def _policies(policies: Mapping[str, Mapping[str, object]], columns: Sequence[str]) -> Table:
+    """Every policy in its summary figures."""
     rows = [
-        [name, *(_ratio(figures.get(column)) for column in columns)]
-        for name, figures in document["policies"].items()
+        [name, *(_ratio(figures.get(column)) for column in columns)] for name, figures in policies.items()
     ]
     return Table(["policy", *(column.replace("_", " ") for column in columns)], rows)
 
@@ -52,7 +58,7 @@ def _policies(document: Document, columns: Sequence[str]) -> Table:
 _STATIC = ("geomean_vs_default", "geomean_vs_best_static", "worst_vs_default", "headroom_captured")
 
 
-def static(document: Document) -> Section:
+def static(document: StaticDocument) -> Section:
     rows, policy = document["rows"], document["policy"]
     table = Table(
         ["workload", "seen", "default", "best static", "MB/s", policy, "vs default", "vs best", "command"],
@@ -60,10 +66,10 @@ def static(document: Document) -> Section:
             [
                 row["workload"],
                 "yes" if row["seen"] else "no",
-                _mbps(row, "default"),
+                _mbps(row["default_mbps"], row.get("default_ci95")),
                 _setting(row["best_static"]),
-                _mbps(row, "best_static"),
-                _mbps(row, "policy"),
+                _mbps(row["best_static_mbps"], row.get("best_static_ci95")),
+                _mbps(row["policy_mbps"], row.get("policy_ci95")),
                 f"{row['policy_mbps'] / row['default_mbps']:.2f}",
                 f"{row['policy_mbps'] / row['best_static_mbps']:.2f}",
                 _typed(row["command"]),
@@ -92,19 +98,20 @@ def static(document: Document) -> Section:
         Figure("Throughput against the default", bars.draw("static workloads", drawn, policy)),
         *_ways(document),
     ]
-    return Section(_title("Static workloads", document), text, figures, [_policies(document, _STATIC), table])
+    return Section(
+        _title("Static workloads", document), text, figures, [_policies(document["policies"], _STATIC), table]
+    )
 
 
-def _mbps(row: Mapping[str, Any], key: str) -> str:
-    ci95 = row.get(f"{key}_ci95")
-    return f"{row[f'{key}_mbps']:.1f}" + (f" ± {ci95:.1f}" if ci95 is not None else "")
+def _mbps(value: float, ci95: float | None) -> str:
+    return f"{value:.1f}" + (f" ± {ci95:.1f}" if ci95 is not None else "")
 
 
 def _match(holds: bool, words: str) -> str:
     return f"{words} holds" if holds else f"{words} does **not** hold"
 
 
-def _ways(document: Document) -> list[Figure]:
+def _ways(document: StaticDocument) -> list[Figure]:
     """Timelines and maps of the workloads with most to gain."""
     room = sorted(document["rows"], key=lambda row: row["default_mbps"] / row["best_static_mbps"])
     found = []
@@ -118,7 +125,7 @@ def _ways(document: Document) -> list[Figure]:
     for row in room[:MAPS]:
         places = [(setting["pages"], setting["flight"]) for setting in grid()]
         surface = dict(zip(places, document["surfaces"][row["workload"]], strict=True))
-        path = [(pages, flight) for _, pages, flight in document["trails"][row["workload"]]["path"]]
+        path = [(int(pages), int(flight)) for _, pages, flight in document["trails"][row["workload"]]["path"]]
         best = (row["best_static"]["pages"], row["best_static"]["flight"])
         svg = walk.draw(walk.Landscape(row["workload"], surface, path, DEFAULT, best))
         found.append(Figure(f"{row['workload']}: MB/s of every setting. {walk.SIGNS}", svg, small=True))
@@ -138,7 +145,7 @@ def _course(
     return Figure(f"{name}: what the application got, and the setting of its first target", draw(drawing))
 
 
-def baselines(document: Document) -> Section:
+def baselines(document: StaticDocument) -> Section:
     """Every policy on six workloads."""
     text = [
         f"Every policy on six single-stream workloads for {document['seconds']:g} s. `oracle` tries all settings in "
@@ -146,18 +153,20 @@ def baselines(document: Document) -> Section:
         "but it knows what no client can. `bayes` is optuna's sampler, online. The papers' algorithms run without "
         "the agent's guard, as published.",
     ]
-    return Section(_title("Baselines", document), text, (), [_policies(document, _STATIC), _every(document)])
+    return Section(
+        _title("Baselines", document), text, (), [_policies(document["policies"], _STATIC), _every(document)]
+    )
 
 
-def _every(document: Document) -> Table:
+def _every(document: StaticDocument) -> Table:
     names = [row["workload"] for row in document["rows"]]
     rows = [[policy, *(f"{f['mbps'][n]:.0f}" for n in names)] for policy, f in document["policies"].items()]
-    for key in ("default", "best_static"):
-        rows.append([key.replace("_", " "), *(f"{row[f'{key}_mbps']:.0f}" for row in document["rows"])])
+    rows.append(["default", *(f"{row['default_mbps']:.0f}" for row in document["rows"])])
+    rows.append(["best static", *(f"{row['best_static_mbps']:.0f}" for row in document["rows"])])
     return Table(["MB/s", *names, "command"], [[*row, _typed(document["command"])] for row in rows])
 
 
-def dynamic(document: Document) -> Section:
+def dynamic(document: DynamicDocument) -> Section:
     policy = document["policy"]
     table = Table(
         ["sequence", "phase s", "default", "best single", "setting", "own optima", policy, "vs default", "vs single",
@@ -198,7 +207,10 @@ def dynamic(document: Document) -> Section:
             ]
             figures.append(_course(row["workload"], lines, row["path"], bands))
     return Section(
-        _title("Dynamic workloads", document), text, figures, [_policies(document, columns), table]
+        _title("Dynamic workloads", document),
+        text,
+        figures,
+        [_policies(document["policies"], columns), table],
     )
 
 
@@ -212,7 +224,7 @@ def _adapted(times: Sequence[float | None]) -> str:
     return f"{reached[len(reached) // 2]:g}" if reached else "never"
 
 
-def independent(document: Document) -> Section:
+def independent(document: IndependentDocument) -> Section:
     """Two processes of one client."""
     rows = []
     for row in document["rows"]:
@@ -235,7 +247,7 @@ def independent(document: Document) -> Section:
     return Section(_title("Independent tuning", document), text, (), [table])
 
 
-def interference(document: Document) -> Section:
+def interference(document: InterferenceDocument) -> Section:
     rows = []
     for row in document["rows"]:
         said = paper.TABLE_VI.get(row["workload"])
@@ -268,11 +280,11 @@ def interference(document: Document) -> Section:
         "1.47 all-write, 2.97 mixed.",
     ]
     table = Table(heading, rows)
-    summary = _policies(document, ("geomean_vs_default", "worst_vs_default"))
+    summary = _policies(document["policies"], ("geomean_vs_default", "worst_vs_default"))
     return Section(_title("Interference", document), text, (), [summary, table])
 
 
-def applications(document: Document) -> Section:
+def applications(document: ApplicationsDocument) -> Section:
     rows = []
     for row in document["rows"]:
         name, ratio = row["workload"], row["policy_mbps"] / row["default_mbps"]
@@ -308,12 +320,12 @@ def applications(document: Document) -> Section:
         )
         for r in document["rows"]
     ]
-    tables = [_policies(document, _STATIC), Table(heading, rows)]
+    tables = [_policies(document["policies"], _STATIC), Table(heading, rows)]
     figures = [Figure("Throughput against the default", bars.draw("applications", drawn, document["policy"]))]
     return Section(_title("Applications", document), text, figures, tables)
 
 
-def cache(document: Document) -> Section:
+def cache(document: CacheDocument) -> Section:
     stage, extra = [], []
     text = [
         "Stage 2 shares the dirty cache when an active stage begins. `dial` and `carat` differ by nothing else, so "

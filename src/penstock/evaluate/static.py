@@ -9,6 +9,7 @@ from penstock.evaluate.contest import Contest, contest
 from penstock.evaluate.figures import Mean
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import BEST_STATIC, Request
+from penstock.evaluate.rows import RunTrail, StaticDocument, StaticPolicy, StaticRow
 from penstock.evaluate.search import StaticChoice, choose
 from penstock.evaluate.trial import Measured
 from penstock.report.heatmap import trace_name
@@ -34,7 +35,7 @@ def best_static(lab: Lab, request: Request, names: Sequence[str]) -> dict[str, S
     return choose(lab, {name: [_plan(request, name, request.seed)] for name in names}, request.seconds)
 
 
-def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
+def evaluate(lab: Lab, request: Request) -> StaticDocument:
     """Every workload under every policy, settings held or turned for the whole time."""
     names = request.pick(NAMES)
     best = best_static(lab, request, names)
@@ -51,7 +52,7 @@ def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
     }
 
 
-def _compared(held: Contest, names: Sequence[str], policy: str) -> dict[str, Any]:
+def _compared(held: Contest, names: Sequence[str], policy: str) -> StaticPolicy:
     return {**held.summary(names, policy), "mbps": {name: held.rates[name, policy].value for name in names}}
 
 
@@ -61,19 +62,23 @@ def _plan(request: Request, name: str, seed: int) -> Plan:
 
 def _row(
     request: Request, name: str, best: StaticChoice, rates: Mapping[tuple[str, str], Mean], seen: bool
-) -> dict[str, Any]:
-    row: dict[str, Any] = {"workload": name, "seen": seen}
-    for key, policy in (("default", "default"), ("best_static", BEST_STATIC), ("policy", request.policy)):
-        row[f"{key}_mbps"] = rates[name, policy].value
-        if request.seeds > 1:
-            row[f"{key}_ci95"] = rates[name, policy].ci95
-    dirty = LUSTRE.settle(LUSTRE.default, best.setting)["dirty"]
-    row["best_static"] = {**best.setting, "dirty": dirty}
-    row["command"] = request.command(EXPERIMENT, name, [request.policy])
+) -> StaticRow:
+    default, held, mine = (rates[name, policy] for policy in ("default", BEST_STATIC, request.policy))
+    row: StaticRow = {
+        "workload": name,
+        "seen": seen,
+        "default_mbps": default.value,
+        "best_static_mbps": held.value,
+        "policy_mbps": mine.value,
+        "best_static": {**best.setting, "dirty": LUSTRE.settle(LUSTRE.default, best.setting)["dirty"]},
+        "command": request.command(EXPERIMENT, name, [request.policy]),
+    }
+    if request.seeds > 1:
+        row["default_ci95"], row["best_static_ci95"], row["policy_ci95"] = default.ci95, held.ci95, mine.ci95
     return row
 
 
-def _trail(found: Mapping[tuple[str, str, int], Measured], name: str, request: Request) -> dict[str, Any]:
+def _trail(found: Mapping[tuple[str, str, int], Measured], name: str, request: Request) -> RunTrail:
     """The judged policy's way through its first seed, for pictures."""
     tuned = found[name, request.policy, request.seed]
     first = min((step.ost for step in tuned.path), default=0)

@@ -1,0 +1,270 @@
+"""The documents of the experiments, key by key: what a run returns, `--json` prints and a report is made of.
+
+All rates are 10^6 bytes per second as applications see them, unless a key says wire. A setting is values by knob.
+"""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict, final
+
+Values = dict[str, int]
+#: Seconds since the measured time began, pages and flight that were in force from then on.
+KnobPath = list[list[float]]
+
+
+class Head(TypedDict):
+    """What every document begins with. `role` is what it is for, where that is not the experiment's name."""
+
+    set: str
+    cluster: str
+    policy: str
+    seconds: float
+    seed: int
+    seeds: int
+    only: list[str]
+    command: str
+    role: NotRequired[str]
+
+
+class Ratios(TypedDict):
+    """A policy over all rows. Head-room is None where no row has any."""
+
+    geomean_vs_default: float
+    geomean_vs_best_static: float
+    worst_vs_default: float
+    headroom_captured: float | None
+
+
+class RunTrail(TypedDict):
+    """One run in time: a rate an interval."""
+
+    default: list[float]
+    policy: list[float]
+    path: KnobPath
+
+
+class StaticRow(TypedDict):
+    """One workload. The ci95 keys are there where several seeds were run."""
+
+    workload: str
+    seen: bool
+    default_mbps: float
+    best_static_mbps: float
+    policy_mbps: float
+    default_ci95: NotRequired[float | None]
+    best_static_ci95: NotRequired[float | None]
+    policy_ci95: NotRequired[float | None]
+    best_static: Values
+    command: str
+
+
+class StaticPolicy(Ratios):
+    """One policy, and its rate on each workload."""
+
+    mbps: dict[str, float]
+
+
+class StaticDocument(Head, Ratios):
+    """`evaluate static`. `surfaces` holds the rate of every setting, in the order of the grid."""
+
+    rows: list[StaticRow]
+    policies: dict[str, StaticPolicy]
+    surfaces: dict[str, list[float]]
+    trails: dict[str, RunTrail]
+
+
+class DynamicRow(TypedDict):
+    """One sequence. `adapt_s` has an entry a phase, None where 90 % of its own optimum was never reached."""
+
+    workload: str
+    phases: list[str]
+    phase_s: float
+    default_mbps: float
+    best_single_mbps: float
+    best_single: Values
+    own_optimum_mbps: float
+    policy_mbps: float
+    vs_default: float
+    vs_best_single: float
+    vs_own_optimum: float
+    policies: dict[str, float]
+    phase_mbps: dict[str, list[float]]
+    own_phase_mbps: list[float]
+    adapt_s: list[float | None]
+    changes: int
+    trail: dict[str, list[float]]
+    path: KnobPath
+    command: str
+
+
+class SequenceRatios(TypedDict):
+    """A policy over sequences, against the default and the best single setting."""
+
+    geomean_vs_default: float
+    worst_vs_default: float
+    geomean_vs_best_single: float
+    worst_vs_best_single: float
+
+
+class DynamicPolicy(SequenceRatios):
+    """One policy over the long phases, and over the fast ones where there were any."""
+
+    fast_switching: SequenceRatios | None
+
+
+class DynamicDocument(Head, DynamicPolicy):
+    """`evaluate dynamic`."""
+
+    rows: list[DynamicRow]
+    policies: dict[str, DynamicPolicy]
+
+
+class BothRates(TypedDict):
+    """What the writer and the reader got."""
+
+    write_mbps: float
+    read_mbps: float
+
+
+class IndependentRow(TypedDict):
+    """One pair of processes; the three totals are of both together."""
+
+    workload: str
+    processes: list[str]
+    best_static: Values
+    mbps: dict[str, BothRates]
+    default_mbps: float
+    best_static_mbps: float
+    policy_mbps: float
+    command: str
+
+
+class MeanRatio(TypedDict):
+    """A policy over all pairs."""
+
+    geomean_vs_default: float
+
+
+class IndependentDocument(Head):
+    """`evaluate independent`."""
+
+    rows: list[IndependentRow]
+    geomean_vs_default: float
+    geomean_vs_best_static: float
+    policies: dict[str, MeanRatio]
+
+
+class SharedFigures(TypedDict):
+    """Clients that share OSTs under one policy. The last two are None where nobody is, or everybody is, tuned."""
+
+    mbps: float
+    ci95: float | None
+    wire_mbps: float
+    fairness: float
+    moves_per_client_minute: float
+    under_used: float
+    tuned_vs_default: float | None
+    untuned_vs_default: float | None
+
+
+class InterferenceRow(TypedDict):
+    """One mix of clients."""
+
+    workload: str
+    clients: int
+    tuned_clients: int
+    default_mbps: float
+    policy_mbps: float
+    vs_default: float
+    default_fairness: float
+    policy_fairness: float
+    policies: dict[str, SharedFigures]
+    command: str
+
+
+class MeanAndWorst(TypedDict):
+    """A policy over all mixes."""
+
+    geomean_vs_default: float
+    worst_vs_default: float
+
+
+class InterferenceDocument(Head, MeanAndWorst):
+    """`evaluate interference`."""
+
+    rows: list[InterferenceRow]
+    policies: dict[str, MeanAndWorst]
+
+
+class ApplicationRow(TypedDict):
+    """One application; `policies` has the default and the best static setting, too."""
+
+    workload: str
+    default_mbps: float
+    best_static_mbps: float
+    best_static: Values
+    policy_mbps: float
+    policies: dict[str, float]
+    command: str
+
+
+class ApplicationsDocument(Head, Ratios):
+    """`evaluate applications`."""
+
+    rows: list[ApplicationRow]
+    policies: dict[str, Ratios]
+
+
+@final
+class Stage2Row(TypedDict):
+    """A node short of memory: `stage2_gain` is carat's rate over dial's, which lacks the cache tuner."""
+
+    workload: str
+    default_mbps: float
+    policy_mbps: float
+    policies: dict[str, float]
+    stage2_gain: float
+    command: str
+
+
+class InPlaceFigures(TypedDict):
+    """Writes that fit the cache; `absorbed` is the share that never went over the wire."""
+
+    app_mbps: float
+    wire_mbps: float
+    absorbed: float
+    setting: Values
+
+
+@final
+class InPlaceRow(TypedDict):
+    """Writes that fit the cache, under everything."""
+
+    workload: str
+    application: str
+    default_mbps: float
+    best_static_mbps: float
+    best_static: Values
+    policy_mbps: float
+    policies: dict[str, InPlaceFigures]
+    command: str
+
+
+@final
+class OvershootRow(TypedDict):
+    """Algorithm 2 on drawn demands: ratios are what it hands out over the node's budget."""
+
+    workload: str
+    draws: int
+    over_budget: float
+    mean_ratio: float
+    worst_ratio: float
+    worst_ratio_capped: float
+    command: str
+
+
+class CacheDocument(Head):
+    """`evaluate cache`: rows of three kinds."""
+
+    rows: list[Stage2Row | InPlaceRow | OvershootRow]
+    geomean_stage2_gain: float | None
