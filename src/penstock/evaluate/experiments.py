@@ -26,7 +26,7 @@ D = TypeVar("D")
 
 
 class Experiment(ABC, Generic[D]):
-    """One experiment and the document it makes. `seconds` is the default of the measured time of a run, or of a phase."""
+    """One experiment and the document it makes. `seconds` is how long a run, or a phase, is measured by default."""
 
     name: ClassVar[str]
     seconds: ClassVar[float]
