@@ -12,4 +12,4 @@ APPLICATIONS: dict[str, SimulatedApplication] = {
     app.name: app for app in (BERT, MEGATRON, *VPIC, *BDCATS, CHECKPOINT, WEBSERVER)
 }
 
-__all__ = ["APPLICATIONS", "Application", "Parameter", "Site", "Values"]
+__all__ = ["APPLICATIONS", "Parameter", "SimulatedApplication", "Site", "Values"]
