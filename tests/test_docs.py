@@ -53,3 +53,16 @@ def test_simulator_page_names_files_that_exist_and_the_clusters_own_numbers() ->
     cluster = builtin_cluster("c220g5")
     for section, key, value in rows:
         assert float(value) == getattr(getattr(cluster, section), key), key
+
+
+def test_documents_name_files_that_exist() -> None:
+    root = TESTS.parent
+    pages = [*root.joinpath("docs").rglob("*.md"), root / "README.md", root / "CONTRIBUTING.md"]
+    named = {
+        (page, path) for page in pages for path in re.findall(r"`((?:\w+/)+[a-z_]+\.py)`", page.read_text())
+    }
+    assert len(named) > 10
+    for page, path in named:
+        assert any((root / place / path).exists() for place in (".", "src", "src/penstock")), (
+            f"{page}: {path}"
+        )
