@@ -184,3 +184,9 @@ def test_workloads_are_listed_with_parameters_and_sources() -> None:
     shown = CliRunner().invoke(cli, ["simulate", "workloads", "webserver"], catch_exceptions=False)
     assert "Filebench" in shown.output
     assert "dlio-bert" in str(refusal("workloads", "dlio-brt"))
+
+
+def test_compiling_is_announced_only_before_the_first_run() -> None:
+    words = ["simulate", "run", "--workload", "s_rd_rn_1m", "--seconds", "1", "--json"]
+    CliRunner().invoke(cli, words, catch_exceptions=False)
+    assert "compiling" not in CliRunner().invoke(cli, words, catch_exceptions=False).stderr

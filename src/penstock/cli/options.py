@@ -173,9 +173,9 @@ def require_libraries(extra: str, *libraries: str) -> None:
 def prepare_simulator() -> None:
     """Require what compiles the simulator, and explain the one long pause a new user meets: the first compile."""
     require_libraries("demo", "numba")
-    import penstock.simulate
+    import penstock.simulate.kernel
 
-    home = Path(penstock.simulate.__file__).parent / "__pycache__"
+    home = Path(penstock.simulate.kernel.__file__).parent / "__pycache__"
     if not any(home.glob("engine.run_until*.nbc")):
         click.echo("penstock: compiling the simulator, once (about half a minute)", err=True)
 
