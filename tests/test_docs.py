@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES, policy_class
@@ -66,3 +67,18 @@ def test_documents_name_files_that_exist() -> None:
         assert any((root / place / path).exists() for place in (".", "src", "src/penstock")), (
             f"{page}: {path}"
         )
+
+
+def test_documents_import_what_exists() -> None:
+    pages = [*TESTS.parent.joinpath("docs").rglob("*.md"), TESTS.parent / "README.md"]
+    found = [
+        (page, module, name.split(" as ")[0].strip())
+        for page in pages
+        for module, names in re.findall(
+            r"^from (penstock[\w.]*) import ([\w, ]+)$", page.read_text(), re.MULTILINE
+        )
+        for name in names.split(",")
+    ]
+    assert len(found) >= 5
+    for page, module, name in found:
+        assert hasattr(import_module(module), name), f"{page}: from {module} import {name}"
