@@ -1,4 +1,4 @@
-"""The model and surveys that ship with the package; docs/learning.md says how they were made."""
+"""What ships with the package; docs/learning.md and the files themselves say where they come from."""
 
 from __future__ import annotations
 
