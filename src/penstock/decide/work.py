@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from penstock.decide.objective import SHARE, WAITING, drains, updated_bytes
-from penstock.knobs import KnobSpace, Setting
+from penstock.decide.objective import SHARE, WAITING, drains, sent_bytes, updated_bytes
+from penstock.knobs import KnobSpace, Role, Setting
 from penstock.ratios import in_flight, request_s
 from penstock.units import format_size
 from penstock.window import DIRECTIONS, Window
@@ -15,6 +15,9 @@ from penstock.window import DIRECTIONS, Window
 NEAR_LOG2 = 1.5
 # However slow RPCs are, a change is not left unjudged for longer.
 LONGEST_ECHO = 8
+# Pages queued before a change leave in requests as they were queued. However many there are, a change is not left
+# unjudged for longer.
+LONGEST_QUEUE_S = 12.0
 # How much of the smoothed picture of the work a new window is; and windows in a row that must agree on new work.
 FRESH = 0.3
 ODD_WINDOWS = 3
@@ -116,6 +119,17 @@ def echo_windows(window: Window) -> int:
 def unfelt_windows(space: KnobSpace, before: Setting, after: Setting, window_s: float) -> int:
     """For how many windows after a change nothing shows, because files must be opened anew first; else none."""
     return math.ceil(OPEN_S / window_s) if space.acts_late(before, after) else 0
+
+
+def queued_windows(space: KnobSpace, before: Setting, after: Setting, window: Window) -> int:
+    """For how many windows after a change requests still leave in the size they were queued in; else none."""
+    knob = space.of_role(Role.REQUEST_SIZE)
+    if knob is None or knob.id in space.late or before[knob.id] == after[knob.id]:
+        return 0
+    sent, waiting = sent_bytes(window), window.metrics.get("dirty.bytes") or 0.0
+    if sent <= 0:
+        return 0
+    return min(round(waiting / sent), math.ceil(LONGEST_QUEUE_S / window.seconds))
 
 
 @dataclass(slots=True)

@@ -28,9 +28,9 @@ from penstock.decide.guard.record import (
 )
 from penstock.decide.guard.reports import BoundUse, Effect, NodeView, bound_use
 from penstock.decide.guard.rules import RULES, Refusal, Wish, is_finite
-from penstock.decide.objective import gain_log2, rates_of
+from penstock.decide.objective import gain_log2, rates_of, sent_at_least
 from penstock.decide.tuner import SpaceOf
-from penstock.decide.work import echo_windows, unfelt_windows
+from penstock.decide.work import echo_windows, queued_windows, unfelt_windows
 from penstock.decision import UNIT_SEPARATOR, Decision, unit_name
 from penstock.knobs import KnobSpace, Setting
 from penstock.snapshot import Target
@@ -171,7 +171,8 @@ class Guard:
         if place != record.place:
             if record.place is not None:
                 unfelt = unfelt_windows(record.known_space, record.place, place, window.seconds)
-                record.settle = 1 + max(echo_windows(window), unfelt)
+                queued = queued_windows(record.known_space, record.place, place, window) if all(rates_of(window).counts) else 0
+                record.settle = 1 + max(echo_windows(window), unfelt, queued)
             record.place = place
             self._move(record, place, at_home, now_s)
         settled = record.settle == 0
@@ -200,6 +201,8 @@ class Guard:
         visit = turn.record.visit
         if visit is None or reference.level.count == 0:
             return
+        if not turn.settled:
+            rates = sent_at_least(rates, turn.window)
         original, kept_s = reference.level.mean, visit.lost_s
         lost_s = charge(visit, rates, original, turn.window.seconds, self.limits)
         if lost_s > 0:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from penstock.decide.guard.limits import GuardLimits
 from penstock.decide.guard.reference import Reference
 from penstock.decide.level import Level
-from penstock.decide.objective import Rates, gain_log2
+from penstock.decide.objective import WINDOW_SLACK_LOG2, Rates, gain_log2
 from penstock.knobs import KnobSpace, Setting
 
 PATH_STEPS = 6
@@ -158,7 +158,8 @@ class UnitRecord:
 
 def charge(visit: Visit, rates: Rates, original: Rates, seconds: float, limits: GuardLimits) -> float:
     """Add a window to a visit; returns the seconds of the original's work that this window alone lost."""
-    ratio = min(2.0 ** gain_log2(rates, original, limits.objective), 1.0 + MOST_REFUND)
+    gain = gain_log2(rates, original, limits.objective, WINDOW_SLACK_LOG2)
+    ratio = min(2.0**gain, 1.0 + MOST_REFUND)
     visit.lost_s = max(-limits.visit_credit_s, visit.lost_s + (1.0 - ratio) * seconds)
     return float(max(0.0, 1.0 - ratio) * seconds)
 

@@ -30,7 +30,15 @@ from penstock.decide.memory import Memories, Recollection, remember
 from penstock.decide.objective import Rates, drains, gain_log2, rates_of
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.prospect import Prospect, Reason
-from penstock.decide.work import OPEN_S, CacheShare, dominant, echo_windows, unfelt_windows
+from penstock.decide.starving import call_bytes, relief, starves
+from penstock.decide.work import (
+    OPEN_S,
+    CacheShare,
+    dominant,
+    echo_windows,
+    queued_windows,
+    unfelt_windows,
+)
 from penstock.decision import Cases, Outlook
 from penstock.knobs import Candidates, KnobSpace, Setting
 from penstock.predict.surfaces import drawn_cases
@@ -82,10 +90,14 @@ class WeirPolicy(Policy):
         self._rest = habits.rest_windows
         self._round_over = 0.0
         self._lost = 0.0
+        #: The size of calls in the direction that moves less.
+        self._call_bytes = 0.0
         self._wish: Setting | None = None
         #: What the setting asked for last brings at the very least, as far as is known, over the original.
         self._least_log2 = 0.0
         self._seen_s = -math.inf
+        #: Windows until what was queued before the last change has left.
+        self._draining = 0
         #: Windows until a knob that acts on new opens is felt.
         self._unfelt = 0
 
@@ -102,6 +114,7 @@ class WeirPolicy(Policy):
             self._enter(State.SETTLING, 1)
         self._seen_s = window.t1_s
         self._charge(place, rates)
+        self._draining = max(0, self._draining - 1)
         if self._state is State.SETTLING and not self._collapsed(place, rates):
             return self._settle(window)
         if drains(window):
@@ -109,6 +122,7 @@ class WeirPolicy(Policy):
         self._learn(place, rates)
         if self._drifted(place):
             self._start_anew(place)
+        self._call_bytes = call_bytes(window) or self._call_bytes
         self._cache_share.take(window)
         if self._cache_share.large:
             return self._leave_alone(window, place)
@@ -146,21 +160,27 @@ class WeirPolicy(Policy):
         A knob that acts on new opens shows only once applications open their files anew.
         """
         unfelt = 0 if self._place is None else unfelt_windows(self.space, self._place, place, window.seconds)
+        queued = 0
+        if self._place is not None and all(rates.counts):
+            queued = queued_windows(self.space, self._place, place, window)
         self._unfelt = math.ceil(OPEN_S / window.seconds)
         self._place = place
-        self._enter(State.SETTLING, 1 + max(echo_windows(window) + rates.counts[1], unfelt))
+        self._draining = queued
+        self._enter(State.SETTLING, 1 + max(echo_windows(window) + rates.counts[1], unfelt, queued))
 
     def _charge(self, place: Setting, rates: Rates) -> None:
         """Keep account of what trials cost: windows' worth of what the best known setting brings."""
         fading = 1.0 - 1.0 / self._habits.horizon_windows
-        best = self._best_elsewhere(place) if place != self._home else None
+        # While the queue of before drains, what is seen is not this setting's doing.
+        judged = place != self._home and not self._draining
+        best = self._best_elsewhere(place) if judged else None
         lost = 1.0 - 2.0 ** gain_log2(rates, best.mean, self._habits.objective) if best is not None else 0.0
         self._lost = fading * self._lost + max(lost, 0.0)
 
     def _collapsed(self, place: Setting, rates: Rates) -> bool:
         """Whether the first interval of a trial already shows that it is hopeless."""
         best = self._best_elsewhere(place)
-        if best is None or self._wish != place or self._state is not State.SETTLING:
+        if best is None or self._wish != place or self._state is not State.SETTLING or self._draining:
             return False
         lost = gain_log2(rates, best.mean, self._habits.objective) < math.log2(self._habits.hopeless_at_once)
         return lost and self._credible(rates)
@@ -253,13 +273,16 @@ class WeirPolicy(Policy):
         habits, found = self._habits, self._prospect(place)
         if self._owes_default(place, found):
             return self._try_default(window, found)
+        wish = self._relief(place)
+        if wish is not None:
+            return self._relieve(window, found, wish)
         if place == self._home and self._wanders(place) and not self._outshines(place, found):
             return self._leave_unsteady(window)
         here = float(found.belief.mean[found.belief.candidates.places[place]])
         if self._falls_behind(place) or self._remembers_better(found):
             return self._return(window, found)
         worth = habits.worth_log2 + habits.worth_more_log2 * self._trials
-        if found.hope > worth and self._lost < habits.most_lost:
+        if found.hope > worth and self._lost < habits.most_lost and not self._relieved(found):
             return self._ask(window, found, found.bet, self._promise(found, found.bet))
         if found.over - here > self._telling_log2(place, found) or self._unproven(place, found):
             return self._return(window, found)
@@ -316,6 +339,25 @@ class WeirPolicy(Policy):
             window, found, at, Reason("default", sentence, float(found.belief.chance(found.over)[at]))
         )
 
+    def _relief(self, place: Setting) -> Setting | None:
+        """The setting to try first where one direction starves; None where none does or it was tried."""
+        if place != self._home or not starves(self._known.measured[place].level.mean):
+            return None
+        wish = relief(self.space.candidates(), self._call_bytes)
+        return wish if wish != place and wish not in self._known.measured else None
+
+    def _relieve(self, window: Window, found: Prospect, wish: Setting) -> Proposal:
+        at = found.belief.candidates.places[wish]
+        sentence = f"one direction starves beside the other: {wish} leaves a call one request to wait for"
+        return self._ask(
+            window, found, at, Reason("starving", sentence, float(found.belief.chance(found.over)[at]))
+        )
+
+    def _relieved(self, found: Prospect) -> bool:
+        """Whether nobody starves any more. Then what a further trial may add is not worth its long queues."""
+        original = self._known.measured[self._known.best_anchor(self._home or self._default)].level.mean
+        return starves(original) and found.over > self._habits.doubtless_log2
+
     def _telling_log2(self, place: Setting, found: Prospect) -> float:
         """How much better another setting must be to be returned to: more than both means may be off."""
         noise, known = self._known.noise(), self._known.measured
@@ -349,6 +391,7 @@ class WeirPolicy(Policy):
         """Weigh all candidates: the best one measured, and the best bet among the others."""
         habits, known = self._habits, self._known.measured
         assert self._home is not None
+        original = known[self._known.best_anchor(self._home)].level.mean
         belief = self._known.believe(
             self._cases, self.space.candidates(), self._home, self._now, habits.objective
         )
@@ -361,7 +404,7 @@ class WeirPolicy(Policy):
         if float(mean[best]) < habits.keep_log2:
             best = home
         over = float(mean[best])
-        risk = self._risk(known[candidates[home]].level.mean)
+        risk = self._risk(original)
         scores = worth.improvement(over) - risk * self._lengths(candidates, place) * worth.shortfall(over)
         scores[[candidates.places[s] for s, m in known.items() if m.level.count >= habits.least_windows]] = (
             0.0
@@ -385,11 +428,7 @@ class WeirPolicy(Policy):
 
     def _risk(self, original: Rates) -> float:
         """How much a possible loss counts: more where writes are at work, unless somebody starves beside them."""
-        reads, writes = original.counts
-        starves = (
-            reads and writes and min(original.read, original.write) < self._habits.starving * original.total
-        )
-        if writes and not starves:
+        if original.counts[1] and not starves(original):
             return self._habits.risk_of_writes
         return self._habits.caution * (1 + self._windows_needed()) / self._habits.horizon_windows
 
@@ -408,7 +447,7 @@ class WeirPolicy(Policy):
         if wish != self._wish or self._state is not State.ASKING:
             self._wish = wish
             self._least_log2 = float(found.belief.mean[at] - 2.0 * found.belief.deviation[at])
-            self._trials += reason.code in ("promising", "default")
+            self._trials += reason.code in ("promising", "default", "starving")
             self._enter(State.ASKING, habits.patience)
         if self._left <= 0:
             self._enter(State.RESTING, habits.refused_windows)
