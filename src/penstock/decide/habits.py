@@ -29,7 +29,7 @@ class Habits:
     risk_of_writes: float = 0.3
     #: Who asks for more bytes in flight than the original, and than the default, may take from others who share the
     #: servers: every doubling must bring this much.
-    fair_log2: float = 0.1
+    fair_log2: float = 0.25
     #: A trial that brings less than this of the best one over two windows, or than the other in its very first,
     #: is left at once.
     hopeless: float = 0.75

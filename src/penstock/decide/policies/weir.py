@@ -123,7 +123,9 @@ class WeirPolicy(Policy):
         if self._drifted(place):
             self._start_anew(place)
         self._call_bytes = call_bytes(window) or self._call_bytes
-        self._cache_share.take(window)
+        if place == self._base():
+            # Elsewhere more of it may be just what a setting gains.
+            self._cache_share.take(window)
         if self._cache_share.large:
             return self._leave_alone(window, place)
         if not self._due(place):
@@ -192,12 +194,13 @@ class WeirPolicy(Policy):
 
     def _leave_alone(self, window: Window, place: Setting) -> Proposal:
         """Try nothing new; stay away from the original only for what is beyond doubt better."""
+        if place == self._default != self._home and not self._knows(place):
+            return _wait(window, "measuring", f"measuring at {place}")
         found = self._prospect(place)
         if self._owes_default(place, found):
             return self._try_default(window, found)
-        home = self._known.best_anchor(self._home or place)
         proven = found.over > self._habits.doubtless_log2
-        wish = found.belief.candidates[found.best] if proven else home
+        wish = found.belief.candidates[found.best] if proven else self._base()
         if wish != place:
             sentence = f"the page cache does much of this work: back to {wish}"
             return self._ask(
@@ -262,6 +265,20 @@ class WeirPolicy(Policy):
         behind = gain_log2(self._visit.mean, best.mean, self._habits.objective) < math.log2(least)
         return behind and (again or self._credible(self._visit.mean))
 
+    def _base(self) -> Setting:
+        """What is gone back to in doubt: the original, or the file system's default where that brought clearly more."""
+        known = self._known.measured
+        home = self._known.best_anchor(self._home or self._default)
+        if not self._knows(self._default):
+            return home
+        gain = gain_log2(known[self._default].level.mean, known[home].level.mean, self._habits.objective)
+        return self._default if gain > self._habits.doubtless_log2 else home
+
+    def _knows(self, setting: Setting) -> bool:
+        """Whether it was measured long enough to be judged."""
+        measured = self._known.measured.get(setting)
+        return measured is not None and measured.level.count >= self._habits.least_windows
+
     def _best_elsewhere(self, place: Setting) -> Level | None:
         others = [m.level for s, m in self._known.measured.items() if s != place and m.level.count >= 3]
         return max(others, key=lambda level: level.mean.total, default=None)
@@ -324,11 +341,10 @@ class WeirPolicy(Policy):
     def _owes_default(self, place: Setting, found: Prospect) -> bool:
         """Whether somebody set other values than the file system's own, and those were never tried."""
         default = self._default
-        known = self._known.measured.get(default)
         return (
             default in found.belief.candidates.places
             and default != place
-            and known is None
+            and not self._knows(default)
             and self._home == place
         )
 
@@ -374,9 +390,9 @@ class WeirPolicy(Policy):
         return self._ask(window, found, found.best, Reason("best-measured", sentence, 1.0))
 
     def _unproven(self, place: Setting, found: Prospect) -> bool:
-        """Whether the original is as good as what is in force here."""
-        home = found.belief.candidates.places[self._known.best_anchor(self._home or place)]
-        return found.best == home and found.belief.candidates[home] != place
+        """Whether what is gone back to in doubt is as good as what is in force here."""
+        base = self._base()
+        return base != place and found.best == found.belief.candidates.places[base]
 
     def _rest_after_round(self, found: Prospect) -> None:
         """Rest; a round of trials that found nothing better than before makes the next one come later."""
@@ -401,8 +417,9 @@ class WeirPolicy(Policy):
         mean = worth.mean
         tried = [candidates.places[setting] for setting, m in known.items() if m.level.count >= 2]
         best = max(tried or [candidates.places[place]], key=lambda at: float(mean[at]))
-        if float(mean[best]) < habits.keep_log2:
-            best = home
+        base = candidates.places[self._base()]
+        if float(mean[best]) < float(mean[base]) + habits.keep_log2:
+            best = base
         over = float(mean[best])
         risk = self._risk(original)
         scores = worth.improvement(over) - risk * self._lengths(candidates, place) * worth.shortfall(over)
