@@ -30,6 +30,8 @@ class Habits:
     #: Who asks for more bytes in flight than the original, and than the default, may take from others who share the
     #: servers: every doubling must bring this much.
     fair_log2: float = 0.25
+    #: The same for requests, which others find before them at servers with few threads.
+    crowd_log2: float = 0.06
     #: A trial that brings less than this of the best one over two windows, or than the other in its very first,
     #: is left at once.
     hopeless: float = 0.75

@@ -40,7 +40,7 @@ from penstock.decide.work import (
     unfelt_windows,
 )
 from penstock.decision import Cases, Outlook
-from penstock.knobs import Candidates, KnobSpace, Setting
+from penstock.knobs import Candidates, KnobSpace, Role, Setting
 from penstock.predict.surfaces import drawn_cases
 from penstock.window import Window
 
@@ -413,27 +413,38 @@ class WeirPolicy(Policy):
         )
         candidates = belief.candidates
         home = candidates.places[self._known.best_anchor(self._home)]
-        worth = self._priced(belief, home)
+        fair_price, crowd_price = self._prices(candidates, home)
+        worth = Belief(candidates, belief.gains - fair_price, belief.votes)
         mean = worth.mean
         tried = [candidates.places[setting] for setting, m in known.items() if m.level.count >= 2]
-        best = max(tried or [candidates.places[place]], key=lambda at: float(mean[at]))
-        base = candidates.places[self._base()]
-        if float(mean[best]) < float(mean[base]) + habits.keep_log2:
+        tried = tried or [candidates.places[place]]
+        kept, base = mean - crowd_price, candidates.places[self._base()]
+        best = max(tried, key=lambda at: float(kept[at]))
+        if float(kept[best]) < float(kept[base]) + habits.keep_log2:
             best = base
-        over = float(mean[best])
+        over = max(float(mean[at]) for at in tried)
         risk = self._risk(original)
         scores = worth.improvement(over) - risk * self._lengths(candidates, place) * worth.shortfall(over)
         scores[[candidates.places[s] for s, m in known.items() if m.level.count >= habits.least_windows]] = (
             0.0
         )
+        if original.counts[1] and not starves(original):
+            # A short look at a setting says little about writes: no gambles on what is not expected to gain.
+            scores[mean <= over] = 0.0
         bet = int(np.argmax(scores))
         return Prospect(belief, best, bet, float(scores[bet]))
 
-    def _priced(self, belief: Belief, home: int) -> Belief:
-        """The same gains, less a price for more bytes in flight than the original and the default."""
-        room, usual = belief.candidates.in_flight_bytes, self.space.in_flight_bytes(self.space.default)
-        doublings = np.log2(np.maximum(room / max(float(room[home]), usual), 1.0))
-        return Belief(belief.candidates, belief.gains - self._habits.fair_log2 * doublings, belief.votes)
+    def _prices(self, candidates: Candidates, home: int) -> tuple[Floats, Floats]:
+        """What every candidate must gain for its bytes and for its requests in flight beyond the original's and the
+        default's: the first to be tried, both to be kept.
+        """
+        space, knob = self.space, self.space.of_role(Role.IN_FLIGHT)
+        room, flights = candidates.in_flight_bytes, candidates.column(Role.IN_FLIGHT)
+        usual = 1 if knob is None else space.default[knob.id]
+        return (
+            self._habits.fair_log2 * _doublings(room, home, space.in_flight_bytes(space.default)),
+            self._habits.crowd_log2 * _doublings(flights, home, usual),
+        )
 
     def _lengths(self, candidates: Candidates, place: Setting) -> Floats:
         """How many times as long as usual a trial of each candidate lasts: some are felt only on new opens."""
@@ -488,6 +499,12 @@ class WeirPolicy(Policy):
             belief.mean.tolist(),
             belief.deviation.tolist(),
         )
+
+
+def _doublings(amounts: Floats, home: int, usual: float) -> Floats:
+    """How often each amount doubles the larger of the original's and the usual one."""
+    found: Floats = np.log2(np.maximum(amounts / max(float(amounts[home]), usual), 1.0))
+    return found
 
 
 def _evidence(found: Prospect) -> dict[str, float]:
