@@ -31,7 +31,7 @@ class Habits:
     #: servers: every doubling must bring this much.
     fair_log2: float = 0.25
     #: The same for requests, which others find before them at servers with few threads.
-    crowd_log2: float = 0.06
+    crowd_log2: float = 0.04
     #: A trial that brings less than this of the best one over two windows, or than the other in its very first,
     #: is left at once.
     hopeless: float = 0.75

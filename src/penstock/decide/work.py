@@ -137,8 +137,8 @@ def queued_windows(space: KnobSpace, before: Setting, after: Setting, window: Wi
 class CacheShare:
     """How much of recent work the page cache did. What a setting brings to such work shows only after minutes.
 
-    What is written over pages not sent yet is a small difference of large counters, so that single windows tell next to
-    nothing: its mean counts, less what chance may have added to it.
+    What is written over pages not sent yet is a small difference of large counters, so that single windows tell
+    next to nothing: its mean counts, less what chance may have added to it.
     """
 
     windows: int = 0

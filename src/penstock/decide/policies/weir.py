@@ -266,7 +266,7 @@ class WeirPolicy(Policy):
         return behind and (again or self._credible(self._visit.mean))
 
     def _base(self) -> Setting:
-        """What is gone back to in doubt: the original, or the file system's default where that brought clearly more."""
+        """What is gone back to in doubt: the original, or the file system's default if that brought clearly more."""
         known = self._known.measured
         home = self._known.best_anchor(self._home or self._default)
         if not self._knows(self._default):
@@ -288,11 +288,9 @@ class WeirPolicy(Policy):
     def _decide(self, window: Window, place: Setting) -> Proposal:
         self._consult_memory(place)
         habits, found = self._habits, self._prospect(place)
-        if self._owes_default(place, found):
-            return self._try_default(window, found)
-        wish = self._relief(place)
-        if wish is not None:
-            return self._relieve(window, found, wish)
+        first = self._first_of_all(window, place, found)
+        if first is not None:
+            return first
         if place == self._home and self._wanders(place) and not self._outshines(place, found):
             return self._leave_unsteady(window)
         here = float(found.belief.mean[found.belief.candidates.places[place]])
@@ -354,6 +352,13 @@ class WeirPolicy(Policy):
         return self._ask(
             window, found, at, Reason("default", sentence, float(found.belief.chance(found.over)[at]))
         )
+
+    def _first_of_all(self, window: Window, place: Setting, found: Prospect) -> Proposal | None:
+        """What is tried before any bet: the file system's default, and the relief of who starves."""
+        if self._owes_default(place, found):
+            return self._try_default(window, found)
+        wish = self._relief(place)
+        return None if wish is None else self._relieve(window, found, wish)
 
     def _relief(self, place: Setting) -> Setting | None:
         """The setting to try first where one direction starves; None where none does or it was tried."""
