@@ -352,6 +352,9 @@ class Guard:
         gain = gain_log2(accused.level.mean, work.reference.level.mean, self.limits.objective)
         if gain >= EXCUSED_LOG2:
             work.banned.pop(accused.place, None)
+            if work.aftermath is not None:
+                turn.record.account.losses.append((turn.now_s, -max(work.aftermath.lacks_s, 0.0)))
+                work.aftermath = None
 
     def _report(self, turn: _Turn, visit: Visit) -> None:
         if visit.level.count < REPORT_WINDOWS or visit.reported:
