@@ -22,6 +22,9 @@ class CaratAuthorsPolicy(CaratPolicy):
     """
 
     name = "carat-authors"
+    model_kind = "forest"
+    cache_as_printed = False
+    vetoes = True
 
     def __init__(self, space: KnobSpace, rng: Random) -> None:
         super().__init__(space, rng)
