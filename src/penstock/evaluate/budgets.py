@@ -93,9 +93,9 @@ def _row(lab: Lab, request: Request, name: str) -> dict[str, Any]:
     budget_mib = share * cluster.client.ram_gb * GIB / MIB
     plans = [Plan(cluster, CASES[case], 1, seed) for seed in request.all_seeds]
     length = Course(request.seconds, WARMUP_S)
-    equal = (int(budget_mib / TARGETS),) * TARGETS
+    equal = equal_shares(budget_mib)
     elsewhere = replace(plans[0], seed=plans[0].seed + CHOICE_SEED)
-    best = _search(lab, elsewhere, length, budget_mib, equal)
+    best = search(lab, elsewhere, length, budget_mib)
     courses = {
         "default": length,
         "equal": replace(length, limits_mib=equal),
@@ -123,13 +123,16 @@ def _row(lab: Lab, request: Request, name: str) -> dict[str, Any]:
     }
 
 
-def _search(
-    lab: Lab, plan: Plan, length: Course, budget_mib: float, equal: tuple[int, ...]
-) -> tuple[int, ...]:
+def equal_shares(budget_mib: float) -> tuple[int, ...]:
+    """What an administrator sets who knows nothing of the work."""
+    return (int(budget_mib / TARGETS),) * TARGETS
+
+
+def search(lab: Lab, plan: Plan, length: Course, budget_mib: float) -> tuple[int, ...]:
     """The best split found: by what targets wrote at the default, sharply or not, then changed a little at a time."""
     (usual,) = lab.measure("budgets, search", [Trial(plan, length)])
     wrote = [_wrote(usual, ost) for ost in range(TARGETS)]
-    tried = {equal} | {
+    tried = {equal_shares(budget_mib)} | {
         split([each**sharp if each else 0.0 for each in wrote], budget_mib) for sharp in SHARPNESS
     }
     rates: dict[tuple[int, ...], float] = {}

@@ -46,6 +46,18 @@ class Lab:
         found = [self.store.find(trial) for trial in trials]
         return [each for each in found if each is not None]
 
+    def as_done(self, stage: str, trials: Sequence[Trial]) -> Iterator[tuple[Trial, Measured]]:
+        """Every trial with its result: first those known already, then the others as each is done."""
+        missing = {trial.key: trial for trial in trials if self.store.find(trial) is None}
+        for trial in trials:
+            found = self.store.find(trial)
+            if found is not None:
+                yield trial, found
+        for done, (trial, measured) in enumerate(self._run(list(missing.values())), 1):
+            self.store.keep(trial, measured)
+            self._progress(stage, done, len(missing))
+            yield trial, measured
+
     def one(self, stage: str, trial: Trial) -> Measured:
         return self.measure(stage, [trial])[0]
 

@@ -13,16 +13,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from penstock.campaign.program import version
 from penstock.campaign.workers import Workers
 from penstock.errors import UsageError, require_extra
-from penstock.evaluate.store import WORLD
 from penstock.evaluate.tuners import find_policy
 from penstock.simulate.assembly import Plan
 from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import Cluster
 from penstock.workload import SINGLE_STREAM
+
+if TYPE_CHECKING:
+    from penstock.train.table import Table
 
 # Far from any seed that somebody is judged on, and from those of the shipped model and of searches.
 FIRST_SEED = 910_001
@@ -32,8 +35,8 @@ HELD_S = 3.5
 # As many trees as the shipped models have.
 ROUNDS, LEAVES, FOLDS = 150, 31, 2
 TRAINING = (
-    "train", "predict/features.py", "predict/printed.py", "predict/featuresets.py", "decide/level.py",
-    "decide/objective.py", "decide/work.py", "evaluate/ownmodels.py",
+    "simulate", "knobs", "spaces.py", "units.py", "workload.py", "window.py", "train", "predict/features.py", "predict/printed.py", "predict/featuresets.py", "decide/level.py",
+    "decide/objective.py", "decide/work.py",
 )  # fmt: skip
 
 Say = Callable[[str], None]
@@ -53,7 +56,8 @@ class OwnWorld:
 
     def digest(self, kind: str) -> str:
         """A mark of everything that determines a model of this kind."""
-        about = [kind, self.cluster.model_dump(), self.runs, self.seconds, version(*WORLD, *TRAINING)]
+        how = [FIRST_SEED, HELD_S, ROUNDS, LEAVES, FOLDS, self.runs, self.seconds]
+        about = [kind, self.cluster.model_dump(), how, version(*TRAINING)]
         return hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
@@ -100,7 +104,7 @@ def _make(world: OwnWorld, missing: Mapping[str, Path], workers: int, say: Say) 
         _write(path, modelfile.dump(build_model(fits, table, recipe, origin)))
 
 
-def _walked(world: OwnWorld, run: tuple[str, int]) -> object:
+def _walked(world: OwnWorld, run: tuple[str, int]) -> Table:
     """The rows of one run by the papers' protocol."""
     from penstock.ports import Ports
     from penstock.simulate.probe import Probe

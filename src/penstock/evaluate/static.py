@@ -31,14 +31,14 @@ def seen_in_training() -> frozenset[str]:
 
 def best_static(lab: Lab, request: Request, names: Sequence[str]) -> dict[str, Choice]:
     """Each workload's best static setting, chosen on a seed of its own."""
-    return choose(lab, {name: [_plan(request, name, request.seed)] for name in names}, request.seconds)
+    return choose(lab, {name: [plan_of(request, name, request.seed)] for name in names}, request.seconds)
 
 
 def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
     """Every workload under every policy, settings held or turned for the whole time."""
     names = request.pick(NAMES)
     best = best_static(lab, request, names)
-    held = contest(lab, request, "static workloads", _plan, best)
+    held = contest(lab, request, "static workloads", plan_of, best)
     seen = seen_in_training()
     rows = [_row(request, name, best[name], held.rates, name in seen) for name in names]
     return {
@@ -55,7 +55,7 @@ def _compared(held: Contest, names: Sequence[str], policy: str) -> dict[str, Any
     return {**held.summary(names, policy), "mbps": {name: held.rates[name, policy].value for name in names}}
 
 
-def _plan(request: Request, name: str, seed: int) -> Plan:
+def plan_of(request: Request, name: str, seed: int) -> Plan:
     return named_plan(request.cluster, name, seed=seed)
 
 
