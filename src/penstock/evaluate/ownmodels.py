@@ -35,8 +35,8 @@ HELD_S = 3.5
 # As many trees as the shipped models have.
 ROUNDS, LEAVES, FOLDS = 150, 31, 2
 TRAINING = (
-    "simulate", "knobs", "spaces.py", "units.py", "workload.py", "window.py", "train", "predict/features.py", "predict/printed.py", "predict/featuresets.py", "decide/level.py",
-    "decide/objective.py", "decide/work.py",
+    "simulate", "knobs", "spaces.py", "units.py", "workload.py", "window.py", "train", "predict/features.py",
+    "predict/printed.py", "predict/featuresets.py", "decide/level.py", "decide/objective.py", "decide/work.py",
 )  # fmt: skip
 
 Say = Callable[[str], None]
