@@ -148,7 +148,7 @@ def main() -> int:
         say(f"skipped: {chosen.traces} is not there (real traces, not part of the project)")
         return 0
     with Lab(Store(default_directory()), chosen.workers) as lab:
-        evidence = Evidence(lab, RowFile(ROWS), default_directory() / "models", chosen.workers, say)
+        evidence = Evidence(lab, RowFile(ROWS), default_directory() / "models", say)
         rows = best_settings(evidence, chosen.only, chosen.traces)
     document: dict[str, Any] = {"settings": rows}
     document["replay"] = replayed(chosen.only, chosen.traces, chosen.steps, chosen.workers)

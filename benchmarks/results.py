@@ -2,9 +2,9 @@
 
 usage: ./run bench results [--part NAME]... [--without POLICY]... [--seconds 60] [--seeds 5] [--workers N] [--render]
 
-Rows that are in docs/results/rows.jsonl and whose makers (simulator, policy, model) have not changed are not measured
-again; each new row is kept as soon as it is found, so an interrupted run goes on where it stopped. From nothing it
-takes about an hour and a half on two quiet cores. --render writes the page from the rows that are there.
+Rows that are in docs/results/rows.jsonl and whose makers (simulator, policy, model) have not changed are not
+measured again; each new row is kept as soon as it is found, so an interrupted run goes on where it stopped. Replay
+needs the real traces (--traces) and is left out without them. --render writes the page from the rows that are there.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from penstock.evaluate.evidence import claims, review, sections
+from penstock.evaluate.evidence import claims, replays, review, sections
 from penstock.evaluate.evidence.asked import PARTS, Extent, asked
 from penstock.evaluate.evidence.measuring import Evidence, choice_of, is_chosen, made_by
 from penstock.evaluate.evidence.ratios import Book
@@ -69,6 +70,9 @@ def options() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--rows", type=Path, default=ROWS)
     parser.add_argument("--page", type=Path, default=DOCS / "results.md")
+    parser.add_argument(
+        "--traces", type=Path, default=DOCS.parent.parent / "shared" / "data" / "lustre-traces"
+    )
     parser.add_argument("--render", action="store_true")
     return parser.parse_args()
 
@@ -78,16 +82,17 @@ def main() -> None:
     started = time.monotonic()
     parts = tuple(chosen.part or PARTS)
     seeds = (chosen.seeds, min(chosen.seeds, Extent().other_seeds))
-    extent = Extent(chosen.seconds, *seeds, parts, tuple(chosen.without), tuple(chosen.case))
+    recorded = tuple(replays.cases(chosen.traces)) if chosen.traces.is_dir() else ()
+    extent = Extent(chosen.seconds, *seeds, parts, tuple(chosen.without), tuple(chosen.case), recorded)
     rows = RowFile(chosen.rows)
     if not chosen.render:
         with Lab(Store(default_directory()), chosen.workers) as lab:
             models = default_directory() / "models"
-            evidence = Evidence(lab, rows, models, chosen.workers, say)
+            evidence = Evidence(lab, rows, models, say, chosen.traces)
             for part in parts:
-                evidence.measure(asked(Extent(extent.seconds, *seeds, (part,), extent.without, extent.cases)))
+                evidence.measure(asked(replace(extent, parts=(part,))))
                 say(f"{part} done after {time.monotonic() - started:.0f} s")
-    everything = asked(Extent(extent.seconds, *seeds))
+    everything = asked(Extent(extent.seconds, *seeds, recorded=recorded))
     found = known(rows, everything)
     searches = {choice_of(ask) for ask in everything if is_chosen(ask.label)}
     if not chosen.render:

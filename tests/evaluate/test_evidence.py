@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from penstock.evaluate import budgets
-from penstock.evaluate.evidence import asked, claims, digest, measuring, review, sections
+from penstock.evaluate.evidence import asked, claims, digest, measuring, replays, review, sections
 from penstock.evaluate.evidence.ratios import Book, app, over_seeds, phases
 from penstock.evaluate.evidence.rows import Ask, Found, RowFile
 from penstock.evaluate.evidence.seen import seen
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.store import Store
+from penstock.train.intervals import read_workloads
 
 ASK = Ask("static", "c220g5", "s_rd_rn_1m", "default", 2.0, 0)
 FOUND = Found(100.0, 90.0, 100.0, 0.0)
@@ -78,21 +79,21 @@ def test_measuring_asks_the_simulator_once(tmp_path: Path) -> None:
     lab = Lab(Store(None), workers=1)
     asks = [ASK, replace(ASK, label="climb", guard="off")]
     said: list[str] = []
-    evidence = measuring.Evidence(lab, RowFile(tmp_path / "rows"), tmp_path, 1, said.append)
+    evidence = measuring.Evidence(lab, RowFile(tmp_path / "rows"), tmp_path, said.append)
     first = evidence.measure(asks)
     assert said == ["0 of 2 rows are known"]
     assert first[ASK].app > 100
     assert 0 < first[ASK].wire < 1.1 * first[ASK].app
-    again = measuring.Evidence(lab, RowFile(tmp_path / "rows"), tmp_path, 1, said.append)
+    again = measuring.Evidence(lab, RowFile(tmp_path / "rows"), tmp_path, said.append)
     assert again.measure(asks).keys() == first.keys()
     assert len(said) == 1
 
 
 def test_sequence_keeps_the_rate_of_every_phase(tmp_path: Path) -> None:
     ask = Ask("dynamic", "c220g5", "read", "default", 1.0, 0)
-    found = measuring.Evidence(
-        Lab(Store(None), workers=1), RowFile(tmp_path / "r"), tmp_path, 1, print
-    ).measure([ask])
+    found = measuring.Evidence(Lab(Store(None), workers=1), RowFile(tmp_path / "r"), tmp_path, print).measure(
+        [ask]
+    )
     assert len(found[ask].phases) == 4
     assert phases(found[ask]) > 0
 
@@ -175,7 +176,23 @@ def test_split_uses_the_budget_and_keeps_its_bounds() -> None:
 def test_stage_two_inside_the_budget_serves_uneven_demand_better_than_equal_shares(tmp_path: Path) -> None:
     ask = Ask("budgets", "c220g5", "one-heavy-1%", "equal", 18.0, 0)
     fitted = replace(ask, label="cache-fitted", guard="off")
-    found = measuring.Evidence(
-        Lab(Store(None), workers=1), RowFile(tmp_path / "r"), tmp_path, 1, print
-    ).measure([ask, fitted])
+    found = measuring.Evidence(Lab(Store(None), workers=1), RowFile(tmp_path / "r"), tmp_path, print).measure(
+        [ask, fitted]
+    )
     assert app(found[fitted]) > 1.2 * app(found[ask])
+
+
+def test_replayed_row_says_what_steps_were_worth_and_where_it_stayed() -> None:
+    traces = Path(__file__).parents[1] / "fixtures" / "lustre-latency"
+    (case, *_) = [each.name for each in read_workloads(traces)]
+    ask = Ask("replay", "lustre-traces", case, "climb", 20, 1, guard="off")
+    usual, best, mine = (
+        replays.replayed(replace(ask, label=label), traces, None)
+        for label in ("default", "best-static", "climb")
+    )
+    assert usual.setting == (1024, 8)
+    assert usual.app <= best.app
+    assert mine.app <= best.app
+    assert mine.setting is not None
+    assert measuring.made_by(ask) != measuring.made_by(replace(ask, guard="on"))
+    assert measuring.made_by(replace(ask, label="default")) == "lustre-traces"

@@ -13,7 +13,7 @@ from penstock.simulate.cluster import builtin_cluster
 
 def test_own_models_are_made_once_and_handed_to_their_policies(tmp_path: Path) -> None:
     cluster = builtin_cluster("c220g5")
-    world = OwnWorld(cluster, runs=2, seconds=15.0)
+    world = OwnWorld(cluster, runs=2, seconds=8.0)
     said: list[str] = []
     made = own_models(world, ["carat", "dial", "default", "climb"], tmp_path, 1, said.append)
     assert made.keys() == {"carat", "dial"}

@@ -23,7 +23,7 @@ class Lab:
 
     def __init__(self, store: Store, workers: int | None = None, progress: Progress = silent) -> None:
         self.store = store
-        self._workers = workers or os.cpu_count() or 1
+        self.workers = workers or os.cpu_count() or 1
         self._progress = progress
         self._pool: Workers | None = None
 
@@ -64,11 +64,11 @@ class Lab:
     def _run(self, trials: Sequence[Trial]) -> Iterator[tuple[Trial, Measured]]:
         # The longest first: a long one started last would keep the others waiting.
         ordered = sorted(trials, key=_cost, reverse=True)
-        if self._workers == 1 or len(ordered) < 2:
+        if self.workers == 1 or len(ordered) < 2:
             yield from ((trial, perform(trial)) for trial in ordered)
             return
         if self._pool is None:
-            self._pool = Workers(self._workers).__enter__()
+            self._pool = Workers(self.workers).__enter__()
         yield from self._pool.each(perform, ordered)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from penstock.decide.policies import policy_class
 from penstock.evaluate import applications, budgets, dynamic, independent, interference
+from penstock.evaluate.evidence import replays
 from penstock.evaluate.evidence.rows import BEST, DEFAULT, SINGLE, Ask
 from penstock.evaluate.request import OWN, SHIPPED
 from penstock.workload import NAMES
@@ -28,13 +29,20 @@ VARIANTS = (
     "carat", "carat-log2", "carat-veto", "carat-history", "carat-soft", "carat-full", "carat-budget", "greedy",
     "carat-tuned",
 )  # fmt: skip
-PARTS = ("static", "four", "variants", "papers-cluster", "dynamic", "tables", "budgets")
+PARTS = ("static", "four", "variants", "papers-cluster", "dynamic", "tables", "budgets", "replay")
+#: Who is replayed over real rows: with the shipped model, which has seen these rows, and with the simulator's alone.
+REPLAYED = tuple(
+    (policy, model, "on" if policy == "weir" else "off") for policy in LEARNED for model in (OWN, SHIPPED)
+)
 MIXES = tuple(interference.MIXES)
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much is measured: seconds a row, seeds of headline rows and of others, and whose rows are left out."""
+    """How much is measured: seconds a row, seeds of headline rows and of others, and whose rows are left out.
+
+    `recorded` are the workloads of real clients that can be replayed.
+    """
 
     seconds: float = 60.0
     headline_seeds: int = 5
@@ -42,6 +50,7 @@ class Extent:
     parts: tuple[str, ...] = PARTS
     without: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()
+    recorded: tuple[str, ...] = ()
 
     def allows(self, ask: Ask) -> bool:
         """Whether a row is wanted."""
@@ -124,7 +133,15 @@ def _budgets(extent: Extent) -> Iterator[Ask]:
         yield from _rows(("budgets", HERE, case.removeprefix("budget-")), who, extent, extent.other_seeds)
 
 
+def _replay(extent: Extent) -> Iterator[Ask]:
+    for case in extent.recorded:
+        for runs in ((DEFAULT, "", ""), (BEST, "", ""), *REPLAYED):
+            for seed in range(1 if runs[0] in replays.RECORDED else extent.headline_seeds):
+                yield Ask(replays.EXPERIMENT, replays.TRACES, case, runs[0], replays.STEPS, seed, *runs[1:])
+
+
 _PARTS = {
+    "replay": _replay,
     "static": _static,
     "four": _four,
     "variants": _variants,

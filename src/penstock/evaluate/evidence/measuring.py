@@ -12,7 +12,7 @@ from pathlib import Path
 from penstock.decide.policies import policy_class
 from penstock.evaluate import budgets
 from penstock.evaluate.drivers import Course
-from penstock.evaluate.evidence import cases, digest
+from penstock.evaluate.evidence import cases, digest, replays
 from penstock.evaluate.evidence.rows import BEST, DEFAULT, HELD, Ask, Found, RowFile
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.ownmodels import OwnWorld, own_models
@@ -26,6 +26,8 @@ from penstock.simulate.cluster import find_cluster
 #: Settings held that a search has to find first; `own:WORK` is the best static setting of one workload.
 CHOSEN = (BEST, "best-single", "best-split")
 CHOICE = "choice"
+#: The cluster that describes the machines the traces were recorded on.
+TRACED = "c220g5"
 _SHIPPED = {"forest": shipped.MODEL, "survey": shipped.SURVEY, "printed": shipped.PRINTED}
 
 Say = Callable[[str], None]
@@ -34,16 +36,17 @@ Say = Callable[[str], None]
 class Evidence:
     """Finds rows. What a row's makers are is decided by `made_by`; no row of other makers is ever used."""
 
-    def __init__(self, lab: Lab, rows: RowFile, models: Path, workers: int, say: Say) -> None:
+    def __init__(self, lab: Lab, rows: RowFile, models: Path, say: Say, traces: Path | None = None) -> None:
         self._lab, self._rows, self._models = lab, rows, models
-        self._workers, self._say = workers, say
+        self._say, self._traces = say, traces
 
     def measure(self, asks: Sequence[Ask]) -> dict[Ask, Found]:
         """Every row asked for."""
         open_ = [ask for ask in dict.fromkeys(asks) if self._rows.find(ask, made_by(ask)) is None]
         if open_:
             self._say(f"{len(asks) - len(open_)} of {len(asks)} rows are known")
-            trials = self._trials(open_)
+            self._replay([ask for ask in open_ if ask.experiment == replays.EXPERIMENT])
+            trials = self._trials([ask for ask in open_ if ask.experiment != replays.EXPERIMENT])
             wanted: dict[str, list[Ask]] = {}
             for ask, trial in trials.items():
                 wanted.setdefault(trial.key, []).append(ask)
@@ -56,6 +59,13 @@ class Evidence:
         found = self._rows.find(ask, made_by(ask))
         assert found is not None
         return found
+
+    def _replay(self, asks: Sequence[Ask]) -> None:
+        models = self._own([replace(ask, cluster=TRACED) for ask in asks if ask.model == OWN])
+        for ask in asks:
+            assert self._traces is not None, "replay needs the traces"
+            found = replays.replayed(ask, self._traces, models.get((TRACED, ask.label)))
+            self._rows.keep(ask, made_by(ask), found)
 
     def _trials(self, asks: Sequence[Ask]) -> dict[Ask, Trial]:
         choices = self._choices([choice_of(ask) for ask in asks if is_chosen(ask.label)])
@@ -93,7 +103,7 @@ class Evidence:
         for cluster in dict.fromkeys(ask.cluster for ask in asks):
             policies = list(dict.fromkeys(ask.label for ask in asks if ask.cluster == cluster))
             world = OwnWorld(find_cluster(cluster))
-            made = own_models(world, policies, self._models, self._workers, self._say)
+            made = own_models(world, policies, self._models, self._lab.workers, self._say)
             found |= {(cluster, policy): path for policy, path in made.items()}
         return found
 
@@ -117,6 +127,8 @@ def choice_of(ask: Ask) -> Ask:
 
 def made_by(ask: Ask) -> str:
     """A mark of what made a row: the program as far as it matters there, and the model."""
+    if ask.experiment == replays.EXPERIMENT:
+        return _replayed_by(ask)
     if ask.label == CHOICE or is_chosen(ask.label):
         modules = (*digest.WORLD, "penstock.evaluate.search", "penstock.evaluate.budgets")
         return digest.mark(modules if ask.experiment == "budgets" else modules[:-1])
@@ -126,9 +138,16 @@ def made_by(ask: Ask) -> str:
     program = digest.policy_mark(policy.__module__, ask.guard == "on")
     if not policy.uses_model:
         return program
-    if ask.model == OWN:
-        return f"{program}-{_own_mark(ask.cluster, policy.model_kind)}"
-    return f"{program}-{_shipped_mark(policy.model_kind)}"
+    kind = policy.model_kind
+    return f"{program}-{_own_mark(ask.cluster, kind) if ask.model == OWN else _shipped_mark(kind)}"
+
+
+def _replayed_by(ask: Ask) -> str:
+    """What was recorded does not change; a policy's way through it does with the policy."""
+    if ask.label in replays.RECORDED:
+        return ask.cluster
+    program = digest.mark(("penstock.evaluate.replay",))
+    return f"{program}-{made_by(replace(ask, experiment='', cluster=TRACED))}"
 
 
 @cache
@@ -153,11 +172,15 @@ def _held(ask: Ask, course: Course, choices: Mapping[Ask, tuple[int, ...]]) -> C
 
 
 def reduced(ask: Ask, course: Course, run: Measured) -> Found:
-    """What is kept of a run. The budgets' first third is left out, see there."""
+    """What is kept of a run, with the setting that the first client's target had last. The budgets' first third is
+    left out, see there.
+    """
     count = cases.case_of(ask).phases
     each_s = course.seconds / count
     phases = tuple(run.mean(i * each_s, (i + 1) * each_s) for i in range(count)) if count > 1 else ()
     read, write = (sum(client[way] for client in run.clients) for way in (0, 1))
     app = budgets.settled(run, course.seconds) if ask.experiment == "budgets" else run.app_mbps
-    setting = (course.setting["pages"], course.setting["flight"]) if course.setting is not None else None
-    return Found(app, sum(run.wire), read, write, phases, setting or course.limits_mib)
+    last = run.path[-1].setting if run.path else None
+    setting = (last["pages"], last["flight"]) if last is not None else None
+    held = course.limits_mib if course.policy is None else None
+    return Found(app, sum(run.wire), read, write, phases, held or setting)
