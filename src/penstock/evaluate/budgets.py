@@ -143,11 +143,10 @@ def search(lab: Lab, plan: Plan, length: Course, budget_mib: float) -> tuple[int
             "budgets, search", [Trial(plan, replace(length, limits_mib=each)) for each in fresh]
         )
         rates |= {each: settled(one, length.seconds) for each, one in zip(fresh, found, strict=True)}
+        best = max(rates, key=lambda each: (rates[each], each))
         if number < ROUNDS:
-            tried = {
-                _changed(max(rates, key=lambda each: rates[each]), budget_mib, rng) for _ in range(TRIES)
-            }
-    return max(rates, key=lambda each: (rates[each], each))
+            tried = {_changed(best, budget_mib, rng) for _ in range(TRIES)}
+    return best
 
 
 def split(weights: Sequence[float], budget_mib: float) -> tuple[int, ...]:

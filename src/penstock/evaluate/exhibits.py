@@ -103,8 +103,8 @@ def static(document: Document) -> Section:
 
 def _without_rewriting(document: Document) -> list[str]:
     """The same without the workloads in which memory does the work."""
-    headline = document.get("headline")
-    figures = (headline or {}).get(document["policy"])
+    headline: Document = document.get("headline") or {}
+    figures = headline.get(document["policy"])
     if not figures or headline["workloads"] == len(document["rows"]):
         return []
     return [

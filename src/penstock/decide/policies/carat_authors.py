@@ -23,7 +23,6 @@ class CaratAuthorsPolicy(CaratPolicy):
 
     name = "carat-authors"
     model_kind = "forest"
-    cache_as_printed = False
     vetoes = True
 
     def __init__(self, space: KnobSpace, rng: Random) -> None:
