@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from benchmarks import results
 
 from penstock.evaluate import budgets
 from penstock.evaluate.evidence import asked, claims, digest, measuring, replays, review, sections
@@ -196,3 +197,19 @@ def test_replayed_row_says_what_steps_were_worth_and_where_it_stayed() -> None:
     assert mine.setting is not None
     assert measuring.made_by(ask) != measuring.made_by(replace(ask, guard="on"))
     assert measuring.made_by(replace(ask, label="default")) == "lustre-traces"
+
+
+def test_page_begins_with_what_is_claimed_and_says_what_is_missing(tmp_path: Path) -> None:
+    found = rows(
+        {
+            "s_rd_rn_1m": [(1.9, 1.9), (1.92, 1.9), (1.91, 1.9)],
+            "s_rd_sq_1m": [(1.3, 1.3), (0.8, 0.8), (1.4, 1.4)],
+        }
+    )
+    results.write(found, 7, tmp_path / "results.md")
+    page = (tmp_path / "results.md").read_text()
+    assert page.index("## In five minutes") < page.index("## Static workloads (c220g5)")
+    assert "7 of 19 rows have not been measured" in page
+    assert "gains claimed on 1 (the largest: s_rd_rn_1m 1.91" in page
+    assert "**1.91" in page
+    assert "**1.13" not in page
