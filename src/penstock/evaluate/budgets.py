@@ -19,6 +19,7 @@ from penstock.evaluate.drivers import Course
 from penstock.evaluate.figures import geomean, mean
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import Request
+from penstock.evaluate.rows import BudgetRow
 from penstock.evaluate.search import CHOICE_SEED
 from penstock.evaluate.trial import WARMUP_S, Measured, Trial
 from penstock.simulate.assembly import Job, Plan
@@ -61,12 +62,12 @@ CASES: Mapping[str, tuple[Job, ...]] = {
 NAMES = tuple(f"budget-{case}-{round(share * 100)}%" for case in CASES for share in SHARES)
 
 
-def rows(lab: Lab, request: Request, names: Sequence[str]) -> list[dict[str, Any]]:
+def rows(lab: Lab, request: Request, names: Sequence[str]) -> list[BudgetRow]:
     """One row for each case and budget asked for."""
     return [_row(lab, request, name) for name in names]
 
 
-def summary(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def summary(found: Sequence[BudgetRow]) -> dict[str, Any]:
     """What the goal asks: against equal shares where budgets bind, against the default, against the best split."""
     binding = [row for row in found if row["binds"]]
     answer: dict[str, Any] = {"rows": len(found), "binding_rows": len(binding)}
@@ -86,7 +87,7 @@ def summary(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return answer
 
 
-def _row(lab: Lab, request: Request, name: str) -> dict[str, Any]:
+def _row(lab: Lab, request: Request, name: str) -> BudgetRow:
     case, _, percent = name.removeprefix("budget-").rpartition("-")
     share = float(percent.removesuffix("%")) / 100
     cluster = request.cluster.override({"layout.ost_count": str(TARGETS)})

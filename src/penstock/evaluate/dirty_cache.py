@@ -17,7 +17,14 @@ from penstock.evaluate import budgets
 from penstock.evaluate.figures import geomean, mean
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import BEST_STATIC, Request
-from penstock.evaluate.rows import CacheDocument, InPlaceFigures, InPlaceRow, OvershootRow, Stage2Row
+from penstock.evaluate.rows import (
+    BudgetRow,
+    CacheDocument,
+    InPlaceFigures,
+    InPlaceRow,
+    OvershootRow,
+    Stage2Row,
+)
 from penstock.evaluate.static import best_static
 from penstock.evaluate.trial import Measured, Trial
 from penstock.knobs import Setting
@@ -39,7 +46,7 @@ NAMES = ("steady", "bursts", "uneven", IN_PLACE, OVERSHOOT, *budgets.NAMES)
 
 def evaluate(lab: Lab, request: Request) -> CacheDocument:
     """All rows; the three with small memory compare stage 1 alone with both stages."""
-    rows: list[Stage2Row | InPlaceRow | OvershootRow] = []
+    rows: list[Stage2Row | InPlaceRow | OvershootRow | BudgetRow] = []
     stage2 = [name for name in request.pick(NAMES) if name in ("steady", "bursts", "uneven")]
     if stage2:
         rows += _stage2(lab, request, stage2)

@@ -5,7 +5,7 @@ All rates are 10^6 bytes per second as applications see them, unless a key says 
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict, final
+from typing import Any, NotRequired, TypedDict, final
 
 Values = dict[str, int]
 #: Seconds since the measured time began, pages and flight that were in force from then on.
@@ -48,9 +48,16 @@ class StaticRow(TypedDict):
 
     workload: str
     seen: bool
+    seen_by: dict[str, str]
     default_mbps: float
     best_static_mbps: float
     policy_mbps: float
+    default_wire_mbps: float
+    best_static_wire_mbps: float
+    policy_wire_mbps: float
+    rewriting: bool
+    vs_default_ci95: NotRequired[list[float | None]]
+    gain_claimed: NotRequired[bool]
     default_ci95: NotRequired[float | None]
     best_static_ci95: NotRequired[float | None]
     policy_ci95: NotRequired[float | None]
@@ -68,6 +75,7 @@ class StaticDocument(Head, Ratios):
     """`evaluate static`. `surfaces` holds the rate of every setting, in the order of the grid."""
 
     rows: list[StaticRow]
+    headline: dict[str, Any] | None
     policies: dict[str, StaticPolicy]
     surfaces: dict[str, list[float]]
     trails: dict[str, RunTrail]
@@ -88,6 +96,7 @@ class DynamicRow(TypedDict):
     vs_best_single: float
     vs_own_optimum: float
     policies: dict[str, float]
+    phases_vs_default: dict[str, float]
     phase_mbps: dict[str, list[float]]
     own_phase_mbps: list[float]
     adapt_s: list[float | None]
@@ -104,6 +113,7 @@ class SequenceRatios(TypedDict):
     worst_vs_default: float
     geomean_vs_best_single: float
     worst_vs_best_single: float
+    phases_geomean_vs_default: float
 
 
 class DynamicPolicy(SequenceRatios):
@@ -263,8 +273,26 @@ class OvershootRow(TypedDict):
     command: str
 
 
-class CacheDocument(Head):
-    """`evaluate cache`: rows of three kinds."""
+@final
+class BudgetRow(TypedDict):
+    """A budget that many targets share: equal shares, the best split found, and policies."""
 
-    rows: list[Stage2Row | InPlaceRow | OvershootRow]
+    workload: str
+    budget_mib: float
+    default_mbps: float
+    equal_mbps: float
+    best_split_mbps: float
+    best_split: list[int]
+    policies: dict[str, float]
+    ci95: dict[str, float | None]
+    policy_mbps: float
+    binds: bool
+    command: str
+
+
+class CacheDocument(Head):
+    """`evaluate cache`: rows of four kinds."""
+
+    rows: list[Stage2Row | InPlaceRow | OvershootRow | BudgetRow]
+    budgets: dict[str, Any] | None
     geomean_stage2_gain: float | None
