@@ -70,7 +70,12 @@ def samples_of(runs: Sequence[IorRun]) -> WriteSamples:
     return everything.take(everything.seconds >= SHORTEST_S)
 
 
-def scaling(storage: Mapping[str, WriteSamples], operation: str, out: Path) -> None:
+TECHNIQUES = ("lasso", "forest", "stack")
+
+
+def scaling(
+    storage: Mapping[str, WriteSamples], operation: str, out: Path, techniques: Sequence[str]
+) -> None:
     """Train on up to 8 nodes, test on 16 and 32; every choice is made on the training scales."""
     print(f"\n#### {operation}s: trained on 1 to 8 nodes, tested on 16 and 32 (real measurements)\n")
     print("| storage | technique | held-out patterns: samples, within 20 % / 30 %, median error, held "
@@ -80,7 +85,7 @@ def scaling(storage: Mapping[str, WriteSamples], operation: str, out: Path) -> N
     for name, samples in storage.items():
         small = samples.take(samples.nodes <= LARGEST_TRAINING_NODES)
         large = samples.take(samples.nodes > LARGEST_TRAINING_NODES)
-        for technique in ("lasso", "forest", "stack"):
+        for technique in techniques:
             judged = judge(small, search(small, technique).best, 0)
             model = model_of(small, judged)
             parts = [judged.inside, judged.beyond]
@@ -196,6 +201,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("write-time"))
     parser.add_argument("--operation", nargs="+", choices=("write", "read"), default=["write", "read"])
     parser.add_argument("--storage", nargs="+", choices=STORAGE, default=list(STORAGE))
+    parser.add_argument("--technique", nargs="+", choices=TECHNIQUES, default=list(TECHNIQUES))
     parser.add_argument("--short", action="store_true", help="only the scaling tables")
     given = parser.parse_args()
     out = given.out
@@ -210,7 +216,7 @@ def main() -> None:
         print(f"| {operation}s: samples of at least {SHORTEST_S:g} s | " + " | ".join(counts) + " |")
         shares = [f"{part.converged.mean():.0%}" for part in storage.values()]
         print("| of them converged | " + " | ".join(shares) + " |")
-        scaling(storage, operation, out)
+        scaling(storage, operation, out, given.technique)
         if operation == "write" and not given.short:
             leading_features(storage)
             leave_one_out(storage)

@@ -63,7 +63,7 @@ CHOICES = (
 @click.option(
     "--unconverged",
     type=NearestChoice(("drop", "use")),
-    default="drop",
+    default="use",
     show_default=True,
     help="Samples whose identical runs differ too much.",
 )

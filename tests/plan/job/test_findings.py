@@ -125,8 +125,14 @@ def test_large_forward_aligned_traffic_gets_no_finding() -> None:
         ({"files": (_file("read", highest_byte=1024 * MIB),)}, {"R040": "medium"}),
         ({"misaligned": 3000}, {"B021": "medium"}),
         ({"misaligned_memory": 3000}, {"B022": "low"}),
-        ({"spreads": (RankSpread("f", 40.0, 1.0, MIB, MIB, 5.0, MIB),)}, {"B051": "high"}),
-        ({"spreads": (RankSpread("f", 5.0, 5.0, 8 * MIB, 0, 5.0, MIB),)}, {"B050": "low"}),
+        ({"spreads": (RankSpread("f", 40.0, 1.0, MIB, MIB, 5.0, MIB, 64),)}, {"B051": "high"}),
+        ({"spreads": (RankSpread("f", 5.0, 5.0, 8 * MIB, 0, 5.0, MIB, 64),)}, {"B050": "low"}),
+        # The slowest near the mean but the fastest far below it, in time and in bytes.
+        ({"spreads": (RankSpread("f", 5.5, 3.0, MIB, MIB, 5.0, MIB, 3),)}, {"B051": "low"}),
+        ({"spreads": (RankSpread("f", 5.0, 5.0, MIB, MIB // 2, 5.0, MIB, 3),)}, {"B050": "low"}),
+        ({"spreads": (RankSpread("f", 5.0, 5.0, MIB, MIB, 5.0, MIB, 64),)}, {}),
+        # Ranks the log keeps apart: the least moved two thirds of the most.
+        ({"spreads": (RankSpread("f", 5.0, 5.0, MIB, MIB, 5.0, MIB, 64, gap=0.34),)}, {"B050": "low"}),
         ({"own": (OwnShares("write", 8, 4 * MIB, MIB, 40.0, 5.0),)}, {"W052": "high"}),
         ({"own": (OwnShares("read", 8, MIB, MIB, 40.0, 5.0),)}, {}),
         ({"metadata_s": 60.0, "worst_metadata_s": 60.0}, {"B060": "medium"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -129,3 +130,20 @@ def test_read_runs_reads_the_shared_measurements(shared_dir: Path) -> None:
     runs = read_runs(shared_dir / "data" / "ior-scaling" / "ior_runs.csv", NONE)
     assert len(runs) > 9000
     assert {run.nodes for run in runs} == {1, 2, 4, 8, 16, 32}
+
+
+def test_repetitions_that_moved_less_are_runs_of_one_size() -> None:
+    """Rate times time of equal runs differs in the last digits; what a process moved is whole calls."""
+    head = "operation,numNodes,tasksPerNode,transferSize,aggregateFilesizeMB,totalTime,trMiB\n"
+    seconds = (1.394, 1.135, 1.2)
+    rows = [f"write,16,32,67108864,51200,{took},{32767 / took:.4f}" for took in seconds]
+    small = [f"write,32,64,1024,5120,{took},{4096.3 / took:.4f}" for took in seconds]
+    runs = list(parse_csv(head + "\n".join(rows + small), "x", NONE))
+    assert [run.burst_bytes for run in runs] == [64 << 20] * 3 + [2 << 20] * 3
+
+
+def test_shared_measurements_have_no_sizes_that_differ_by_rounding(shared_dir: Path) -> None:
+    path = shared_dir / "data" / "ior-scaling" / "ior_runs.csv"
+    runs = read_runs(path, Assumed(where=(("storageType", "beegfs"),)))
+    sizes = sorted({run.burst_bytes for run in runs})
+    assert all(larger > 1.001 * smaller for smaller, larger in itertools.pairwise(sizes))

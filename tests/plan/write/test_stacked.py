@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from penstock.plan.storage import flat_system
-from penstock.plan.write.fitted import fit_model
-from penstock.plan.write.folds import extrapolation_folds, grouped_folds, log_errors, spread_of
+from penstock.plan.write.fitted import Spreads, fit_model
+from penstock.plan.write.folds import Spread, extrapolation_folds, grouped_folds, log_errors, spread_of
 from penstock.plan.write.location import locate
 from penstock.plan.write.pattern import WritePattern
-from penstock.plan.write.stacked import MEMBERS, robust_weights
+from penstock.plan.write.stacked import MEMBERS, one_idea, robust_weights
 from penstock.plan.write.write_samples import WriteSamples, tabulate
 
 pytest.importorskip("sklearn")
@@ -75,3 +78,63 @@ def test_spread_holds_its_share_of_what_it_did_not_see() -> None:
     assert spread is not None
     assert spread.measured == pytest.approx(0.8, abs=0.05)
     assert spread.high == pytest.approx(0.2 * 1.2816, rel=0.15)
+
+
+def _errors(rng: np.random.Generator, off: dict[str, float], count: int = 40) -> npt.NDArray[np.float64]:
+    """A fold's errors by member: a rate's own offset, with a little noise."""
+    return np.column_stack([rng.normal(off[name.split("/")[0]], 0.05, count) for name in MEMBERS])
+
+
+def test_beyond_the_scales_one_idea_is_chosen_and_not_blended() -> None:
+    """Two ideas that err in opposite directions cancel on these folds, and would not on the next."""
+    rng = np.random.default_rng(2)
+    folds = [_errors(rng, {"seconds": 0.8, "job": 0.9, "node": -0.1, "process": 0.7}) for _ in range(3)]
+    weights = one_idea(folds)
+    assert {name.split("/")[0] for name, weight in zip(MEMBERS, weights, strict=True) if weight} == {"node"}
+    assert weights.sum() == pytest.approx(1)
+    blended = robust_weights(np.vstack(folds))
+    assert len({name.split("/")[0] for name, weight in zip(MEMBERS, blended, strict=True) if weight}) > 1
+
+
+def test_idea_is_chosen_by_how_often_it_is_near() -> None:
+    """One fold in three where an idea fails badly does not outweigh two where it is exact."""
+    rng = np.random.default_rng(4)
+    steady = {"seconds": 0.5, "job": 0.9, "process": 0.9}
+    folds = [_errors(rng, {**steady, "node": off}) for off in (3.0, 0.02, -0.02)]
+    assert MEMBERS[int(one_idea(folds).argmax())].startswith("node/")
+
+
+def test_spread_beyond_the_scales_grows_with_each_doubling() -> None:
+    rng = np.random.default_rng(1)
+    far = [np.repeat([1.0, 2.0, 3.0], 200) for _ in range(3)]
+    errors = [rng.normal(0, 0.3, 600) * step for step in far]
+    spread = spread_of(errors, far)
+    assert spread is not None
+    assert spread.low == pytest.approx(-0.3 * 1.2816, rel=0.15)
+    assert spread.measured == pytest.approx(0.8, abs=0.06)
+    assert spread.holds(np.array([-0.6]), 1.0).tolist() == [False]
+    assert spread.holds(np.array([-0.6]), 2.0).tolist() == [True]
+
+
+def test_spread_beyond_the_scales_leaves_room_for_a_limit_to_come() -> None:
+    """Errors of a percent on every known scale do not promise a percent on the next."""
+    rng = np.random.default_rng(1)
+    far = [np.ones(100), np.ones(100)]
+    spread = spread_of([rng.normal(0, 0.01, 100) for _ in far], far)
+    assert spread is not None
+    assert -0.03 < spread.low < 0
+    assert 0.3 < spread.high < np.log(2)
+
+
+def test_interval_beyond_the_scales_widens_with_the_nodes() -> None:
+    samples = measured("node")
+    small = samples.take(samples.nodes <= 8)
+    model = fit_model("stack", "stack", {}, small)
+    model = replace(model, spreads=Spreads(Spread(-0.1, 0.1, None), Spread(-0.2, 0.3, 0.8)))
+    widths = []
+    for nodes in (8, 16, 32):
+        pattern = WritePattern(locate(samples.system, nodes, "compact"), 4, 300 << 20, 1, 1 << 20)
+        found = model.predict(samples.system, pattern)
+        assert found.interval is not None
+        widths.append(np.log(found.interval.high_s / found.interval.low_s))
+    assert widths == pytest.approx([0.2, 0.5, 1.0])

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.plan.collective.access import Access
 from penstock.plan.collective.candidates import Candidate, candidates
 from penstock.plan.collective.confirm import (
-    LEAST_GAIN,
     HintBench,
     HintTrial,
-    beats,
     clear_winner,
-    gain,
+    in_the_race,
     more,
     try_all,
 )
+from penstock.plan.collective.expected_gain import ALIKE, TYPICAL_GAIN, ExpectedGain, Foreseen, expected_gain
 from penstock.plan.collective.operation_profile import STEADY_SPREAD, OperationProfile
 from penstock.plan.collective.predictor import CallForecast, doubt, forecast
 from penstock.plan.collective.surrogates import Surrogates
 
 # What a forecast must promise at least over a simpler choice before it is preferred.
 LEAST_MARGIN = 0.05
-# How often a confirmation without a clear winner goes on, each time with as many repetitions again.
-MOST_BATCHES = 4
+# How often a confirmation without a clear winner goes on, each time with as many repetitions as before in all.
+MOST_BATCHES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,57 +126,93 @@ def _conditions(profile: OperationProfile) -> list[str]:
     ]
 
 
-def confirm(advice: HintAdvice, bench: HintBench, top: int) -> HintAdvice:
-    """Run the best `top` candidates with no hints and the fixed rule, and advise what really wins.
+def confirm(
+    advice: HintAdvice, bench: HintBench, top: int, clock: Callable[[], float] = time.monotonic
+) -> HintAdvice:
+    """Run the best `top` candidates with no hints and the fixed rule, and advise what may be expected to win.
 
-    Repetitions go on, batch by batch, until the winner is clear or as many batches as are sensible were run.
+    Repetitions go on until the winner is clear: each batch has as many as all before it, leaves out who was beaten,
+    and is not begun if it would take longer than the bench allows.
     """
+    started = clock()
     options = [one.candidate for one in contenders(advice, top)]
     trials = try_all(bench, advice.access, options)
     for batch in range(1, MOST_BATCHES):
-        if clear_winner(trials) is not None:
+        racing = in_the_race(trials)
+        spent = clock() - started
+        if clear_winner(trials) is not None or len(racing) < 2 or spent * 2 > bench.limit_s:
             break
-        later = try_all(replace(bench, seed=bench.seed + batch), advice.access, options)
-        trials = more(trials, later)
+        longer = replace(bench, seed=bench.seed + batch, repetitions=max(len(one.seconds) for one in trials))
+        trials = more(trials, try_all(longer, advice.access, racing))
     return settle(advice, trials)
 
 
 def contenders(advice: HintAdvice, top: int) -> list[Ranked]:
-    """The best by forecast, the forecast's choice, and the two that always take part."""
+    """Who is run: `top` by forecast, the forecast's choice, no hints and the fixed rule.
+
+    Neighbours in the ranking often differ in their buffers by a step, so the best of each number of aggregators come
+    first; candidates that do what no hints do are left out.
+    """
     chosen = advice.chosen.candidate.name if advice.chosen else "none"
     always = {"none", "rule", chosen}
-    return [one for place, one in enumerate(advice.ranking) if place < top or one.candidate.name in always]
+    none = advice.default.forecast.counts
+    other = [one for one in advice.ranking if one.candidate.name != "none" and one.forecast.counts != none]
+    leaders: dict[int, str] = {}
+    for one in other:
+        leaders.setdefault(len(one.forecast.counts.aggregators), one.candidate.name)
+    followers = [one.candidate.name for one in other if one.candidate.name not in leaders.values()]
+    taken = always | set([*leaders.values(), *followers][:top])
+    return [one for one in advice.ranking if one.candidate.name in taken]
 
 
 def settle(advice: HintAdvice, trials: Sequence[HintTrial]) -> HintAdvice:
-    """The advice that real runs leave standing.
+    """The advice that real runs leave standing: the largest gain to expect, if any is worth it.
 
-    A clear winner is advised. Without one the forecast's choice stands, unless its runs were no faster than
-    those without hints or the fastest beats it; else the rule or the fastest, if it measurably beats no hints:
-    what lies within noise should not be chosen by it.
+    Of candidates that are about as good the fixed rule is taken, then the one the forecast ranks first.
     """
+    gains = expected_gains(advice, trials)
+    advisable = {name: gain for name, gain in gains.items() if gain.advisable}
     winner = clear_winner(trials)
-    name = winner.candidate.name if winner else _tied_choice(advice, trials)
-    if winner is not None:
-        reason = f"confirmed: {name} wins with a median of {winner.median_s:.4g} s"
-    elif name == "none":
-        reason = "no clear winner within noise; none beats no hints measurably"
+    if not advisable:
+        won = winner is not None and winner.candidate.name == "none"
+        reason = "confirmed: no hints win" if won else "no clear winner within noise; no gain can be expected"
+        chosen = None
     else:
-        reason = f"no clear winner within noise; {name} is among the fastest"
-    chosen = None if name == "none" else next(one for one in advice.ranking if one.candidate.name == name)
+        chosen = _simplest_of(advice, advisable)
+        name, found = chosen.candidate.name, advisable[chosen.candidate.name]
+        begin = (
+            "confirmed"
+            if winner is not None and winner.candidate.name == name
+            else "no clear winner within noise"
+        )
+        reason = (
+            f"{begin}: {name} can be expected to take {1 / found.ratio:.2f} of the time without hints, "
+            f"{found.certainty:.0%} certain that it gains at all"
+        )
     return replace(advice, chosen=chosen, reasons=(*advice.reasons, reason), trials=tuple(trials), sure=True)
 
 
-def _tied_choice(advice: HintAdvice, trials: Sequence[HintTrial]) -> str:
-    by_name = {trial.candidate.name: trial for trial in trials}
-    none, fastest = by_name["none"], min(trials, key=lambda trial: trial.median_s)
-    unbeaten = [trial for trial in trials if not beats(fastest, trial)]
-    if advice.chosen is not None:
-        foreseen = by_name[advice.chosen.candidate.name]
-        if foreseen in unbeaten and gain(foreseen, none) > LEAST_GAIN:
-            return foreseen.candidate.name
-    good = [trial for trial in unbeaten if beats(trial, none)]
-    if by_name["rule"] in good:
-        return "rule"
-    best = max(good, key=lambda trial: gain(trial, none), default=none)
-    return best.candidate.name
+def expected_gains(advice: HintAdvice, trials: Sequence[HintTrial]) -> dict[str, ExpectedGain]:
+    """What every candidate that ran may be expected to gain; an unsteady profile's forecast is not asked."""
+    none = next(trial for trial in trials if trial.candidate.name == "none")
+    forecasts = {one.candidate.name: one.forecast for one in advice.ranking}
+    return {
+        trial.candidate.name: expected_gain(
+            trial, none, _foreseen(forecasts[trial.candidate.name], advice.default.forecast, advice.sure)
+        )
+        for trial in trials
+        if trial is not none
+    }
+
+
+def _foreseen(one: CallForecast, none: CallForecast, sure: bool) -> Foreseen:
+    if not sure:
+        return Foreseen()
+    return Foreseen(math.log(none.seconds / one.seconds), max(TYPICAL_GAIN, doubt(one, none)))
+
+
+def _simplest_of(advice: HintAdvice, gains: Mapping[str, ExpectedGain]) -> Ranked:
+    most = max(gain.ratio for gain in gains.values())
+    alike = [name for name, gain in gains.items() if gain.ratio * ALIKE >= most]
+    ranked = [one for one in advice.ranking if one.candidate.name in alike]
+    return next((one for one in ranked if one.candidate.name == "rule"), ranked[0])

@@ -45,6 +45,8 @@ class HintBench:
     directory: Path
     repetitions: int = 7
     seed: int = 0
+    #: Further batches are not begun once they would take longer than this in all.
+    limit_s: float = 120.0
 
 
 def try_all(bench: HintBench, access: Access, options: Sequence[Candidate]) -> list[HintTrial]:
@@ -69,9 +71,17 @@ def try_all(bench: HintBench, access: Access, options: Sequence[Candidate]) -> l
 
 
 def more(trials: Sequence[HintTrial], later: Sequence[HintTrial]) -> list[HintTrial]:
-    """The trials with further repetitions of the same candidates behind their own."""
+    """The trials with further repetitions behind their own; those that ran no more stay as they are."""
+    added = {trial.candidate.name: trial.seconds for trial in later}
+    return [HintTrial(one.candidate, one.seconds + added.get(one.candidate.name, ())) for one in trials]
+
+
+def in_the_race(trials: Sequence[HintTrial]) -> list[Candidate]:
+    """No hints, and every candidate that neither they nor the fastest have beaten."""
+    best = min(trials, key=lambda trial: trial.median_s)
+    none = next(trial for trial in trials if trial.candidate.name == "none")
     return [
-        HintTrial(one.candidate, one.seconds + two.seconds) for one, two in zip(trials, later, strict=True)
+        trial.candidate for trial in trials if trial is none or not (beats(best, trial) or beats(none, trial))
     ]
 
 
@@ -138,7 +148,7 @@ def beats(one: HintTrial, other: HintTrial) -> bool:
 
 def gain(one: HintTrial, other: HintTrial) -> float:
     """How many times faster one is: repetitions are paired by time, so what slows one slows its rival too."""
-    return statistics.median(_ratios(one, other))
+    return statistics.median(paired_ratios(one, other))
 
 
 def surely_faster(one: HintTrial, other: HintTrial) -> bool:
@@ -147,13 +157,14 @@ def surely_faster(one: HintTrial, other: HintTrial) -> bool:
     The bound is a pair's own ratio, which holds for any distribution of noise (the sign test turned into an
     interval); fewer than five pairs can prove nothing.
     """
-    ratios = sorted(_ratios(one, other))
+    ratios = sorted(paired_ratios(one, other))
     place = _bound_place(len(ratios))
     return place is not None and ratios[place] > 1.0
 
 
-def _ratios(one: HintTrial, other: HintTrial) -> list[float]:
-    return [b / a for a, b in zip(one.seconds, other.seconds, strict=True)]
+def paired_ratios(one: HintTrial, other: HintTrial) -> list[float]:
+    """How many times faster one was in every repetition that both took part in; all begin with the first."""
+    return [b / a for a, b in zip(one.seconds, other.seconds, strict=False)]
 
 
 def _bound_place(pairs: int) -> int | None:

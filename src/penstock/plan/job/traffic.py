@@ -54,7 +54,11 @@ class FileTraffic:
 
 @dataclass(frozen=True, slots=True)
 class RankSpread:
-    """How unequally ranks shared a file: seconds and bytes of the slowest and the fastest rank, and the means."""
+    """How unequally ranks shared a file: seconds and bytes of the slowest and the fastest rank, and the means.
+
+    `ranks` took part. `gap` is how much less the least of them moved than the most, of either direction, as a share
+    of the most; it is known where the log keeps ranks apart.
+    """
 
     name: str
     slowest_s: float
@@ -63,6 +67,20 @@ class RankSpread:
     fastest_bytes: int
     mean_s: float
     mean_bytes: float
+    ranks: int
+    gap: float = 0.0
+
+    @property
+    def seconds_apart(self) -> float:
+        """What lies between slowest and fastest, as a share of all ranks' time together."""
+        total = self.mean_s * self.ranks
+        return abs(self.slowest_s - self.fastest_s) / total if total else 0.0
+
+    @property
+    def bytes_apart(self) -> float:
+        """What lies between the slowest's bytes and the fastest's, as a share of all bytes."""
+        total = self.mean_bytes * self.ranks
+        return abs(self.slowest_bytes - self.fastest_bytes) / total if total else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +241,18 @@ def _spreads(raw: RawLog, by_file: Mapping[int, Rows]) -> list[RankSpread]:
         sharers = raw.ranks if merged is not None else len(rows)
         ends = _merged_ends(merged) if merged is not None else _row_ends(rows)
         name = raw.names.get(str(key), str(key))
-        found.append(RankSpread(name, *ends, sum(map(_io_seconds, own)) / sharers, total / sharers))
+        means = (sum(map(_io_seconds, own)) / sharers, total / sharers)
+        found.append(RankSpread(name, *ends, *means, sharers, 0.0 if merged is not None else _gap(rows)))
     return found
+
+
+def _gap(rows: Rows) -> float:
+    gaps = [0.0]
+    for word in ("POSIX_BYTES_READ", "POSIX_BYTES_WRITTEN"):
+        moved = [_sum([row], word) for row in rows]
+        if max(moved):
+            gaps.append(1 - min(moved) / max(moved))
+    return max(gaps)
 
 
 def _merged_ends(row: Mapping[str, Any]) -> tuple[float, float, int, int]:

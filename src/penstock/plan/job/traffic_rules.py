@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from penstock.plan.job.findings import JobFinding, grade
-from penstock.plan.job.traffic import SMALL_BYTES, FileTraffic, JobTraffic
+from penstock.plan.job.traffic import SMALL_BYTES, FileTraffic, JobTraffic, RankSpread
 from penstock.units import format_size
 
 LETTER = {"read": "R", "write": "W"}
@@ -18,6 +18,8 @@ RANDOM_SHARE = 0.2
 MISALIGNED_SHARE = 0.1
 REDUNDANT = 1.05
 STRAGGLER, UNEQUAL = 1.15, 1.3
+# How far two ranks of a file may lie apart, of the whole, and how much less than the most the least may move.
+FAR_APART, WIDE_GAP = 0.15, 0.3
 METADATA_SHARE, METADATA_S = 0.3, 30.0
 SHOWN_FILES = 3
 
@@ -151,7 +153,11 @@ def _redundant(job: JobTraffic) -> Iterator[JobFinding]:
 
 def _unequal(job: JobTraffic) -> Iterator[JobFinding]:
     """Stragglers cost the others the time they wait: the slowest rank's beyond the mean."""
-    slow = [one for one in job.spreads if one.mean_s > 0 and one.slowest_s > STRAGGLER * one.mean_s]
+    slow = [
+        one
+        for one in job.spreads
+        if one.mean_s > 0 and (one.slowest_s > STRAGGLER * one.mean_s or one.seconds_apart > FAR_APART)
+    ]
     if slow:
         gain = sum(one.slowest_s - one.mean_s for one in slow)
         worst = max(slow, key=lambda one: one.slowest_s - one.mean_s)
@@ -166,26 +172,31 @@ def _unequal(job: JobTraffic) -> Iterator[JobFinding]:
             sum(one.slowest_s for one in slow),
             (worst.name,),
         )
-    uneven = [
-        one
-        for one in job.spreads
-        if one.mean_bytes and max(one.slowest_bytes, one.fastest_bytes) > UNEQUAL * one.mean_bytes
-    ]
+    uneven = [one for one in job.spreads if _uneven(one)]
     if uneven:
         worst = max(uneven, key=lambda one: one.mean_bytes)
         gain = sum(max(0.0, one.slowest_s - one.mean_s) for one in uneven)
-        most = max(worst.slowest_bytes, worst.fastest_bytes)
         yield JobFinding(
             "B050",
             grade(gain, gain, job.run_s),
-            f"ranks move unequal shares of {len(uneven)} shared files: one moved {format_size(most)} where the "
-            f"mean is {format_size(worst.mean_bytes)}",
+            f"ranks move unequal shares of {len(uneven)} shared files: in one the slowest and the fastest moved "
+            f"{format_size(worst.slowest_bytes)} and {format_size(worst.fastest_bytes)}, the mean is "
+            f"{format_size(worst.mean_bytes)}",
             "collective calls let chosen ranks write for all: if that is meant, set cb_nodes to the targets' number",
             "",
             gain,
             sum(one.slowest_s for one in uneven),
             (worst.name,),
         )
+
+
+def _uneven(one: RankSpread) -> bool:
+    most = max(one.slowest_bytes, one.fastest_bytes)
+    return (
+        (one.mean_bytes > 0 and most > UNEQUAL * one.mean_bytes)
+        or one.bytes_apart > FAR_APART
+        or one.gap > WIDE_GAP
+    )
 
 
 def _own_unequal(job: JobTraffic) -> Iterator[JobFinding]:

@@ -27,7 +27,7 @@ FEWEST_SAMPLES = 8
 
 @dataclass(frozen=True, slots=True)
 class Spreads:
-    """How far the truth may lie off, inside the measured scales and beyond the largest one."""
+    """How far the truth may lie off: inside the measured scales, and for each doubling beyond the largest one."""
 
     inside: Spread | None = None
     beyond: Spread | None = None
@@ -81,11 +81,13 @@ class FittedModel:
         )
 
     def _interval(self, seconds: float, pattern: WritePattern) -> TimeInterval | None:
-        beyond = pattern.nodes > max(self.samples.scales)
+        far = math.log2(pattern.nodes / max(self.samples.scales))
+        beyond = far > 0
         spread = self.spreads.beyond if beyond else self.spreads.inside
         if spread is None or seconds <= 0:
             return None
-        ends = (seconds * math.exp(spread.low), seconds * math.exp(spread.high))
+        steps = far if beyond else 1.0
+        ends = (seconds * math.exp(spread.low * steps), seconds * math.exp(spread.high * steps))
         return TimeInterval(*ends, LEVEL, spread.measured, beyond)
 
     def seconds(self, system: StorageSystem, patterns: Sequence[WritePattern]) -> list[float]:

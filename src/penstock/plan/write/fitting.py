@@ -17,6 +17,8 @@ from penstock.plan.write.convergence import ConvergenceRule
 from penstock.plan.write.fitted import FittedModel, Spreads, Subject, fit_model
 from penstock.plan.write.folds import (
     Fold,
+    Spread,
+    doublings,
     extrapolation_folds,
     grouped_folds,
     log_errors,
@@ -26,7 +28,7 @@ from penstock.plan.write.folds import (
 from penstock.plan.write.gather import gather
 from penstock.plan.write.ior_results import Assumed, IorRun, Tally, read_runs
 from penstock.plan.write.scale_search import ScaleTrial, held_out, search
-from penstock.plan.write.stacked import crossed, study
+from penstock.plan.write.stacked import crossed, one_idea, study
 from penstock.plan.write.techniques import COMPARED, STACK, quiet
 from penstock.plan.write.terms import trainable
 from penstock.plan.write.write_samples import WriteSamples
@@ -52,7 +54,7 @@ class FitRequest:
     shortest: float = 5.0
     operation: str = "write"
     files: str | None = None
-    unconverged: str = "drop"
+    unconverged: str = "use"
     train_up_to: int | None = None
     seed: int = 0
 
@@ -168,13 +170,12 @@ def score(model: FittedModel, samples: WriteSamples) -> Accuracy:
     predicted = model.predict_samples(samples)
     found = measure(predicted, samples.seconds)
     errors = log_errors(predicted, samples.seconds)
-    beyond = samples.nodes > max(model.samples.scales)
-    inside = [
-        (spread.low <= -errors[place]) & (-errors[place] <= spread.high)
-        for place, far in enumerate(beyond)
-        if (spread := model.spreads.beyond if far else model.spreads.inside) is not None
-    ]
-    return replace(found, held=float(np.mean(inside)) if inside else None)
+    far = np.log2(samples.nodes / max(model.samples.scales))
+    kept = []
+    for spread, rows in ((model.spreads.inside, far <= 0), (model.spreads.beyond, far > 0)):
+        if spread is not None and rows.any():
+            kept.append(spread.holds(errors[rows], np.where(far[rows] > 0, far[rows], 1.0)))
+    return replace(found, held=float(np.mean(np.concatenate(kept))) if kept else None)
 
 
 def _search(training: WriteSamples, request: FitRequest, progress: Progress) -> list[ScaleTrial]:
@@ -194,16 +195,20 @@ def judge(training: WriteSamples, trial: ScaleTrial, seed: int) -> Judged:
     with quiet():
         if trial.technique == STACK:
             found = study(rows, samples.seconds, seed)
-            inside, beyond, given = crossed(found.inside), crossed(found.beyond), found.weights
+            inside, beyond = crossed(found.inside), crossed(found.beyond, one_idea)
+            given = found.weights
         else:
             data = (rows, samples.seconds)
             inside = held_out(trial.technique, given, data, inside_folds)
             beyond = held_out(trial.technique, given, data, beyond_folds)
-    spreads = Spreads(spread_of(inside), spread_of(beyond))
+    spreads = Spreads(spread_of(inside), spread_of(beyond, doublings(samples.nodes, beyond_folds)))
     errors = [mean_error(part) for part in (inside, beyond) if part]
     accuracies = [
-        _accuracy(samples.seconds, folds, part)
-        for folds, part in ((inside_folds, inside), (beyond_folds, beyond))
+        _accuracy(samples.seconds, folds, part, spread)
+        for folds, part, spread in (
+            (inside_folds, inside, spreads.inside),
+            (beyond_folds, beyond, spreads.beyond),
+        )
     ]
     return Judged(
         replace(trial, given=given),
@@ -214,11 +219,12 @@ def judge(training: WriteSamples, trial: ScaleTrial, seed: int) -> Judged:
     )
 
 
-def _accuracy(seconds: Floats, folds: Sequence[Fold], errors: Sequence[Floats]) -> Accuracy:
+def _accuracy(
+    seconds: Floats, folds: Sequence[Fold], errors: Sequence[Floats], spread: Spread | None
+) -> Accuracy:
     truth = [seconds[fold.test] for fold in folds]
     predicted = [part * np.exp(error) for part, error in zip(truth, errors, strict=True)]
     none = np.zeros(0)
-    spread = spread_of(errors)
     return replace(
         measure(np.concatenate([none, *predicted]), np.concatenate([none, *truth])),
         held=None if spread is None else spread.measured,

@@ -18,6 +18,10 @@ LEVEL = 0.8
 # A prediction below this share of the truth counts as this share: a linear model may predict nothing or less.
 LEAST_SHARE = 0.01
 FEWEST_IN_FOLD = 8
+# Of larger scales so many are taken to meet a limit that no smaller one showed, such as a full link: from there on
+# more nodes bring nothing, and a forecast without the limit is short by up to a factor of two a doubling.
+LIMIT_SHARE = 0.25
+LIMIT_POINTS = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,33 +72,64 @@ def mean_error(errors: Sequence[Floats]) -> float:
     return float(np.mean([np.mean(np.abs(part)) for part in errors])) if errors else float("inf")
 
 
+def doublings(scale: Floats, folds: Sequence[Fold]) -> list[Floats]:
+    """How far each tested row lies beyond the largest scale its fold was fitted on, in doublings of nodes."""
+    return [np.log2(scale[fold.test] / scale[fold.train].max()) for fold in folds]
+
+
 @dataclass(frozen=True, slots=True)
 class Spread:
     """How far the truth lies from a prediction in `LEVEL` of all cases, as logarithms of true over predicted.
 
-    `measured` is the share it held of samples that had no part in making it; None where that was not tried.
+    Beyond the measured scales both ends are for one doubling of the nodes. `measured` is the share that such spreads
+    held of samples that had no part in making them; None where that was not tried.
     """
 
     low: float
     high: float
     measured: float | None
 
+    def holds(self, errors: Floats, far: Floats | float = 1.0) -> Mask:
+        """Which errors lie inside; `far` is how many doublings beyond the scales."""
+        return np.asarray((self.low * far <= -errors) & (-errors <= self.high * far))
 
-def spread_of(errors: Sequence[Floats]) -> Spread | None:
-    """The spread that held-out errors let expect, checked on each fold with the others' errors."""
-    filled = [part for part in errors if part.size]
+
+def spread_of(errors: Sequence[Floats], far: Sequence[Floats] | None = None) -> Spread | None:
+    """The spread that held-out errors let expect, checked on each fold with the others' errors.
+
+    With `far`, doublings beyond the scales, errors count per doubling and limits yet to come widen the upper end.
+    """
+    steps = [np.ones(part.size) for part in errors] if far is None else list(far)
+    filled = [(part, step) for part, step in zip(errors, steps, strict=True) if part.size]
     if not filled:
         return None
-    low, high = _bounds(np.concatenate(filled))
+    bounds = _bounds if far is None else _bounds_beyond
+    scaled = [part / step for part, step in filled]
+    low, high = bounds(np.concatenate(scaled))
     if len(filled) < 2:
         return Spread(low, high, None)
     held = []
-    for number, part in enumerate(filled):
-        rest = _bounds(np.concatenate(filled[:number] + filled[number + 1 :]))
-        held.append((rest[0] <= -part) & (-part <= rest[1]))
+    for number, (part, step) in enumerate(filled):
+        rest = bounds(np.concatenate(scaled[:number] + scaled[number + 1 :]))
+        held.append(Spread(*rest, None).holds(part, step))
     return Spread(low, high, float(np.mean(np.concatenate(held))))
 
 
 def _bounds(errors: Floats) -> tuple[float, float]:
     low, high = np.quantile(-errors, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
+
+
+def _bounds_beyond(errors: Floats) -> tuple[float, float]:
+    """As of the errors, but the upper end as if `LIMIT_SHARE` of all cases met a limit somewhere on the way."""
+    met = np.linspace(0, np.log(2), LIMIT_POINTS)
+    values = np.concatenate([-errors, met])
+    mass = np.concatenate(
+        [
+            np.full(errors.size, (1 - LIMIT_SHARE) / errors.size),
+            np.full(LIMIT_POINTS, LIMIT_SHARE / LIMIT_POINTS),
+        ]
+    )
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(mass[order]) - mass[order] / 2
+    return _bounds(errors)[0], float(np.interp((1 + LEVEL) / 2, reached, values[order]))

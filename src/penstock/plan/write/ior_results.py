@@ -22,6 +22,8 @@ from penstock.units import KIB, MIB
 MAX_DATA_BYTES = 500_000_000
 # A run that moved less than this share of what it was asked to counts with what it moved.
 SHORT_SHARE = 0.95
+# Rate and time are printed with few digits: what follows from them is good to so many binary ones.
+MOVED_BITS = 9
 MOST_LABELS = 12
 _STRIPED_PATH = re.compile(r"/W(\d{1,5})/penstock\.ior$")
 
@@ -259,19 +261,34 @@ def _run(found: Mapping[str, Any], where: str, assumed: Assumed, tally: Tally) -
         return
     nodes, cores = _shape(found, where, assumed)
     burst = _burst(found, where, nodes * cores)
-    moved = _moved(found, where, seconds) // (nodes * cores)
+    transfer = _transfer(found, where)
+    moved = whole_transfers(_moved(found, where, seconds) / (nodes * cores), transfer or 1)
     if 0 < moved < SHORT_SHARE * burst:
         tally.short += 1
-        burst = max(1, moved)
+        burst = moved
     stripes = _number(found, "stripes", where) if str(found.get("stripes", "")).strip().isdigit() else None
     count = assumed.stripes if stripes is None else int(stripes)
-    yield IorRun(nodes, cores, burst, count, seconds, _transfer(found, where), shared)
+    yield IorRun(nodes, cores, burst, count, seconds, transfer, shared)
 
 
-def _moved(found: Mapping[str, Any], where: str, seconds: float) -> int:
-    """What a run really moved by its own rate, in whole MiB; 0 where it gives no rate."""
-    rate = _number(found, "rate_mib", where)
-    return round(rate * seconds) * MIB if rate else 0
+def _moved(found: Mapping[str, Any], where: str, seconds: float) -> float:
+    """The bytes a run really moved by its own rate, as exactly as rate and time are printed; 0 without a rate."""
+    return (_number(found, "rate_mib", where) or 0.0) * seconds * MIB
+
+
+def whole_transfers(moved_bytes: float, transfer_bytes: int) -> int:
+    """What one process moved, in whole calls, and no more exact than printed figures are (about a thousandth).
+
+    Otherwise repetitions of one run would differ by the last digit and count as runs of different sizes.
+
+    >>> whole_transfers(2.0013 * 4096, 4096), whole_transfers(2048.165 * 1024, 1024) == 2048 * 1024
+    (8192, True)
+    >>> whole_transfers(0.4, 1)
+    0
+    """
+    calls = moved_bytes / transfer_bytes
+    step = 1 << max(0, int(calls).bit_length() - MOVED_BITS)
+    return max(round(calls / step) * step * transfer_bytes, round(moved_bytes) if calls < 1 else 0)
 
 
 def _transfer(found: Mapping[str, Any], where: str) -> int | None:

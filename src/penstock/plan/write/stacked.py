@@ -3,8 +3,9 @@
 Each member learns the logarithm of a rate: of the whole job, of a node, of a process, or of plain seconds. A
 tree cannot extrapolate, so the choice of the rate is the idea of what happens at larger scales: does a node
 keep its rate (local disks), or does the sum stop growing (shared ones)? Two sets of weights are learnt: one
-from held-out patterns for questions inside the measured scales, one from holding the larger scales out for
-questions beyond them.
+from held-out patterns for questions inside the measured scales, where all members are blended; one from holding
+larger scales out for questions beyond them, where one idea is chosen: halfway between two ideas neither is right,
+and the farther beyond, the more wrong.
 """
 
 from __future__ import annotations
@@ -29,12 +30,17 @@ RATES: Mapping[str, str | None] = {
     "node": "log(n*K)",
     "process": "log(K)",
 }
-LEARNERS = ("forest", "extra", "boosting", "ridge")
+TREES = ("forest", "extra", "boosting")
+LEARNERS = (*TREES, "ridge")
 MEMBERS = tuple(f"{rate}/{learner}" for rate, learner in product(RATES, LEARNERS))
 LEAST_WEIGHT = 0.01
 # Errors below this count alike when weights are learnt: noise of the measurement itself.
 NOISE = 0.05
 ROUNDS = 20
+# How strongly the weights of one idea's learners are drawn towards equal ones.
+LEANING = 0.1
+# An idea is judged by how often it is near: an error several times this is a miss, however large.
+NEAR = 0.3
 
 
 def _learner(name: str) -> Any:
@@ -145,9 +151,12 @@ class StackStudy:
     @property
     def weights(self) -> dict[str, float]:
         """The weights that all folds together ask for; inside ones serve where nothing larger was held out."""
+        inside = blended(self.inside)
         found = {}
-        for where, errors in (("inside", self.inside), ("beyond", self.beyond or self.inside)):
-            weights = robust_weights(np.vstack(errors))
+        for where, weights in (
+            ("inside", inside),
+            ("beyond", one_idea(self.beyond) if self.beyond else inside),
+        ):
             named = zip(MEMBERS, weights, strict=True)
             found.update({f"{where}:{name}": float(weight) for name, weight in named if weight > 0})
         return found
@@ -159,12 +168,41 @@ def study(rows: Floats, seconds: Floats, seed: int = 0) -> StackStudy:
     return StackStudy(inside, member_errors(rows, seconds, extrapolation_folds(rows[:, 0])))
 
 
-def crossed(errors: Sequence[Floats]) -> list[Floats]:
+Weighing = Callable[[Sequence[Floats]], Floats]
+
+
+def blended(folds: Sequence[Floats]) -> Floats:
+    """Weights of all members together, from their errors on each fold."""
+    return robust_weights(np.vstack(folds))
+
+
+def one_idea(folds: Sequence[Floats]) -> Floats:
+    """Weights of the trees of one rate only, the one that came near most often; every fold counts alike.
+
+    >>> errors = np.ones((4, len(MEMBERS)))
+    >>> errors[:, 9] = 0.0
+    >>> MEMBERS[int(one_idea([errors]).argmax())]
+    'node/extra'
+    """
+    errors = np.vstack(folds)
+    share = np.concatenate([np.full(len(part), 1 / len(part) / len(folds)) for part in folds])
+    best, least = np.zeros(len(MEMBERS)), np.inf
+    for rate in RATES:
+        places = [MEMBERS.index(f"{rate}/{learner}") for learner in TREES]
+        weights = robust_weights(errors[:, places], share, LEANING)
+        missed = float(share @ (1 - np.exp(-np.abs(errors[:, places] @ weights) / NEAR)))
+        if missed < least:
+            best, least = np.zeros(len(MEMBERS)), missed
+            best[places] = weights
+    return best
+
+
+def crossed(errors: Sequence[Floats], weigh: Weighing = blended) -> list[Floats]:
     """The stack's errors on each fold with weights that the other folds ask for; one fold alone has equal ones."""
     found = []
     for number, part in enumerate(errors):
         others = [other for place, other in enumerate(errors) if place != number]
-        weights = robust_weights(np.vstack(others)) if others else np.full(len(MEMBERS), 1 / len(MEMBERS))
+        weights = weigh(others) if others else np.full(len(MEMBERS), 1 / len(MEMBERS))
         found.append(np.asarray(part @ weights))
     return found
 
@@ -179,18 +217,24 @@ def member_errors(rows: Floats, seconds: Floats, folds: Sequence[Fold]) -> list[
     return found
 
 
-def robust_weights(errors: Floats) -> Floats:
-    """Weights of at least zero that sum to one and make the mean absolute error of the sum small."""
+def robust_weights(errors: Floats, share: Floats | None = None, leaning: float = 0.0) -> Floats:
+    """Weights of at least zero that sum to one and make the mean absolute error of the sum small.
+
+    `share` is what each row counts (all alike without it), `leaning` draws the weights towards equal ones.
+    """
     from scipy.optimize import nnls
 
-    count = errors.shape[1]
+    rows, count = errors.shape
+    share = np.full(rows, 1 / rows) if share is None else share
     weights: Floats = np.full(count, 1 / count)
     # A heavy extra equation makes the weights sum to one; reweighting turns squares into absolute values.
     heavy = 1e3
+    drawn = np.eye(count) * np.sqrt(leaning)
+    wanted = np.concatenate([np.zeros(rows), [heavy], drawn.sum(axis=1) / count])
     for _ in range(ROUNDS):
-        scale = 1 / np.sqrt(np.maximum(np.abs(errors @ weights), NOISE) * len(errors))
-        system = np.vstack([errors * scale[:, None], np.full((1, count), heavy)])
-        weights = np.asarray(nnls(system, np.append(np.zeros(len(errors)), heavy))[0])
+        scale = np.sqrt(share / np.maximum(np.abs(errors @ weights), NOISE))
+        system = np.vstack([errors * scale[:, None], np.full((1, count), heavy), drawn])
+        weights = np.asarray(nnls(system, wanted)[0])
         weights /= weights.sum()
     weights[weights < LEAST_WEIGHT] = 0.0
     return np.asarray(weights / weights.sum())

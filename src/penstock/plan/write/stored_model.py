@@ -22,7 +22,8 @@ from penstock.plan.write.terms import trainable
 from penstock.plan.write.write_samples import WriteSamples, column_names
 
 FORMAT = "penstock write-time model"
-VERSION = 2
+# Version 3: the spread beyond the scales is for one doubling of the nodes.
+VERSION = 3
 MAX_MODEL_BYTES = 100_000_000
 MAX_SAMPLES = 200_000
 _KEYS = (
