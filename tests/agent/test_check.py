@@ -87,13 +87,29 @@ def test_job_that_asks_to_be_left_alone_is(client: Served, tmp_path: Path) -> No
     assert all_knobs(client) == before
 
 
-def test_bad_policy_in_a_configuration_names_file_and_key(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('policy = "wier"', "key 'policy': unknown policy 'wier'; did you mean \"weir\"?"),
+        ('policy = "absent.py"', "key 'policy': 'absent.py': no such file"),
+        (
+            'mode = "tun"',
+            "key 'mode': must be one of observe, advise, tune, got 'tun'; did you mean \"tune\"?",
+        ),
+    ],
+)
+def test_bad_word_in_a_configuration_names_file_and_key(tmp_path: Path, text: str, said: str) -> None:
     config = tmp_path / "agent.toml"
-    config.write_text('policy = "wier"\n')
+    config.write_text(f"{text}\n")
     done = run("run", "--config", str(config), "--root", str(tmp_path), "--state-dir", str(tmp_path / "s"))
     assert done.returncode == 5
-    assert f"{config}: key 'policy'" in done.stderr
-    assert 'did you mean "weir"' in done.stderr
+    assert done.stderr == f"penstock: {config}: {said}\n"
+
+
+def test_policy_file_that_is_not_there_is_told_by_every_command(tmp_path: Path) -> None:
+    for verb in ("run", "check"):
+        done = run(verb, "--policy", "absent.py", "--root", str(tmp_path), "--state-dir", str(tmp_path / "s"))
+        assert (done.returncode, done.stderr) == (3, "penstock: absent.py: no such file\n")
 
 
 @pytest.mark.parametrize(

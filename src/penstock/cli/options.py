@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from penstock.errors import (
+    MissingError,
     UsageError,
     did_you_mean,
     refusal,
@@ -60,7 +61,9 @@ class PolicyName(NearestChoice):
     """A policy's name, built in or installed by another package, or a Python file with one's own."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name itself, or a usage error."""
+        """The name itself, or a usage error; a file must exist."""
+        if value.endswith(".py") and not Path(value).exists():
+            raise MissingError(f"{value}: no such file")
         if value.endswith(".py") or value in self.words:
             return value
         from penstock.agent.plugins import installed
