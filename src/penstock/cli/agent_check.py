@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 @places
 @click.option("--mode", type=NearestChoice(("observe", "advise", "tune")), help="As if it ran in this mode.")
 @click.option("--policy", type=PolicyName(POLICY_NAMES), help="As if it ran this policy.")
-@click.option("--config", type=click.Path(path_type=Path), help="agent.toml; options here win over it.")
+@click.option(
+    "--config", type=click.Path(path_type=Path, readable=False), help="agent.toml; options here win over it."
+)
 @json_option
 def check(
     root: Path, state_dir: Path, mode: str | None, policy: str | None, config: Path | None, as_json: bool

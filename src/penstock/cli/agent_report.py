@@ -110,11 +110,12 @@ def _show(summary: Summary) -> None:
         last = escape(f"{row.last} [{row.last_id}]") if row.last else ""
         table.add_row(row.short, str(row.made), _effect(row), last, *counts)
     click.echo(effect_sentence(summary.effect))
-    console().print(table)
+    if summary.targets:
+        console().print(table)
+    else:
+        click.echo(f"Nothing was decided in {table.title}.")
     if summary.jobs:
         _show_jobs(summary)
-    if not summary.targets:
-        click.echo("Nothing was decided in this period.")
 
 
 def _effect(row: TargetSummary | JobSummary) -> str:

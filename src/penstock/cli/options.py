@@ -112,7 +112,7 @@ def root_option(function: Decorated) -> Decorated:
     """`--root`: where the client's kernel files are."""
     return click.option(
         "--root",
-        type=click.Path(path_type=Path),
+        type=click.Path(path_type=Path, readable=False),
         default=Path("/"),
         show_default=True,
         envvar="PENSTOCK_ROOT",
@@ -124,7 +124,7 @@ def state_dir_option(function: Decorated) -> Decorated:
     """`--state-dir`: where the agent keeps its journal, log and socket."""
     return click.option(
         "--state-dir",
-        type=click.Path(path_type=Path),
+        type=click.Path(path_type=Path, readable=False),
         default=Path("/var/lib/penstock"),
         show_default=True,
         envvar="PENSTOCK_STATE_DIR",
