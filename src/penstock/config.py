@@ -218,7 +218,10 @@ def _describe(error: ErrorDetails, schema: type[BaseModel], text: str) -> str:
     message = _plain_words(error)
     if not key:
         return message
-    return f"key {key!r}{where}: {message}, got {_short(error['input'])}"
+    given = _short(error["input"])
+    return f"key {key!r}{where}: {message}" + (
+        "" if isinstance(error["input"], str) and given in message else f", got {given}"
+    )
 
 
 def _plain_words(error: ErrorDetails) -> str:

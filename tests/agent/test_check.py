@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -87,43 +89,77 @@ def test_job_that_asks_to_be_left_alone_is(client: Served, tmp_path: Path) -> No
     assert all_knobs(client) == before
 
 
-def test_bad_policy_in_a_configuration_names_file_and_key(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('policy = "wier"', "key 'policy': unknown policy 'wier'; did you mean \"weir\"?"),
+        ('policy = "absent.py"', "key 'policy': 'absent.py': no such file"),
+        (
+            'mode = "tun"',
+            "key 'mode': must be one of observe, advise, tune, got 'tun'; did you mean \"tune\"?",
+        ),
+    ],
+)
+def test_bad_word_in_a_configuration_names_file_and_key(tmp_path: Path, text: str, said: str) -> None:
     config = tmp_path / "agent.toml"
-    config.write_text('policy = "wier"\n')
+    config.write_text(f"{text}\n")
     done = run("run", "--config", str(config), "--root", str(tmp_path), "--state-dir", str(tmp_path / "s"))
     assert done.returncode == 5
-    assert f"{config}: key 'policy'" in done.stderr
-    assert 'did you mean "weir"' in done.stderr
+    assert done.stderr == f"penstock: {config}: {said}\n"
 
 
+def test_policy_file_that_is_not_there_is_told_by_every_command(tmp_path: Path) -> None:
+    for verb in ("run", "check"):
+        done = run(verb, "--policy", "absent.py", "--root", str(tmp_path), "--state-dir", str(tmp_path / "s"))
+        assert (done.returncode, done.stderr) == (3, "penstock: absent.py: no such file\n")
+
+
+@pytest.fixture
+def open_place() -> Iterator[Path]:
+    """A directory that everybody can reach, unlike those of other tests."""
+    with TemporaryDirectory() as place:
+        Path(place).chmod(0o755)
+        yield Path(place)
+
+
+@pytest.mark.parametrize("closed", [".", "state"])
 @pytest.mark.parametrize(
     "verb", [("status",), ("report",), ("explain", "abc"), ("verify",), ("restore",), ("top", "--once")]
 )
-def test_state_directory_that_cannot_be_read_exits_4(verb: tuple[str, ...], tmp_path: Path) -> None:
-    inner = tmp_path / "closed" / "state"
-    inner.mkdir(parents=True)
-    (tmp_path / "closed").chmod(0o700)
-    (tmp_path / "closed").parent.chmod(0o755)
-    script = (
-        "import os, sys; os.setgroups([]); os.setgid(65534); os.setuid(65534); "
-        "from penstock.cli.main import main; sys.argv = ['penstock', 'agent', *sys.argv[1:]]; main()"
-    )
-    # Imports come first: the interpreter's own files may lie where nobody may look.
-    script = f"import penstock.cli.main, penstock.cli.agent, penstock.cli.recover; {PRELOAD}" + script
-    done = subprocess.run(
-        [sys.executable, "-c", script, *verb, "--state-dir", str(inner)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def test_state_directory_that_cannot_be_read_exits_4(
+    verb: tuple[str, ...], closed: str, open_place: Path
+) -> None:
+    state = open_place / "state"
+    state.mkdir()
+    (open_place / closed).chmod(0o700)
+    done = as_nobody("agent", *verb, "--state-dir", str(state))
     assert done.returncode == 4, done.stderr
     assert "permission denied" in done.stderr.lower()
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_file_that_cannot_be_read_exits_4(open_place: Path) -> None:
+    (open_place / "data").mkdir(mode=0o700)
+    done = as_nobody("train", "fit", "--data", str(open_place / "data"), "--out", "model.json")
+    assert (done.returncode, done.stderr.count("\n")) == (4, 1)
+    assert "is not readable" in done.stderr
+
+
+def as_nobody(*words: str) -> subprocess.CompletedProcess[str]:
+    # Imports come first: the interpreter's own files may lie where nobody may look.
+    script = f"""
+import os, sys, {PRELOAD}
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+sys.argv = ["penstock", *sys.argv[1:]]
+penstock.cli.main.main()
+"""
+    return subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
+
+
 PRELOAD = (
-    "import penstock.agent.commands, penstock.agent.summary, penstock.agent.control, penstock.actuate.recovery, "
-    "penstock.cli.agent_control, penstock.cli.agent_report, penstock.cli.agent_top, rich.table, rich.console; "
+    "penstock.agent.commands, penstock.agent.summary, penstock.agent.control, penstock.actuate.recovery, "
+    "penstock.cli.agent, penstock.cli.agent_control, penstock.cli.agent_report, penstock.cli.agent_top, "
+    "penstock.cli.main, penstock.cli.recover, penstock.cli.train, rich.table, rich.console, encodings.ascii"
 )
 
 

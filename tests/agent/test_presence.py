@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.agent.discovery import Discovered, sentences
 from penstock.agent.names import resolve, short_names
 from penstock.agent.presence import Presence
 from penstock.errors import MissingError
@@ -60,3 +61,19 @@ def test_short_names_are_used_only_where_one_target_can_be_meant() -> None:
     assert resolve("scratch", [A]) == "scratch"
     with pytest.raises(MissingError, match='did you mean "scratch-OST0000"'):
         resolve("scratch-OST000", [A])
+
+
+def test_a_name_near_nothing_is_answered_with_what_there_is() -> None:
+    with pytest.raises(MissingError, match=r"there is scratch-OST0000, scratch-OST0000-osc-ff01, scratch$"):
+        resolve("elsewhere", [A])
+    with pytest.raises(MissingError, match="there is none at all"):
+        resolve("elsewhere", [])
+
+
+def test_what_may_be_set_is_said_once_for_a_thousand_targets() -> None:
+    many = [Discovered(f"scratch-OST{i:04x}-osc-ff01", "scratch", ("pages", "flight")) for i in range(1000)]
+    odd = Discovered("scratch-OST03e8-osc-ff01", "scratch", why="outside [scope] of the configuration")
+    alike, alone = sentences([*many[:500], odd, *many[500:]])
+    assert alike.startswith("scratch (1000 targets: scratch-OST0000-osc-ff01, ")
+    assert alike.endswith(" and 997 more): may set pages, flight")
+    assert alone == odd.sentence

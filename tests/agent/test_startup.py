@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from benchmarks.startup import measure
 
 from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.lustre import LustreActuator
@@ -23,7 +24,7 @@ from penstock.predict.model import ForestPredictor
 from penstock.spaces import LUSTRE
 from penstock.testing.agents import EAGER, agent
 from penstock.testing.kills import all_knobs
-from penstock.testing.served import Served, wait_for
+from penstock.testing.served import Served, served, wait_for
 
 KILLS = 50
 
@@ -93,6 +94,14 @@ def test_no_policy_loads_a_compiler_to_start(policy: str, client: Served, tmp_pa
         maps = Path(f"/proc/{running.process.pid}/maps").read_text(encoding="utf-8")
         assert "llvmlite" not in maps
         assert running.stop() == 0
+
+
+@pytest.mark.parametrize("policy", POLICY_NAMES)
+def test_first_counters_are_read_within_a_second_of_cpu_time(policy: str, tmp_path: Path) -> None:
+    with served(tmp_path, layout="2.15", osts=8, plain=True) as client:
+        first_look_s, first_window_s = measure(sys.executable, policy, client.root)
+    assert 0.0 < first_look_s <= 1.0
+    assert first_look_s <= first_window_s <= 1.5
 
 
 def test_few_targets_are_never_compiled_for_unless_asked(tmp_path: Path) -> None:

@@ -51,3 +51,15 @@ def test_summary_never_counts_a_refused_change_as_made() -> None:
     assert (row.made, row.failed, row.last) == (0, 1, "")
     (row,) = summarise([refused, partly], 10.0, 20.0).targets
     assert (row.made, row.failed, row.last) == (1, 1, "pages 1 -> 2")
+
+
+def test_summary_names_targets_in_short_where_one_can_be_meant() -> None:
+    def made(name: str, resource: str) -> dict[str, Any]:
+        return {**DECISION, "time_s": 1.0, "target": name, "fs": "scratch", "resource": resource}
+
+    twins = [made("scratch-OST0001-osc-a", "OST0001"), made("scratch-OST0001-osc-b", "OST0001")]
+    old = {**DECISION, "time_s": 1.0, "target": "of an earlier version"}
+    events = [made("scratch-OST0000-osc-a", "OST0000"), *twins, old]
+    shorts = {row.target: row.short for row in summarise(events, 0.0, 9.0).targets}
+    assert shorts.pop("scratch-OST0000-osc-a") == "scratch-OST0000"
+    assert all(short == name for name, short in shorts.items())

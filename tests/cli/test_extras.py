@@ -20,6 +20,7 @@ ABSENT = (
     "darshan",
     "optuna",
     "starlette",
+    "torch",
 )
 CASES = {
     "demo": ("demo", "numba", ["demo"]),
@@ -29,6 +30,10 @@ CASES = {
     "evaluate": ("demo", "numba", ["evaluate", "static", "--only", "s_rd_rn_1m", "--fresh"]),
     "survey": ("demo", "numba", ["train", "survey", "--out", "survey.json"]),
     "collect": ("train", "pyarrow", ["train", "collect", "--out", "data"]),
+    "fit": ("train", "lightgbm", ["train", "fit", "--data", "data", "--out", "model.json"]),
+    "compare": ("train", "sklearn", ["train", "compare", "--data", "data"]),
+    "nets": ("nets", "torch", ["train", "compare", "--data", "data", "--kinds", "rnn,tcn"]),
+    "study": ("train", "lightgbm", ["train", "study", "--data", "data"]),
     "dash": ("dash", "starlette", ["dash", "--state-dir", "state"]),
     "cluster": ("demo", "numba", ["-c", "import penstock; penstock.Cluster(seconds=1).play('climb')"]),
 }

@@ -131,6 +131,29 @@ def test_serve_takes_a_relative_root(tmp_path: Path) -> None:
         unmount(root)
 
 
+def test_serve_says_how_to_remove_what_a_killed_one_left(tmp_path: Path) -> None:
+    if why_not():
+        pytest.skip(why_not() or "")
+    root, said = tmp_path / "client", tmp_path / "said"
+    with said.open("w") as stderr:
+        process = subprocess.Popen(command("--root", "client", "--osts", "1"), cwd=tmp_path, stderr=stderr)
+    try:
+        wait_for(lambda: "serving" in said.read_text(), 120)
+        process.kill()
+        process.wait()
+        again = subprocess.run(
+            command("--root", "client"), capture_output=True, text=True, cwd=tmp_path, check=False
+        )
+        assert again.returncode == 2
+        assert again.stderr.endswith("left a dead mount; fusermount3 -u -z client\n")
+        subprocess.run(["fusermount3", "-u", "-z", "client"], cwd=tmp_path, check=True)
+        assert list(root.iterdir()) == []
+    finally:
+        process.kill()
+        process.wait()
+        unmount(root)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -141,6 +164,7 @@ def test_serve_takes_a_relative_root(tmp_path: Path) -> None:
         (["--root", "tree", "--set", "rum_gb=4"], 2, "ram_gb"),
         (["--root", "tree", "--osts", "0"], 2, "--osts"),
         (["--root", "full"], 2, "not empty"),
+        (["--root", "full/file"], 2, "not a directory"),
     ],
 )
 def test_serve_refuses_nonsense_in_one_line(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 from rich.table import Table
@@ -82,3 +85,24 @@ def test_map_of_settings_is_whole_at_eighty_columns() -> None:
     rows = [line.split() for line in done.stdout.replace("│", " ").splitlines()]
     assert [row[0] for row in rows if len(row) == 12] == [str(2**n) for n in range(9)]
     assert "…" not in done.stdout
+
+
+def test_report_at_eighty_columns_holds_the_ids_that_explain_takes(tmp_path: Path) -> None:
+    change = {
+        "changes": ["pages 1024 -> 16", "flight 8 -> 64"],
+        "made": ["pages 1024 -> 16", "flight 8 -> 64"],
+    }
+    events = [
+        {"event": "decision", "id": f"{number:012x}", "time_s": time.time(), "fs": "lustre", "reason": "try",
+         "target": f"lustre-OST{number:04x}-osc-ff1100010a938000", "resource": f"OST{number:04x}", **change}
+        for number in range(3)
+    ]  # fmt: skip
+    (tmp_path / "decisions.jsonl").write_text("".join(f"{json.dumps(event)}\n" for event in events))
+    done = subprocess.run(
+        [sys.executable, "-m", "penstock", "agent", "report", "--state-dir", str(tmp_path)],
+        capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "80"},
+    )  # fmt: skip
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "last [id]" in done.stdout
+    assert all(f"[{number:012x}]" in done.stdout for number in range(3))
+    assert all(f"lustre-OST{number:04x} " in done.stdout for number in range(3))

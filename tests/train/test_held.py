@@ -6,10 +6,13 @@ import gzip
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from penstock.cli.main import cli
 from penstock.errors import DataError
 from penstock.knobs import Setting
 from penstock.predict import surveyfile
@@ -103,3 +106,28 @@ def test_walked_rows_count_strictly_between_the_applications_first_and_last_byte
     assert workload.mbps == {Setting(pages=64, flight=8): pytest.approx(8.0)}
     (interval,) = workload.intervals[Setting(pages=64, flight=8)]
     assert len(interval.before) == 2
+
+
+def test_recordings_feed_fit_survey_and_replay(tmp_path: Path) -> None:
+    recordings, model, survey = tmp_path / "recordings", tmp_path / "model.json", tmp_path / "survey.json"
+    recordings.mkdir()
+    for path in DATA.glob("*-1.jsonl.gz"):
+        for link in ("rtt2", "rtt5", "rtt10"):  # a model is judged on workloads that it did not see
+            text = gzip.decompress(path.read_bytes()).replace(b'"rtt10"', f'"{link}"'.encode())
+            (recordings / path.name.replace("rtt10", link)).write_bytes(gzip.compress(text))
+    fitted = run("train", "fit", "--data", recordings, "--rounds", 4, "--out", model, "--json")
+    assert set(fitted["held_out"]) == {"read", "write"}
+    assert run("train", "survey", "--from", recordings, "--out", survey, "--json")["cases"] == 6
+    for policy, file in (("greedy", model), ("weir", survey)):
+        played = run(
+            "evaluate", "replay", "--data", recordings, "--policy", policy, "--model", file, "--steps", 10,
+            "--seeds", 1, "--start", "64,1", "--json",
+        )  # fmt: skip
+        assert len(played["rows"]) == 6
+        assert all(row["policies"][policy]["mbps"] > 0.0 for row in played["rows"])
+
+
+def run(*words: object) -> Any:
+    done = CliRunner().invoke(cli, [str(word) for word in words], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)

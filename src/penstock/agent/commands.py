@@ -21,6 +21,7 @@ from penstock.snapshot import Target
 
 Arguments = Mapping[str, Any]
 Answer = Mapping[str, Any]
+LAST = "last"
 
 
 class Commanded(Protocol):
@@ -147,9 +148,10 @@ def explain(path: Path, decision_id: str) -> dict[str, Any]:
         elif event.get("event") == "effect" and found is not None and event.get("decision") == found["id"]:
             effect = event
     if found is None:
-        raise MissingError(f"no decision {decision_id!r} in {path}")
+        what = "no decision yet" if decision_id == LAST else f"no decision {decision_id!r}"
+        raise MissingError(f"{what} in {path}")
     return {"decision": found, "effect": effect}
 
 
 def _is_called(decision: Mapping[str, Any], name: str) -> bool:
-    return name == "last" or str(decision.get("id", "")).startswith(name or "?")
+    return name == LAST or str(decision.get("id", "")).startswith(name or "?")

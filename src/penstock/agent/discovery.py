@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.actuate.node_actuator import NodeActuator
 from penstock.agent.filesystems import why_no_target
+from penstock.agent.presence import MOST_NAMED
 from penstock.errors import DataError, PenstockError
 from penstock.knobs import Acts, Knob, KnobSpace
 from penstock.observe.kernelfs import KernelFs
@@ -33,6 +34,22 @@ class Discovered:
         parts += [self.why] if self.why else []
         where = self.fs if self.fs == self.name else f"{self.fs} ({self.name})"
         return f"{where}: {'; '.join(parts)}"
+
+
+def sentences(findings: Iterable[Discovered]) -> tuple[str, ...]:
+    """One line for all targets of a file system of which the same is true: a node may have a thousand."""
+    alike: dict[Discovered, list[str]] = {}
+    for finding in findings:
+        alike.setdefault(replace(finding, name=""), []).append(finding.name)
+    return tuple(_together(like, names) for like, names in alike.items())
+
+
+def _together(like: Discovered, names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return replace(like, name=names[0]).sentence
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    listed = f"{len(names)} targets: {', '.join(names[:MOST_NAMED])}{more}"
+    return replace(like, name=listed).sentence
 
 
 def discover(

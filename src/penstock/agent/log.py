@@ -171,6 +171,7 @@ def decision_event(decision: Decision, wall_s: float) -> dict[str, Any]:
         "t_s": decision.t_s,
         "target": decision.target.name,
         "fs": decision.target.fs,
+        "resource": decision.target.resource,
         "before": dict(decision.before),
         "wanted": dict(decision.wanted),
         "changes": [str(change) for change in decision.changes],

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from penstock.errors import MissingError, did_you_mean
 from penstock.snapshot import Target
 
+MOST_NAMED = 6
+
 
 def alone_in_their_place(targets: Iterable[Target]) -> frozenset[Target]:
     """The targets that no other one shares file system and resource with, as a second mount's targets do."""
@@ -32,5 +34,11 @@ def resolve(name: str, targets: Iterable[Target]) -> str:
     for target, short in short_names(targets).items():
         names |= {short: target.name, target.name: target.name, target.fs: target.fs}
     if name not in names:
-        raise MissingError(f"{name}: no such target or file system on this client{did_you_mean(name, names)}")
+        near = did_you_mean(name, names) or _what_there_is(tuple(names))
+        raise MissingError(f"{name}: no such target or file system on this client{near}")
     return names[name]
+
+
+def _what_there_is(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"; there is {', '.join(names[:MOST_NAMED])}{more}" if names else "; there is none at all"

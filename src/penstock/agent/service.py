@@ -22,7 +22,7 @@ from penstock.agent.commands import AgentCommands
 from penstock.agent.compiling import Compiling
 from penstock.agent.containment import contained
 from penstock.agent.control import ControlServer
-from penstock.agent.discovery import discover
+from penstock.agent.discovery import discover, sentences
 from penstock.agent.exports import Exports
 from penstock.agent.filesystems import CLIENT, open_actuator, open_observer
 from penstock.agent.footprint import settling
@@ -115,8 +115,10 @@ class Agent:
         )
         for unit in self._knowledge.loaded():
             self.event("remembered", unit=unit)
-        for finding in discover(self.places.root, self._actuator, self._in_scope):
-            log.info("%s", finding.sentence)
+        findings = discover(self.places.root, self._actuator, self._in_scope)
+        for line in sentences(findings):
+            log.info("%s", line)
+        for finding in findings:
             self.event(
                 "found", target=finding.name, fs=finding.fs, tuned=list(finding.tuned), why=finding.why
             )

@@ -48,13 +48,16 @@ class Compile(StrEnum):
 def _word(kind: type[StrEnum]) -> BeforeValidator:
     def choose(value: object) -> object:
         if not isinstance(value, str) or value not in list(kind):
-            raise ValueError(f"must be one of {', '.join(kind)}")
+            near = did_you_mean(value, kind) if isinstance(value, str) else ""
+            raise ValueError(f"must be one of {', '.join(kind)}, got {value!r}{near}")
         return kind(value)
 
     return BeforeValidator(choose)
 
 
 def _known_policy(name: str) -> str:
+    if name.endswith(".py") and not Path(name).exists():
+        raise ValueError(f"{name!r}: no such file")
     try:
         return require_known(name)
     except PenstockError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,8 @@ class TargetSummary:
     """One target's period."""
 
     target: str
+    #: The target without its log's other details: what people call it. Logs of earlier versions do not tell it.
+    short: str = ""
     made: int = 0
     advised: int = 0
     reverted: int = 0
@@ -88,6 +90,7 @@ def summarise(events: Iterable[Mapping[str, Any]], since_s: float, until_s: floa
         elif kind == "effect":
             _effect(targets.setdefault(name, TargetSummary(name)), event)
     rows = tuple(targets[name] for name in sorted(targets))
+    _tell_apart(rows)
     return Summary(since_s, until_s, starts, rows, jobs.summaries(), trial)
 
 
@@ -134,8 +137,17 @@ class _Jobs:
         return self._jobs.setdefault(job, JobSummary(job))
 
 
+def _tell_apart(rows: Sequence[TargetSummary]) -> None:
+    """Two targets of one short name, or one without any, go by their whole names."""
+    often = Counter(row.short for row in rows)
+    for row in rows:
+        row.short = row.short if row.short and often[row.short] == 1 else row.target
+
+
 def _decision(summary: TargetSummary, event: Mapping[str, Any]) -> None:
     outcome = outcome_of(event)
+    if event.get("fs") and event.get("resource"):
+        summary.short = f"{event['fs']}-{event['resource']}"
     summary.reasons[str(event.get("reason"))] += 1
     if outcome == "failed":
         summary.failed += 1

@@ -46,7 +46,8 @@ class Verdict:
     def sentence(self) -> str:
         """The outcome in words that claim no more than the interval does."""
         if self.gain is None or self.low is None or self.high is None:
-            return f"no verdict: only {self.pairs} pairs of blocks saw I/O, {FEWEST_PAIRS} are needed"
+            pairs = "1 pair" if self.pairs == 1 else f"{self.pairs} pairs"
+            return f"no verdict: only {pairs} of blocks saw I/O, {FEWEST_PAIRS} are needed"
         interval = f"{self.gain:.3f} times as fast, 95 % between {self.low:.3f} and {self.high:.3f}"
         if self.low > 1.0:
             return f"tuning helps: {interval}"

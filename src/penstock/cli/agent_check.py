@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from penstock.cli.options import NearestChoice, emit_json, json_option, places
+from penstock.cli.options import NearestChoice, PolicyName, emit_json, json_option, places
+from penstock.decide.policies import POLICY_NAMES
 
 if TYPE_CHECKING:
     from penstock.agent.checking import NodeCheck, TargetCheck
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 @click.command(epilog="Example: penstock agent check --mode tune")
 @places
 @click.option("--mode", type=NearestChoice(("observe", "advise", "tune")), help="As if it ran in this mode.")
-@click.option("--policy", help="As if it ran this policy.")
-@click.option("--config", type=click.Path(path_type=Path), help="agent.toml; options here win over it.")
+@click.option("--policy", type=PolicyName(POLICY_NAMES), help="As if it ran this policy.")
+@click.option(
+    "--config", type=click.Path(path_type=Path, readable=False), help="agent.toml; options here win over it."
+)
 @json_option
 def check(
     root: Path, state_dir: Path, mode: str | None, policy: str | None, config: Path | None, as_json: bool

@@ -94,20 +94,28 @@ def _show(summary: Summary) -> None:
     from penstock.serve.status import effect_sentence
 
     table = Table(title=f"the last {(summary.until_s - summary.since_s) / 3600:.1f} h")
-    table.add_column("target", overflow="fold")
-    for heading in ("changes", "advised", "taken back", "refused", "before/after"):
-        table.add_column(heading, justify="right")
-    table.add_column("last [id]", overflow="fold")
+    # A narrow terminal drops columns from the right, so those that matter most come first.
+    for heading in (
+        "target",
+        "changes",
+        "before/after",
+        escape("last [id]"),
+        "taken back",
+        "refused",
+        "advised",
+    ):
+        table.add_column(heading, justify="left" if heading[:4] in ("targ", "last") else "right")
     for row in summary.targets:
-        counts = (str(count) for count in (row.made, row.advised, row.reverted, row.failed))
+        counts = (str(count) for count in (row.reverted, row.failed, row.advised))
         last = escape(f"{row.last} [{row.last_id}]") if row.last else ""
-        table.add_row(row.target, *counts, _effect(row), last)
+        table.add_row(row.short, str(row.made), _effect(row), last, *counts)
     click.echo(effect_sentence(summary.effect))
-    console().print(table)
+    if summary.targets:
+        console().print(table)
+    else:
+        click.echo(f"Nothing was decided in {table.title}.")
     if summary.jobs:
         _show_jobs(summary)
-    if not summary.targets:
-        click.echo("Nothing was decided in this period.")
 
 
 def _effect(row: TargetSummary | JobSummary) -> str:

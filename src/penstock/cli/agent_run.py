@@ -19,7 +19,9 @@ MODES = ("observe", "advise", "tune")
 @click.option("--policy", type=PolicyName(POLICY_NAMES), help="Whose decisions. [default: weir]")
 @click.option("--model", help="A model file for policies that use one. [default: the shipped one]")
 @click.option("--interval", type=DURATION, help="Time between two looks. [default: 500ms]")
-@click.option("--config", type=click.Path(path_type=Path), help="agent.toml; options here win over it.")
+@click.option(
+    "--config", type=click.Path(path_type=Path, readable=False), help="agent.toml; options here win over it."
+)
 @click.option("--debug", is_flag=True, help="Say everything.")
 def run(
     root: Path,

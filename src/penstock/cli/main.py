@@ -139,7 +139,9 @@ def _run() -> int:
         error.show()
         return int(ExitCode.USAGE)
     except click.ClickException as error:
-        return _fail(_usage(error), error.exit_code)
+        # The library calls a file that may not be read a wrong usage.
+        closed = isinstance(error, click.BadParameter) and error.message.endswith("is not readable.")
+        return _fail(_usage(error), ExitCode.PERMISSION if closed else error.exit_code)
     except (KeyboardInterrupt, click.Abort, TerminatedError) as error:
         told = isinstance(error, TerminatedError)
         return _fail("terminated" if told else "interrupted", TERMINATED if told else INTERRUPTED)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from penstock.errors import (
+    MissingError,
     UsageError,
     did_you_mean,
     refusal,
@@ -60,7 +61,9 @@ class PolicyName(NearestChoice):
     """A policy's name, built in or installed by another package, or a Python file with one's own."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name itself, or a usage error."""
+        """The name itself, or a usage error; a file must exist."""
+        if value.endswith(".py") and not Path(value).exists():
+            raise MissingError(f"{value}: no such file")
         if value.endswith(".py") or value in self.words:
             return value
         from penstock.agent.plugins import installed
@@ -109,7 +112,7 @@ def root_option(function: Decorated) -> Decorated:
     """`--root`: where the client's kernel files are."""
     return click.option(
         "--root",
-        type=click.Path(path_type=Path),
+        type=click.Path(path_type=Path, readable=False),
         default=Path("/"),
         show_default=True,
         envvar="PENSTOCK_ROOT",
@@ -121,7 +124,7 @@ def state_dir_option(function: Decorated) -> Decorated:
     """`--state-dir`: where the agent keeps its journal, log and socket."""
     return click.option(
         "--state-dir",
-        type=click.Path(path_type=Path),
+        type=click.Path(path_type=Path, readable=False),
         default=Path("/var/lib/penstock"),
         show_default=True,
         envvar="PENSTOCK_STATE_DIR",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,12 @@ def _prepare(root: Path, *, plain: bool) -> None:
         root.mkdir(parents=True, exist_ok=True)
         if any(root.iterdir()):
             raise UsageError(f"{root}: not empty; serve into a new directory")
+    except FileExistsError:
+        raise UsageError(f"{root}: not a directory") from None
     except OSError as error:
+        if error.errno == errno.ENOTCONN:
+            cure = f"fusermount3 -u -z {root}"
+            raise UsageError(f"{root}: whoever served it was killed and left a dead mount; {cure}") from None
         raise AccessError(f"{root}: {error.strerror}") from None
     if not plain:
         check_mountable(root)

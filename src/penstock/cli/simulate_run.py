@@ -83,5 +83,11 @@ def _show_run(document: dict[str, object]) -> None:
     table = Table(title=f"{document['workload']} on {document['cluster']}", show_header=False)
     for key, value in document.items():
         if key not in ("workload", "cluster", "clients"):
-            table.add_row(key, f"{value:,.1f}" if isinstance(value, float) else str(value))
+            table.add_row(key, _figure(value))
     console().print(table)
+
+
+def _figure(value: object) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{key}={inner}" for key, inner in value.items())
+    return f"{value:,.1f}" if isinstance(value, float) else str(value)

@@ -15,6 +15,7 @@ from penstock.cli.options import (
     emit_json,
     json_option,
     progress,
+    require_libraries,
     seed_option,
     write_text,
 )
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 
 PATH = click.Path(path_type=Path)
 RECIPE_NAMES = ("forest", "printed", "printed-history", "printed-soft")
-KINDS = ("svm", "fc-nn", "rnn", "tcn", "gbdt")
+NETS = ("rnn", "tcn")
+KINDS = ("svm", "fc-nn", *NETS, "gbdt")
 DATA_HELP = "Directory of *.csv.gz (traces), *.parquet (of train collect) or *.jsonl.gz (held settings)."
 
 
@@ -96,6 +98,9 @@ def fit(
     from penstock.train.recipe import Bound, adapted, searched
     from penstock.train.table import read_tables
 
+    require_libraries("train", "lightgbm", *(("optuna",) if search else ()))
+    if plot is not None:
+        require_libraries("train", "matplotlib")
     say = progress()
     say(f"reading {', '.join(str(directory) for directory in data)}")
     table = read_tables(data)
@@ -138,6 +143,9 @@ def compare(data: Path, kinds: str, seed: int, as_json: bool) -> None:
             raise UsageError(
                 f"unknown kind {kind!r}, known are {', '.join(KINDS)}{did_you_mean(kind, KINDS)}"
             )
+    if set(chosen) <= set(NETS):
+        require_libraries("nets", "torch")
+    require_libraries("train", "sklearn", *(("lightgbm",) if "gbdt" in chosen else ()))
     rows = list(rows_of(read_table(data), chosen, seed, progress()))
     if as_json:
         emit_json({"rows": [_row_document(row) for row in rows]})
@@ -158,6 +166,7 @@ def study(data: Path, histories: str, merges: str, folds: int, plot: Path | None
     from penstock.train.table import read_table
 
     lengths, factors = _counts(histories, "--histories", 0), _counts(merges, "--merge", 1)
+    require_libraries("train", "lightgbm", *(("matplotlib",) if plot is not None else ()))
     points = list(points_of(read_table(data), lengths, factors, folds, progress()))
     if plot is not None:
         _draw_study(plot, points)

@@ -193,4 +193,5 @@ def effect_sentence(effect: Mapping[str, Any] | None) -> str:
     if effect["kind"] == "switchback":
         interval = f"95 % between {effect['low']:.2f} and {effect['high']:.2f}"
         return f"{gain}, {interval} (switchback, {effect['pairs']} pairs)"
-    return f"{gain} (before/after, {effect['changes']} changes; agent trial tells more)"
+    changes = "1 change" if effect["changes"] == 1 else f"{effect['changes']} changes"
+    return f"{gain} (before/after, {changes}; agent trial tells more)"
