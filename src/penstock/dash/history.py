@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from penstock.dash.source import Point
@@ -11,6 +11,8 @@ from penstock.dash.source import Point
 # A quarter of an hour at one look a second.
 MOST_POINTS = 900
 MOST_STEPS = 400
+# Measurements at most this far apart follow each other.
+NEAR_S = 2.5
 # Of a node with more targets the busiest are sent to browsers; a chart of each would be unreadable anyway.
 MOST_TRACKS = 64
 
@@ -27,12 +29,17 @@ class Track:
         """One more interval; what lies in the past already is known better and stays."""
         if self.points and point.t_s <= self.points[-1][0]:
             return
+        began_s = self.points[-1][0] if self.points and point.t_s - self.points[-1][0] < NEAR_S else point.t_s
         self.moved += point.read_bytes_per_s + point.write_bytes_per_s
         twin = () if point.twin_bytes_per_s is None else (point.twin_bytes_per_s,)
         self.points.append((point.t_s, point.read_bytes_per_s, point.write_bytes_per_s, *twin))
-        setting = dict(point.setting)
+        # What was in force over an interval began when the one before ended.
+        self.step(began_s if self.steps else point.t_s, point.setting)
+
+    def step(self, t_s: float, setting: Mapping[str, int]) -> None:
+        """From now on this setting is in force, unless it was already."""
         if setting and (not self.steps or self.steps[-1][1] != setting):
-            self.steps.append((point.t_s, setting))
+            self.steps.append((max(t_s, self.steps[-1][0]) if self.steps else t_s, dict(setting)))
 
 
 class History:
@@ -41,10 +48,15 @@ class History:
     def __init__(self) -> None:
         self._tracks: dict[str, Track] = {}
 
-    def take(self, points: Iterable[Point]) -> None:
-        """Note what was measured."""
-        for point in points:
-            self._tracks.setdefault(point.target, Track()).take(point)
+    def take(self, points: Iterable[Point], changes: Iterable[Mapping[str, Any]] = ()) -> None:
+        """Note what was measured, and which settings were set meanwhile, as `Book.changes` tells them."""
+        news: list[tuple[float, int, Point | Mapping[str, Any]]] = [(point.t_s, 0, point) for point in points]
+        news += [(float(change["t_s"]), 1, change) for change in changes if change["setting"]]
+        for t_s, _, one in sorted(news, key=lambda each: each[:2]):
+            if isinstance(one, Point):
+                self._tracks.setdefault(one.target, Track()).take(one)
+            elif one["target"] in self._tracks:
+                self._tracks[one["target"]].step(t_s, one["setting"])
 
     def busiest(self) -> list[str]:
         """The targets that moved most, as many as are shown."""

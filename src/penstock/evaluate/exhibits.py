@@ -55,7 +55,17 @@ _STATIC = ("geomean_vs_default", "geomean_vs_best_static", "worst_vs_default", "
 def static(document: Document) -> Section:
     rows, policy = document["rows"], document["policy"]
     table = Table(
-        ["workload", "seen", "default", "best static", "MB/s", policy, "vs default", "vs best", "command"],
+        [
+            "workload",
+            "seen",
+            "default (MB/s)",
+            "best static",
+            "its MB/s",
+            f"{policy} (MB/s)",
+            "vs default",
+            "vs best",
+            "command",
+        ],  # fmt: skip
         [
             [
                 row["workload"],
