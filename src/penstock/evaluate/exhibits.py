@@ -54,18 +54,9 @@ _STATIC = ("geomean_vs_default", "geomean_vs_best_static", "worst_vs_default", "
 
 def static(document: Document) -> Section:
     rows, policy = document["rows"], document["policy"]
+    heading = ["workload", "seen", "default (MB/s)", "best static", "its MB/s", f"{policy} (MB/s)"]
     table = Table(
-        [
-            "workload",
-            "seen",
-            "default (MB/s)",
-            "best static",
-            "its MB/s",
-            f"{policy} (MB/s)",
-            "vs default",
-            "vs best",
-            "command",
-        ],  # fmt: skip
+        [*heading, "vs default", "vs best", "command"],
         [
             [
                 row["workload"],
