@@ -21,10 +21,11 @@ export function targetChart(track, changes, { width, virtual, from, to, onChange
   drawRates(drawing, inside, x, { top, width, kinds });
   drawSteps(drawing, track.steps, x, { top: top + RATE_H + GAP, width, from, to });
   drawTimes(drawing, { from, to, x, y: height - 6, width, virtual });
-  for (const change of changes) {
-    if (change.t_s >= from && change.t_s <= to + 1e-9) {
-      drawing.append(changeMark(change, x(change.t_s), { top, bottom: height - BOTTOM, onChange, virtual }));
-    }
+  const visible = changes.filter((change) => change.t_s >= from && change.t_s <= to + 1e-9);
+  // More lines than this would hide what they cross; the signs below stay.
+  const dense = visible.length > (width - LEFT) / 12;
+  for (const change of visible) {
+    drawing.append(changeMark(change, x(change.t_s), { top, bottom: height - BOTTOM, onChange, virtual, dense }));
   }
   return drawing;
 }
@@ -134,7 +135,7 @@ function drawTimes(drawing, { from, to, x, y, width, virtual }) {
 }
 
 // A line over both parts and a shape below it; each kind has a shape of its own.
-function changeMark(change, x, { top, bottom, onChange, virtual }) {
+function changeMark(change, x, { top, bottom, onChange, virtual, dense }) {
   const what = `${KINDS[change.kind]} at ${clock(change.t_s, virtual)}: ${change.changes.join(", ")}. Why?`;
   const open = () => onChange(change.id);
   const colour = change.kind === "revert" || change.kind === "failed" ? "var(--bad)" : "var(--ink)";
@@ -142,7 +143,7 @@ function changeMark(change, x, { top, bottom, onChange, virtual }) {
     onclick: open, onkeydown: (event) => {
       if (event.key === "Enter" || event.key === " ") { event.preventDefault(); open(); }
     } }, svg("title", {}, what));
-  const quiet = change.kind === "look";
+  const quiet = dense || change.kind === "look";
   mark.append(svg("line", { x1: x, x2: x, y1: quiet ? bottom - 12 : top, y2: bottom, stroke: colour,
     "stroke-width": 1, "stroke-dasharray": change.kind === "advice" ? "2 3" : null, opacity: .55 }));
   mark.append(shape(change.kind, x, bottom, colour));

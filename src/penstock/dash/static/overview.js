@@ -23,8 +23,17 @@ export function render(state) {
   drawChanges(state);
 }
 
+// Where there is no answer yet: how to get one.
+const HOW = {
+  agent: "To measure it on this node, let the agent switch itself on and off in turns: penstock agent trial --on 10m --off 10m --for 8h",
+  log: "The log holds no change whose effect was measured. A running agent can be put to the test: penstock agent trial",
+  recording: "A recording shows what was measured. Nobody tuned in it, so there is nothing to compare.",
+};
+
 function drawInterval(state) {
   const effect = state.worth.effect, place = by("interval");
+  by("how").textContent = effect ? "" : HOW[state.about.kind] || "";
+  by("how").hidden = !by("how").textContent;
   if (!effect) { place.replaceChildren(); return; }
   place.replaceChildren(intervalPicture(effect, Math.min(560, place.clientWidth || 360)));
   place.style.maxWidth = "560px";
