@@ -95,6 +95,12 @@ def test_setting_is_shown_from_its_change_on_not_from_the_next_measurement() -> 
     history.take(points, book.changes())
     (track,) = history.document()
     assert track["steps"] == [(1.0, before), (1.0, after)]
+    # Told again with its effect, after another change, it does not come back.
+    book.take([made(decided(70, flight=64), 70.0)])
+    history.take([], book.changes())
+    book.take([effect("d1", 1.5)])
+    history.take([], book.changes(["d1"]))
+    assert [step["flight"] for _, step in history.document()[0]["steps"]] == [8, 16, 64]
     # What was only advised was never in force.
     advised = Book()
     advised.take([decision_event(decided(2, flight=64), 2.0)])

@@ -11,8 +11,6 @@ from penstock.dash.source import Point
 # A quarter of an hour at one look a second.
 MOST_POINTS = 900
 MOST_STEPS = 400
-# Measurements at most this far apart follow each other.
-NEAR_S = 2.5
 # Of a node with more targets the busiest are sent to browsers; a chart of each would be unreadable anyway.
 MOST_TRACKS = 64
 
@@ -29,17 +27,16 @@ class Track:
         """One more interval; what lies in the past already is known better and stays."""
         if self.points and point.t_s <= self.points[-1][0]:
             return
-        began_s = self.points[-1][0] if self.points and point.t_s - self.points[-1][0] < NEAR_S else point.t_s
         self.moved += point.read_bytes_per_s + point.write_bytes_per_s
         twin = () if point.twin_bytes_per_s is None else (point.twin_bytes_per_s,)
         self.points.append((point.t_s, point.read_bytes_per_s, point.write_bytes_per_s, *twin))
-        # What was in force over an interval began when the one before ended.
-        self.step(began_s if self.steps else point.t_s, point.setting)
+        self.step(point.t_s, point.setting)
 
     def step(self, t_s: float, setting: Mapping[str, int]) -> None:
-        """From now on this setting is in force, unless it was already."""
-        if setting and (not self.steps or self.steps[-1][1] != setting):
-            self.steps.append((max(t_s, self.steps[-1][0]) if self.steps else t_s, dict(setting)))
+        """From then on this setting is in force; an older change that is told again says nothing new."""
+        last_s, last = self.steps[-1] if self.steps else (t_s, None)
+        if setting and setting != last and t_s >= last_s:
+            self.steps.append((t_s, dict(setting)))
 
 
 class History:

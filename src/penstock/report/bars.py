@@ -9,6 +9,8 @@ from html import escape
 from penstock.report.timeline import WIDTHS
 
 ROW, RIGHT = 22, 84
+# What a figure beside a bar takes.
+FIGURE = 36
 # What a letter of the names takes, and the most of the width that they may.
 LETTER, NAMES_SHARE = 7, 0.42
 
@@ -51,6 +53,9 @@ def _svg(title: str, bars: Sequence[Bar], policy: str, width: int) -> str:
                 f"<title>best static: {bar.best:.2f} x default</title></rect>"
             )
         end = x(max(bar.value, bar.best or 0.0)) + 8
+        if end - 8 < x(1) < end + FIGURE:
+            # The default's line would run through the figure.
+            end = x(1) + 8
         # Beside the best setting's mark one figure alone would be taken for the mark's.
         beside = f" of {bar.best:.2f}" if bar.best is not None else ""
         parts.append(f'<text x="{end:.1f}" y="{y + 13}">{bar.value:.2f}{beside}</text>')

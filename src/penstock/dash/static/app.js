@@ -22,20 +22,24 @@ function merge(news) {
   for (const name of ["now_s", "trouble", "status", "worth", "advice", "notes", "extra"]) {
     if (name in news) state[name] = news[name];
   }
-  for (const point of news.points || []) addPoint(point);
-  for (const change of news.changes || []) {
-    const at = state.changes.findIndex((each) => each.id === change.id);
-    if (at >= 0) state.changes[at] = change;
-    else state.changes.push(change);
-    const track = state.targets.find((each) => each.name === change.target);
-    if (track && change.setting && at < 0) addStep(track, change.t_s, change.setting);
-  }
+  // In the order they happened: a setting begins when it is set, not when it is next measured.
+  const points = (news.points || []).map((point) => [point.t_s, () => addPoint(point)]);
+  const changes = (news.changes || []).map((change) => [change.t_s, () => addChange(change)]);
+  for (const [, add] of [...points, ...changes].sort((a, b) => a[0] - b[0])) add();
   state.changes.splice(0, state.changes.length - MOST_CHANGES);
+}
+
+function addChange(change) {
+  const at = state.changes.findIndex((each) => each.id === change.id);
+  if (at >= 0) { state.changes[at] = change; return; }
+  state.changes.push(change);
+  const track = state.targets.find((each) => each.name === change.target);
+  if (track && change.setting) addStep(track, change.t_s, change.setting);
 }
 
 function addStep(track, t, setting) {
   const last = track.steps[track.steps.length - 1];
-  if (!last || JSON.stringify(last[1]) !== JSON.stringify(setting)) track.steps.push([Math.max(t, last ? last[0] : t), setting]);
+  if (!last || (t >= last[0] && JSON.stringify(last[1]) !== JSON.stringify(setting))) track.steps.push([t, setting]);
 }
 
 function addPoint(point) {
@@ -45,8 +49,7 @@ function addPoint(point) {
   if (last && point.t_s <= last[0]) return;
   track.points.push([point.t_s, point.read, point.write, ...(point.twin === null ? [] : [point.twin])]);
   track.points.splice(0, track.points.length - MOST_POINTS);
-  // A setting that was in force over an interval began when the one before ended.
-  addStep(track, track.steps.length && last && point.t_s - last[0] < 2.5 ? last[0] : point.t_s, point.setting);
+  addStep(track, point.t_s, point.setting);
 }
 
 function draw() {

@@ -27,7 +27,7 @@ export function render(state) {
 const HOW = {
   agent: "To measure it on this node, let the agent switch itself on and off in turns: penstock agent trial --on 10m --off 10m --for 8h",
   log: "The log holds no change whose effect was measured. A running agent can be put to the test: penstock agent trial",
-  recording: "A recording shows what was measured. Nobody tuned in it, so there is nothing to compare.",
+  recording: "A recording shows what was measured and set, but not why, so there is nothing to compare.",
 };
 
 function drawInterval(state) {
