@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +118,7 @@ def logged_points(events: Iterable[Mapping[str, Any]]) -> Iterator[Point]:
     for event in events:
         if event.get("event") != "decision":
             continue
-        history = event.get("history") or ()
+        history: Sequence[Mapping[str, Any]] = event.get("history") or ()
         for window in history:
             seconds = float(window["t1"]) - float(window["t0"])
             ends_s = float(event["time_s"]) + float(window["t1"]) - float(event["t_s"])
