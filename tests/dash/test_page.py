@@ -188,5 +188,6 @@ def test_recording_shows_who_moved_and_what_it_brought(browser: Browser, tmp_pat
     (tmp_path / "osc.jsonl").write_text("\n".join(lines) + "\n")
     with opened("--recording", str(tmp_path / "osc.jsonl")) as address, page_at(browser, address) as page:
         assert page.locator("#targets .mark").count() == 1
+        assert "there is nothing to compare" in page.inner_text("#how")
         assert "flight 8 -> 32" in page.inner_text("#changes")
         assert "100 MB/s" in page.inner_text("#targets")

@@ -53,7 +53,11 @@ def test_choose_disturb_and_watch_both_clients(browser: Browser, address: str) -
         page.click("nav [data-view=node]")
         page.wait_for_selector("#node .notes")
         assert "from now on: another client does the same work" in page.inner_text("#node .notes")
-        assert "Lost by changes on penstock" in page.inner_text("#node")
+        assert "Work lost to changes on penstock" in page.inner_text("#node")
+        page.click("nav [data-view=simulator]")
+        page.wait_for_selector("#sim-targets text:text-is('Another client')")
+        assert "pages, flight (RPCs), dirty (MiB); log scale" in page.inner_text("#sim-targets")
+        assert "one stream, random writes of 8 KiB" in page.inner_text("#simulator")
 
 
 @pytest.mark.parametrize(("width", "scheme"), SIZES)

@@ -12,7 +12,9 @@ import pytest
 from penstock.agent.log import DecisionLog, decision_event, outcome_event
 from penstock.agent.startup import LOG_FILE
 from penstock.dash.book import Book
+from penstock.dash.history import History
 from penstock.dash.node import NodeSource
+from penstock.dash.source import Point
 from penstock.dash.tail import LogTail
 from penstock.dash.why import explain
 from penstock.decision import Decision, Receipt
@@ -83,6 +85,26 @@ def test_book_counts_changes_reverts_looks_and_advice() -> None:
     assert counts == {"change": 1, "revert": 1, "look": 2, "advice": 1, "failed": 0}
     assert [each["changes"] for each in book.advice()] == [["flight 8 -> 64"]]
     assert book.worth(None)["effect"] == {"kind": "before/after", "gain": pytest.approx(1.5), "changes": 1}
+
+
+def test_setting_is_shown_from_its_change_on_not_from_the_next_measurement() -> None:
+    history, book = History(), Book()
+    book.take([made(decided(1, flight=16), 1.0)])
+    before, after = dict(LUSTRE.default), dict(LUSTRE.default.replace({"flight": 16}))
+    points = [Point(1.0, TARGET.name, 1e6, 0.0, before), Point(61.0, TARGET.name, 2e6, 0.0, after)]
+    history.take(points, book.changes())
+    (track,) = history.document()
+    assert track["steps"] == [(1.0, before), (1.0, after)]
+    # Told again with its effect, after another change, it does not come back.
+    book.take([made(decided(70, flight=64), 70.0)])
+    history.take([], book.changes())
+    book.take([effect("d1", 1.5)])
+    history.take([], book.changes(["d1"]))
+    assert [step["flight"] for _, step in history.document()[0]["steps"]] == [8, 16, 64]
+    # What was only advised was never in force.
+    advised = Book()
+    advised.take([decision_event(decided(2, flight=64), 2.0)])
+    assert [change["setting"] for change in advised.changes()] == [None]
 
 
 def test_book_leads_with_a_trial_where_there_was_one() -> None:

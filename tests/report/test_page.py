@@ -43,7 +43,8 @@ def test_bars_mark_default_and_best() -> None:
 def test_walk_draws_every_cell_and_the_way() -> None:
     surface = {(p, f): float(p * f) for p in (1, 2, 4) for f in (1, 8)}
     svg = walk.draw(walk.Landscape("t", surface, [(4, 8), (2, 1)], (4, 8), (1, 8)))
-    assert svg.count("MB/s") == 6
+    # Every cell's value, and the scale's highest.
+    assert svg.count("MB/s</title>") == 6 and ">32 MB/s</text>" in svg
     assert svg.count("<polyline") == 2
     assert "<circle" in svg
     for sign in ("default", "best here", "best over longer runs"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from penstock.report.timeline import WIDTHS, Band, Drawing, Mark, Series, draw
@@ -27,6 +27,8 @@ def lines(svg: str) -> list[list[tuple[float, float]]]:
 
 
 @given(points)
+@example([(0.0, 5e-324)])
+@example([(5e-324, 1.0)])
 def test_timeline_draws_every_point_inside_the_frame(line: list[tuple[float, float]]) -> None:
     series = [Series("a", "#000", line)]
     drawn = svgs(Drawing("t", "MB/s", series, steps=series))
@@ -63,8 +65,16 @@ def test_timeline_marks_phases_changes_and_units() -> None:
 
 
 def test_long_times_are_told_in_minutes_and_hours() -> None:
-    for end_s, words in ((600.0, ">10.0 min<"), (28800.0, ">8.0 h<")):
+    for end_s, words in ((600.0, ">10 min<"), (28800.0, ">8 h<")):
         assert words in draw(Drawing("t", "MB/s", [Series("a", "#000", [(0.0, 1.0), (end_s, 1.0)])]))
+
+
+def test_drawings_can_share_a_time_axis_of_round_times() -> None:
+    short = Drawing("t", "MB/s", [Series("a", "#000", [(0.0, 1.0), (76.0, 1.0)])], until_s=124.0)
+    _, _, svg = svgs(short)[0]
+    assert [int(t) for t in re.findall(r">(\d+) s<", svg)] == [0, 20, 40, 60, 80, 100, 120]
+    (line, *_) = lines(svg)
+    assert line[-1][0] < 700
 
 
 def test_no_line_is_drawn_over_times_that_nobody_measured() -> None:

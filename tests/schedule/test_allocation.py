@@ -67,7 +67,7 @@ def tcpu_by_trying_everything(sharing: Sharing) -> list[int]:
         counts[index] = count
 
 
-@pytest.mark.parametrize("io_share", [0.05, 0.2, 0.45])
+@pytest.mark.parametrize("io_share", [0.005, 0.05, 0.2, 0.45])
 @pytest.mark.parametrize("seed", range(4))
 def test_tcpu_steps_are_those_found_by_trying_everything(seed: int, io_share: float) -> None:
     workload = rough_set(seed, 30, 64, io_share)

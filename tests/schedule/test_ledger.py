@@ -20,6 +20,7 @@ from penstock.schedule import ledger as ledger_module
 from penstock.schedule.application import Curve
 from penstock.schedule.job import Job
 from penstock.schedule.ledger import Grant, Ledger
+from penstock.schedule.queue import parse_jobs
 from penstock.testing.forked import command_server, start_command
 
 CURVE = Curve((1, 2, 4, 8), (1e9, 1.9e9, 3.6e9, 6.8e9))
@@ -268,3 +269,29 @@ def test_concurrent_starts_and_ends_killed_at_random_leave_what_runs(tmp_path: P
     used = [resource for name in names for resource in answers[name]["resources"]]
     assert len(set(used)) == len(used) == 2 * JOBS
     assert len({answer["commands"]["pool"] for answer in answers.values()}) == JOBS
+
+
+def test_job_that_completes_still_holds_its_nodes() -> None:
+    jobs = [
+        {"job_id": 7, "job_state": ["COMPLETED", "COMPLETING"]},
+        {"job_id": 8, "job_state": ["FAILED"]},
+    ]
+    newer = json.dumps({"jobs": jobs})
+    assert [(job.id, job.holds_resources) for job in parse_jobs(newer, "squeue")] == [
+        ("7", True),
+        ("8", False),
+    ]
+
+
+def test_tasks_of_an_array_are_known_by_their_own_ids_or_refused() -> None:
+    both = "JobID|JobIDRaw|State\n100_3|104|RUNNING\n100_3.batch|104.batch|RUNNING\n100_[4-9]|100|PENDING\n"
+    assert [(job.id, job.holds_resources) for job in parse_jobs(both, "sacct")] == [
+        ("104", True),
+        ("100", False),
+    ]
+    with pytest.raises(DataError, match=r"sacct: 100_3 is part of an array.*JobIDRaw"):
+        parse_jobs("JobID|State\n100_3|RUNNING\n", "sacct")
+    with pytest.raises(DataError, match="JobIDRaw"):
+        parse_jobs(
+            "JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON)\n7_1 all b me R 0:10 2 n1\n", "squeue"
+        )

@@ -153,7 +153,7 @@ def test_layout_that_somebody_else_set_is_left(tools: Path, tmp_path: Path) -> N
     invoke(path, "--ledger", ledger, "--start", "--apply")
     run_tool(["lfs", "setstripe", "-c", "1", "-i", "7", str(directory)])
     _, said = invoke(path, "--ledger", ledger, "--end", "ocean run", "--apply")
-    assert "changed by somebody else" in said
+    assert "is not the one job ocean run was given" in said
     assert tool_state(tools)["layouts"][str(directory)]["components"][0]["offset"] == 7
 
 

@@ -171,3 +171,19 @@ def test_task_prolog_prints_only_what_was_told(tmp_path: Path) -> None:
         printed[job] = done.stdout
     assert printed.pop("7") == "export PENSTOCK_OSTS=1,2\nexport PENSTOCK_LFS=lfs setstripe -o 1,2 '/a b'\n"
     assert set(printed.values()) == {""}
+
+
+def test_array_tasks_in_one_directory_give_back_what_was_there(site: Site) -> None:
+    run = site.directory("run7")
+    waiting = 'echo "$PENSTOCK_OSTS"; while [ ! -e go7 ]; do sleep 0.1; done'
+    options = (f"--chdir={site.home}", "--array=0-2", f"--comment=penstock dir={run} best=2")
+    site.cluster.submit(waiting, *options)
+    wait_for(lambda: len(site.jobs()) == 3, PATIENCE_S)
+    # Hooks and squeue know each task by an id of its own.
+    found = site.reconcile()
+    assert found["ended"] == [] and sorted(found["running"]) == sorted(site.jobs())
+    wait_for(lambda: str(run) in site.layouts(), PATIENCE_S)
+    assert site.layouts()[str(run)]["components"][0]["osts"] in site.jobs().values()
+    (site.home / "go7").touch()
+    site.wait_for_empty()
+    assert site.reconcile()["not_undone"] == [] and str(run) not in site.layouts()

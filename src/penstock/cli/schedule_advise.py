@@ -16,14 +16,14 @@ from penstock.errors import ConfigError, PenstockError, UsageError
 if TYPE_CHECKING:
     from penstock.schedule.advice import Advice
     from penstock.schedule.answer import Answer
-    from penstock.schedule.applying import How
     from penstock.schedule.certainty import Certainty
     from penstock.schedule.guide import Guidance
     from penstock.schedule.health import Health
+    from penstock.schedule.layout import Layout
     from penstock.schedule.ledger import Ledger
     from penstock.schedule.lfs import Owner
     from penstock.schedule.lifecycle import Ended, Started
-    from penstock.schedule.site import JobSection, SiteSection
+    from penstock.schedule.site import JobSection, PlatformSection, SiteSection
 
 MOST_OPTIONS = 12
 
@@ -94,24 +94,44 @@ class _After:
     apply_it: bool
     exports: Path | None
 
-    def started(self, started: Started, kind: str, how: How) -> None:
+    def started(self, started: Started, ledger: Ledger, platform: PlatformSection) -> None:
         from penstock.schedule.applying import apply_answer, write_exports
+        from penstock.schedule.lifecycle import forget_change
 
-        if started.job.applied is not None and self.apply_it:
-            apply_answer(started.job, started.answer, how, _say)
-        elif self.apply_it and started.job.directory is not None:
-            _say(
-                f"not applied: the layout of {started.job.directory} cannot be read here, or not be restored"
-            )
         if self.exports is not None:
-            write_exports(self.exports, started.answer, kind)
+            # First: where the file system does not answer, the job at least knows its OSTs.
+            write_exports(self.exports, started.answer, platform.kind)
+        if not self.apply_it or started.job.directory is None:
+            return
+        if started.job.applied is not None:
+            if not apply_answer(started, platform.apply, _say):
+                forget_change(started.job, ledger)
+            return
+        where = started.job.directory
+        if started.sharer is not None:
+            _say(f"not applied: {where} has the layout of job {started.sharer}, which is running")
+        elif not started.again:
+            _say(f"not applied: the layout of {where} cannot be read here, or not be restored")
 
-    def ended(self, left: Ended) -> bool:
-        from penstock.schedule.applying import remove_exports, undo_answer
+    def ended(self, left: Ended) -> None:
+        from penstock.schedule.applying import remove_exports
 
         if self.exports is not None:
             remove_exports(self.exports, left.job.name)
-        return not self.apply_it or undo_answer(left.job, left.commands, _say)
+
+    def undone(self, left: Ended, ledger: Ledger) -> bool:
+        """Whether nothing of the job is left to give back."""
+        from penstock.schedule.applying import undo_answer
+        from penstock.schedule.lifecycle import settle
+
+        if not self.apply_it or left.job.applied is None:
+            return left.job.applied is None
+        if not (undone := undo_answer(left, _say)) and not left.is_hopeless:
+            return False
+        if not undone:
+            _say(f"job {left.job.name}: given up: undo it by hand: {'; '.join(left.commands.undo)}")
+        settle(left, ledger)
+        return True
 
 
 def _say(message: str) -> None:
@@ -143,11 +163,14 @@ def _advise(
     if owner is not None:
         job = dataclasses.replace(job, uid=owner.uid, gid=owner.gid)
     fixed = tuple(job_of(one, site.platform, site_file.parent) for one in site.running)
-    before = layout_if_readable(job.directory, owner) if site.platform.kind == "ost" else None
-    desk = Desk(site.platform, fixed, before, _health(site), after.apply_it)
+
+    def layout() -> Layout | None:
+        return layout_if_readable(job.directory, owner) if site.platform.kind == "ost" else None
+
+    desk = Desk(site.platform, fixed, layout, _health(site), after.apply_it)
     if start is not None:
         started = desk.start(job, start)
-        after.started(started, site.platform.kind, site.platform.apply)
+        after.started(started, start, site.platform)
         answer = started.answer
     else:
         answer = desk.advise(job, ledger.read() if ledger else None)
@@ -195,7 +218,8 @@ def _end(ledger: Ledger, name: str, after: _After, as_json: bool) -> None:
     from penstock.schedule.lifecycle import end_job
 
     left = end_job(name, ledger)
-    undone = after.ended(left)
+    after.ended(left)
+    undone = after.undone(left, ledger)
     freed = list(left.job.resources)
     if as_json:
         undo = list(left.commands.undo)
@@ -238,18 +262,28 @@ def _reconcile(ledger: Ledger, jobs_file: Path | None, after: _After, as_json: b
     from penstock.schedule.queue import ask_slurm, load_jobs
 
     found = reconcile(ledger, ask_slurm if jobs_file is None else lambda: load_jobs(jobs_file))
-    for left in found.ended:
-        after.ended(left)
+    for gone in found.ended:
+        after.ended(gone)
+    waiting = [left.job.name for left in found.left if not after.undone(left, ledger)]
     if as_json:
         ended = [
             {"name": left.job.name, "freed": list(left.job.resources), "undo": list(left.commands.undo)}
             for left in found.ended
         ]
-        emit_json({"ended": ended, "running": list(found.running), "unrecorded": list(found.unrecorded)})
+        emit_json(
+            {
+                "ended": ended,
+                "running": list(found.running),
+                "unrecorded": list(found.unrecorded),
+                "not_undone": waiting,
+            }
+        )
         return
     for left in found.ended:
         click.echo(f"{left.job.name} does not run any more and leaves {len(left.job.resources)} resources")
         _print_undo(left)
+    for name in waiting:
+        click.echo(f"{name}: its layout or pool is still to be given back (--apply does that)")
     click.echo(f"{len(found.running)} jobs run; {len(found.unrecorded)} run without a record")
 
 

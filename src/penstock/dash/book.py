@@ -135,6 +135,7 @@ class Book:
             "expected": 2.0 ** evidence["gain_log2"] if "gain_log2" in evidence else None,
             "spread_log2": evidence.get("deviation_log2"),
             "pending": bool(decision.get("pending")),
+            "setting": in_force(decision),
         }
 
 
@@ -144,6 +145,13 @@ def kind_of(decision: Mapping[str, Any]) -> str:
     if outcome == "made" or decision.get("pending"):
         return _KINDS.get(str(decision.get("reason")), "change")
     return "advice" if outcome == "advised" else "failed"
+
+
+def in_force(decision: Mapping[str, Any]) -> dict[str, int] | None:
+    """The whole setting that a decision left in force; None where it set nothing."""
+    if outcome_of(decision) != "made":
+        return None
+    return {**decision["before"], **(decision.get("actual") or decision["wanted"])}
 
 
 def sentence(effect: Mapping[str, Any] | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from penstock.dash.source import Point
@@ -30,9 +30,13 @@ class Track:
         self.moved += point.read_bytes_per_s + point.write_bytes_per_s
         twin = () if point.twin_bytes_per_s is None else (point.twin_bytes_per_s,)
         self.points.append((point.t_s, point.read_bytes_per_s, point.write_bytes_per_s, *twin))
-        setting = dict(point.setting)
-        if setting and (not self.steps or self.steps[-1][1] != setting):
-            self.steps.append((point.t_s, setting))
+        self.step(point.t_s, point.setting)
+
+    def step(self, t_s: float, setting: Mapping[str, int]) -> None:
+        """From then on this setting is in force; an older change that is told again says nothing new."""
+        last_s, last = self.steps[-1] if self.steps else (t_s, None)
+        if setting and setting != last and t_s >= last_s:
+            self.steps.append((t_s, dict(setting)))
 
 
 class History:
@@ -41,10 +45,15 @@ class History:
     def __init__(self) -> None:
         self._tracks: dict[str, Track] = {}
 
-    def take(self, points: Iterable[Point]) -> None:
-        """Note what was measured."""
-        for point in points:
-            self._tracks.setdefault(point.target, Track()).take(point)
+    def take(self, points: Iterable[Point], changes: Iterable[Mapping[str, Any]] = ()) -> None:
+        """Note what was measured, and which settings were set meanwhile, as `Book.changes` tells them."""
+        news: list[tuple[float, int, Point | Mapping[str, Any]]] = [(point.t_s, 0, point) for point in points]
+        news += [(float(change["t_s"]), 1, change) for change in changes if change["setting"]]
+        for t_s, _, one in sorted(news, key=lambda each: each[:2]):
+            if isinstance(one, Point):
+                self._tracks.setdefault(one.target, Track()).take(one)
+            elif one["target"] in self._tracks:
+                self._tracks[one["target"]].step(t_s, one["setting"])
 
     def busiest(self) -> list[str]:
         """The targets that moved most, as many as are shown."""

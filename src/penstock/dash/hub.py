@@ -14,6 +14,7 @@ from typing import Any
 from penstock.dash.book import Book
 from penstock.dash.history import History
 from penstock.dash.source import Look, Source
+from penstock.dash.units import UNITS
 from penstock.dash.why import explain
 from penstock.errors import MissingError, PenstockError
 
@@ -112,11 +113,12 @@ class Hub:
         if found.anew:
             self._forget()
         self._last = found
-        self._history.take(found.points)
         changed = self._book.take(found.events)
+        changes = self._book.changes(changed)
+        self._history.take(found.points, changes)
         shown = set(self._history.busiest())
         points = [_point(point) for point in found.points if point.target in shown]
-        news = {"points": points, "changes": self._book.changes(changed)}
+        news = {"points": points, "changes": changes}
         return {"view": self._document()} if found.anew else {**self._standing(), **news}
 
     def _tell(self, news: dict[str, Any]) -> None:
@@ -133,7 +135,7 @@ class Hub:
         self._history, self._book = History(), Book()
 
     def _document(self) -> dict[str, Any]:
-        about = {**asdict(self.source.about), "control": self._control}
+        about = {**asdict(self.source.about), "control": self._control, "units": UNITS}
         changes = self._book.changes()
         return {**self._standing(), "about": about, "targets": self._history.document(), "changes": changes}
 

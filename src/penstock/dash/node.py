@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -118,8 +118,11 @@ def logged_points(events: Iterable[Mapping[str, Any]]) -> Iterator[Point]:
     for event in events:
         if event.get("event") != "decision":
             continue
-        for window in event.get("history") or ():
+        history: Sequence[Mapping[str, Any]] = event.get("history") or ()
+        for window in history:
             seconds = float(window["t1"]) - float(window["t0"])
             ends_s = float(event["time_s"]) + float(window["t1"]) - float(event["t_s"])
             read, write = (float(window["metrics"].get(f"{way}.bytes") or 0.0) for way in ("read", "write"))
-            yield Point(ends_s, str(event["target"]), read / seconds, write / seconds, window["setting"])
+            # A tuning group's windows may be of members with other settings; what this target had, the decision says.
+            setting = event["before"] if window is history[-1] else {}
+            yield Point(ends_s, str(event["target"]), read / seconds, write / seconds, setting)

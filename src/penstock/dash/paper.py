@@ -11,6 +11,7 @@ from penstock.agent.summary import JobSummary, Summary, TargetSummary, summarise
 from penstock.dash.book import KINDS, Book
 from penstock.dash.history import History
 from penstock.dash.node import logged_points
+from penstock.dash.units import named
 from penstock.report import interval, walk
 from penstock.report.page import Figure, Section, Table, render
 from penstock.report.timeline import KNOB_COLOURS, Drawing, Mark, Series, draw
@@ -18,6 +19,7 @@ from penstock.report.timeline import KNOB_COLOURS, Drawing, Mark, Series, draw
 MOST_TARGETS, MOST_MAPS, MOST_ROWS = 8, 6, 200
 # A log holds measurements only around decisions.
 GAP_S = 6.0
+RATIOS = "Expected: times the throughput of the best setting so far. Outcome: times that of the original."
 
 
 def node_page(events: Iterable[Mapping[str, Any]], since_s: float, until_s: float, title: str) -> str:
@@ -25,10 +27,12 @@ def node_page(events: Iterable[Mapping[str, Any]], since_s: float, until_s: floa
     seen = [event for event in events if since_s <= float(event.get("time_s") or 0.0) <= until_s]
     book, history, summary = Book(), History(), summarise(seen, since_s, until_s)
     book.take(seen)
-    history.take(logged_points(seen))
-    tracks, changes = history.document()[:MOST_TARGETS], book.changes()
+    changes = book.changes()
+    history.take(logged_points(seen), changes)
+    tracks = history.document()[:MOST_TARGETS]
     began_s = min((float(track["points"][0][0]) for track in tracks if track["points"]), default=since_s)
-    courses = [_course(track, changes, began_s) for track in tracks]
+    ended_s = max((float(track["points"][-1][0]) for track in tracks if track["points"]), default=until_s)
+    courses = [_course(track, changes, (began_s, ended_s)) for track in tracks]
     effect = book.worth(None)["effect"]
     picture = courses[0] if courses else None
     if effect is not None and effect.get("low") is not None:
@@ -41,7 +45,9 @@ def node_page(events: Iterable[Mapping[str, Any]], since_s: float, until_s: floa
         ),
         *([Section("Jobs on this node", tables=[_jobs(summary.jobs)])] if summary.jobs else []),
         *_maps(book, changes),
-        Section("Every change, and why", tables=[_changes(changes)]) if changes else Section("No change"),
+        Section("Every change, and why", [RATIOS], tables=[_changes(changes)])
+        if changes
+        else Section("No change"),
     ]
     return render(title, [_lead(summary, book)], sections, str(book.worth(None)["sentence"]), picture)
 
@@ -59,9 +65,11 @@ def _remark(figures: Sequence[Figure]) -> list[str]:
     return ["A log holds measurements only where something was decided."] if figures else []
 
 
-def _course(track: Mapping[str, Any], changes: Sequence[Mapping[str, Any]], began_s: float) -> Figure:
-    """One target's throughput and settings, seconds since the first measurement of all."""
-    points = track["points"]
+def _course(
+    track: Mapping[str, Any], changes: Sequence[Mapping[str, Any]], span_s: tuple[float, float]
+) -> Figure:
+    """One target's throughput and settings, seconds since the first measurement of all; all share one time axis."""
+    points, (began_s, ended_s) = track["points"], span_s
     lines = [
         Series(name, colour, [(point[0] - began_s, point[column] / 1e6) for point in points])
         for column, name, colour in ((1, "read", "var(--tuned)"), (2, "written", "var(--write)"))
@@ -69,7 +77,7 @@ def _course(track: Mapping[str, Any], changes: Sequence[Mapping[str, Any]], bega
     knobs = list(track["steps"][-1][1]) if track["steps"] else []
     steps = [
         Series(
-            knob,
+            named(knob, knobs),
             KNOB_COLOURS[at % 3],
             [(t - began_s, float(s[knob])) for t, s in track["steps"] if knob in s],
         )
@@ -80,7 +88,7 @@ def _course(track: Mapping[str, Any], changes: Sequence[Mapping[str, Any]], bega
         for change in changes
         if change["target"] == track["name"] and change["kind"] != "look" and change["t_s"] >= began_s
     ]
-    drawing = Drawing(str(track["name"]), "MB/s", lines, (), marks, steps, GAP_S)
+    drawing = Drawing(str(track["name"]), "MB/s", lines, (), marks, steps, GAP_S, ended_s - began_s)
     began = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(began_s))
     return Figure(f"{short(track['name'])}, from {began} on", draw(drawing))
 
@@ -140,12 +148,26 @@ def _jobs(rows: Sequence[JobSummary]) -> Table:
 def _changes(changes: Sequence[Mapping[str, Any]]) -> Table:
     rows = [
         [
-            _clock(change["t_s"]), short(change["target"]), _done(change),
+            _clock(change["t_s"]), _among(each), _done(change),
             _gain(change["expected"]), _gain(change["gain"]), str(change["sentence"]),
         ]
-        for change in list(changes)[-MOST_ROWS:]
+        for each in _together(changes)[-MOST_ROWS:] for change in each[:1]
     ]  # fmt: skip
     return Table(["when", "target", "change", "expected", "outcome", "why"], rows)
+
+
+def _together(changes: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """Changes of several targets that were one decision of a tuning group: same moment, same words."""
+    found: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for change in changes:
+        key = (change["t_s"], change["kind"], tuple(change["changes"]), change["sentence"], change["gain"])
+        found.setdefault(key, []).append(change)
+    return list(found.values())
+
+
+def _among(changes: Sequence[Mapping[str, Any]]) -> str:
+    first = short(changes[0]["target"])
+    return first if len(changes) == 1 else f"{first} and {len(changes) - 1} more"
 
 
 def _done(change: Mapping[str, Any]) -> str:

@@ -157,5 +157,6 @@ class SimulatorSource:
             "on": sorted(twins.on),
             "workload": twins.workload,
             "bands": twins.bands,
+            "spans": twins.spans,
             "comparison": self._comparison.document(),
         }

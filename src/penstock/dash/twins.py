@@ -60,6 +60,8 @@ class Twins:
         self._tuned = _loop(self._worlds[1], choice.policy, choice.seed, self._ram_bytes, self._guard)
         self._last: tuple[Step, ...] = ()
         self.bands: list[dict[str, Any]] = [{"from": 0.0, "to": None, "name": self.workload}]
+        # What disturbed both worlds, from when to when.
+        self.spans: list[dict[str, Any]] = []
         for loop in (self._plain, self._tuned):
             loop.tick()
 
@@ -103,6 +105,12 @@ class Twins:
             else:
                 (begin_faults if on else end_faults)(world, faults)
         self.on ^= {what}
+        if on:
+            self.spans.append({"from": self.now_s, "to": None, "what": what})
+        else:
+            next(span for span in self.spans if span["what"] == what and span["to"] is None)["to"] = (
+                self.now_s
+            )
         return f"{'from now on' if on else 'over'}: {DISTURBANCES[what]}"
 
     def work(self, name: str) -> str:

@@ -8,7 +8,9 @@ from html import escape
 
 from penstock.report.timeline import WIDTHS
 
-ROW, RIGHT = 22, 60
+ROW, RIGHT = 22, 84
+# What a figure beside a bar takes.
+FIGURE = 36
 # What a letter of the names takes, and the most of the width that they may.
 LETTER, NAMES_SHARE = 7, 0.42
 
@@ -51,7 +53,12 @@ def _svg(title: str, bars: Sequence[Bar], policy: str, width: int) -> str:
                 f"<title>best static: {bar.best:.2f} x default</title></rect>"
             )
         end = x(max(bar.value, bar.best or 0.0)) + 8
-        parts.append(f'<text x="{end:.1f}" y="{y + 13}">{bar.value:.2f}</text>')
+        if end - 8 < x(1) < end + FIGURE:
+            # The default's line would run through the figure.
+            end = x(1) + 8
+        # Beside the best setting's mark one figure alone would be taken for the mark's.
+        beside = f" of {bar.best:.2f}" if bar.best is not None else ""
+        parts.append(f'<text x="{end:.1f}" y="{y + 13}">{bar.value:.2f}{beside}</text>')
     parts.append(
         f'<line x1="{x(1):.1f}" x2="{x(1):.1f}" y1="0" y2="{bottom}" stroke-dasharray="4 3" stroke-width="2" '
         f'style="stroke:var(--ink)"/>'

@@ -33,6 +33,8 @@ def _svg(gain: float, low: float, high: float, width: int) -> str:
         f'<line class="grid" x1="6" x2="{width - 6}" y1="{MIDDLE}" y2="{MIDDLE}"/>',
         f'<line x1="{x(1):.1f}" x2="{x(1):.1f}" y1="8" y2="40" style="stroke:var(--ink)" stroke-dasharray="3 3"/>',
         f'<text x="{x(1):.1f}" y="56" text-anchor="middle">1 = no difference</text>',
+        '<text x="6" y="56" class="soft">slower</text>',
+        f'<text x="{width - 6}" y="56" text-anchor="end" class="soft">faster</text>',
     ]
     if high > low:
         parts.append(

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-LEFT, RIGHT, TOP, RATE_H, GAP, STEP_H = 56, 10, 40, 190, 18, 96
+LEFT, RIGHT, TOP, RATE_H, GAP, STEP_H = 56, 10, 40, 190, 32, 96
 LEGEND_ROW, AXIS_H = 20, 24
 # The class that the page shows on wide or on narrow screens, and the width drawn for it.
 WIDTHS = {"at-wide": 920, "at-narrow": 360}
 _DASHES = ("", "8 3", "2 3", "10 3 2 3")
-# Lengths, names and digits of the units of a time axis; the first that an axis is five times as long as.
-_TIMES = ((3600, "h", 1), (60, "min", 1), (1, "s", 0))
+# Lengths and names of the units of a time axis; the first that an axis is five times as long as.
+_TIMES = ((3600, "h"), (60, "min"), (1, "s"))
 KNOB_COLOURS = ("var(--k0)", "var(--k1)", "var(--k2)")
 
 
@@ -58,12 +58,15 @@ class Drawing:
     steps: Sequence[Series] = ()
     #: No line is drawn between measurements that lie further apart.
     gap_s: float = math.inf
+    #: Where the time axis ends at least, so that several drawings can share one.
+    until_s: float = 0.0
 
     @property
     def end_s(self) -> float:
         """The end of the time axis."""
-        times = [t for line in (*self.series, *self.steps) for t, _ in line.points]
-        return max(times, default=1.0) or 1.0
+        times = [self.until_s]
+        times += [t for line in (*self.series, *self.steps) for t, _ in line.points]
+        return max(times) or 1.0
 
     def legend(self) -> list[tuple[str, str, str]]:
         """Name, colour and dashes of every line, and the sign of a change."""
@@ -145,7 +148,8 @@ class _Canvas:
         def y(value: float) -> float:
             return floor - STEP_H * math.log2(max(value, 1.0)) / top
 
-        parts = []
+        title = "settings, log scale"
+        parts = [f'<text x="4" y="{TOP + RATE_H + GAP - 8}" class="soft">{title}</text>']
         for power in range(0, top + 1, 4 if top > 8 else 2):
             parts += self._level(y(2**power), str(2**power))
         for number, line in enumerate(lines):
@@ -165,16 +169,16 @@ class _Canvas:
         ]
 
     def _times(self) -> list[str]:
-        count, y = (4 if self.width > 600 else 2), self.bottom + 17
-        anchors = ("start", *["middle"] * (count - 1), "end")
-        times = [self.drawing.end_s * i / count for i in range(count + 1)]
-        length_s, unit, digits = next(
-            each for each in _TIMES if self.drawing.end_s >= each[0] * 5 or each[0] == 1
-        )
-        return [
-            f'<text x="{self.x(t_s):.1f}" y="{y}" text-anchor="{anchor}">{t_s / length_s:.{digits}f} {unit}</text>'
-            for t_s, anchor in zip(times, anchors, strict=True)
-        ]
+        """Round times, as many as there is room for; the last label stays inside the drawing."""
+        end_s, y = self.drawing.end_s, self.bottom + 17
+        length_s, unit = next(each for each in _TIMES if end_s >= each[0] * 5 or each[0] == 1)
+        step = _tick(end_s / length_s, 8 if self.width > 600 else 4)
+        parts = []
+        for number in range(int(end_s / length_s / step + 1e-9) + 1):
+            x = self.x(number * step * length_s)
+            anchor = "start" if number == 0 else "end" if x > self.width - RIGHT - 20 else "middle"
+            parts.append(f'<text x="{x:.1f}" y="{y}" text-anchor="{anchor}">{number * step:g} {unit}</text>')
+        return parts
 
     def _marks(self) -> list[str]:
         """A thin line over all parts and a triangle on the axis; its words come up where a pointer rests."""
@@ -215,13 +219,24 @@ def _polyline(points: str, colour: str, dash: str) -> str:
     return f'<polyline fill="none" style="stroke:{colour}" stroke-width="2"{dashed} points="{points}"/>'
 
 
+def _tick(length: float, most: int) -> float:
+    """The smallest round step that divides a length into at most so many parts.
+
+    >>> _tick(120.0, 8), _tick(7.5, 4), _tick(0.3, 4)
+    (20.0, 2.0, 0.1)
+    """
+    least = max(length / most, 1e-6)
+    decade: float = 10.0 ** math.floor(math.log10(least))
+    return next(float(f"{step * decade:.1g}") for step in (1, 2, 5, 10) if step * decade >= least)
+
+
 def _round_up(value: float) -> float:
     """The next number that divides into four round steps.
 
     >>> _round_up(1284.0), _round_up(0.0)
     (1600.0, 1.0)
     """
-    if value <= 0:
+    if value < 1e-300:
         return 1.0
     decade: float = 10.0 ** math.floor(math.log10(value))
     return next(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-CELL_W, CELL_H, LEFT, TOP, BOTTOM = 26, 20, 34, 6, 34
+CELL_W, CELL_H, LEFT, TOP, BOTTOM = 26, 20, 34, 6, 58
 _COLOURS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 Place = tuple[int, int]
 # Signs have a dark edge around a light line, so that they show on every colour; shapes, not colours, tell them apart.
@@ -56,6 +56,7 @@ def draw(shown: Landscape) -> str:
             f"<title>{place[0]} x {place[1]}: {shown.unit.format(value)}</title></rect>"
         )
     parts += _ticks(pages, flights, corner)
+    parts += _scale(top, shown.unit, width, height)
     middles = [(x + CELL_W / 2, y + CELL_H / 2) for x, y in map(corner, shown.path)]
     if len(middles) > 1:
         line = " ".join(f"{x},{y}" for x, y in middles)
@@ -91,6 +92,19 @@ def _ticks(pages: Sequence[int], flights: Sequence[int], corner: object) -> list
     below = TOP + CELL_H * len(flights) + 29
     found.append(f'<text x="{middle}" y="{below}" text-anchor="middle">pages per RPC, in flight up</text>')
     return found
+
+
+def _scale(top: float, unit: str, width: int, height: int) -> list[str]:
+    """What the colours mean: from nothing to the highest value, in its unit."""
+    left, right, y, steps = LEFT, width - 4, height - 22, 32
+    wide = (right - left) / steps
+    bar = [
+        f'<rect x="{left + wide * i:.1f}" y="{y}" width="{wide + 0.5:.1f}" height="7" '
+        f'fill="{_colour((i + 0.5) / steps)}"/>'
+        for i in range(steps)
+    ]
+    words = f'<text x="{right}" y="{y + 19}" text-anchor="end">{escape(unit.format(top))}</text>'
+    return [*bar, f'<text x="{left}" y="{y + 19}">0</text>', words]
 
 
 def _nearest(values: Sequence[int], value: int) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from penstock.errors import PenstockError
 from penstock.schedule.answer import Answer
@@ -14,6 +15,9 @@ from penstock.schedule.command import Commands
 from penstock.schedule.job import Job
 from penstock.schedule.layout import Layout
 from penstock.schedule.lfs import Owner, read_layout, run_tool
+
+if TYPE_CHECKING:
+    from penstock.schedule.lifecycle import Ended, Started
 
 How = Literal["directory", "progressive", "pool"]
 Say = Callable[[str], None]
@@ -24,40 +28,78 @@ def owner_of(job: Job) -> Owner | None:
     return None if job.uid is None or job.gid is None else Owner(job.uid, job.gid)
 
 
-def apply_answer(job: Job, answer: Answer, how: How, say: Say) -> bool:
-    """Run the commands of one way to apply an answer. What fails is said, never raised; nothing half stays."""
-    owner = owner_of(job)
-    lines = {"directory": "user", "progressive": "progressive", "pool": "admin"}[how]
-    wanted: tuple[str, ...] = getattr(answer.commands, lines)
+def apply_answer(started: Started, how: How, say: Say) -> bool:
+    """Run the commands of one way to apply an answer; whether the file system has, or may have, something of it.
+
+    What fails is said, never raised. A job that started before and has its layout already is left as it is.
+    """
+    job, commands = started.job, started.answer.commands
     try:
-        for line in wanted:
-            _run(line, owner)
+        if started.again and _is_ours(read_layout(job.directory or "", owner_of(job)), job):
+            return True
     except PenstockError as error:
         say(f"not applied: {error}")
-        if how == "pool":
-            _try(answer.commands.undo[1:], owner, lambda _: None)
-        return False
+        return True
+    if how == "pool":
+        return _apply_pool(job, commands, started.again, say)
+    lines = commands.user if how == "directory" else commands.progressive
+    # A command that was given up may still take effect, so whoever ends the job looks.
+    _try(lines, owner_of(job), lambda why: say(f"not applied: {why}"))
     return True
 
 
-def undo_answer(job: Job, commands: Commands, say: Say) -> bool:
-    """Give the directory the layout it had and remove the pool, where the job's start had changed them.
+def _apply_pool(job: Job, commands: Commands, again: bool, say: Say) -> bool:
+    """Make the pool and use it. A pool of that name that is not ours is never touched."""
+    new, add, use = commands.admin
+    done = 0
+    try:
+        for line in (new, add, use):
+            try:
+                _run(line, owner_of(job))
+            except PenstockError:
+                if not again or line == use:
+                    raise
+                # An earlier start of this job got so far, or the next command fails.
+            done += 1
+    except PenstockError as error:
+        say(f"not applied: {error}")
+        return done > 0 and not _remove_pool(commands, lambda _: None)
+    return True
 
-    A layout that is not the one we set is somebody's own choice, and is left.
+
+def undo_answer(ended: Ended, say: Say) -> bool:
+    """Give back the directory's layout and the pool, where the job's start had changed them; whether all is done.
+
+    A layout that is not the one we set is somebody's own choice, and is left; so is a directory that is gone.
     """
+    job, commands = ended.job, ended.commands
     if job.applied is None or job.directory is None:
         return True
-    owner = owner_of(job)
     try:
-        ours = _is_ours(read_layout(job.directory, owner), job)
-        if ours:
-            _run(commands.undo[0], owner)
-        else:
-            say(f"{job.directory}: its layout was changed by somebody else, so it is left as it is")
+        if not ended.shared:
+            _restore(job, commands, say)
     except PenstockError as error:
-        say(f"not undone: {error}")
-        return False
-    return job.applied != "pool" or _try(commands.undo[1:], owner, say)
+        if not _is_gone(error):
+            say(f"not undone: {error}")
+            return False
+    return job.applied != "pool" or _remove_pool(commands, say)
+
+
+def _restore(job: Job, commands: Commands, say: Say) -> None:
+    owner = owner_of(job)
+    if _is_ours(read_layout(job.directory or "", owner), job):
+        _run(commands.undo[0], owner)
+    else:
+        say(f"{job.directory}: its layout is not the one job {job.name} was given, so it is left as it is")
+
+
+def _remove_pool(commands: Commands, say: Say) -> bool:
+    """Empty and destroy the pool; one that is not there any more is fine."""
+    return _try(commands.undo[1:], None, lambda why: say(f"not undone: {why}"), fine=_is_gone)
+
+
+def _is_gone(error: PenstockError) -> bool:
+    return re.search(r"not found|no such", str(error), re.IGNORECASE) is not None
 
 
 def _is_ours(now: Layout, job: Job) -> bool:
@@ -76,14 +118,21 @@ def _run(line: str, owner: Owner | None) -> None:
     run_tool(words, None if words[0] == "lctl" else owner)
 
 
-def _try(lines: Sequence[str], owner: Owner | None, say: Say) -> bool:
+def _try(
+    lines: Sequence[str],
+    owner: Owner | None,
+    say: Say,
+    fine: Callable[[PenstockError], bool] = lambda error: False,
+) -> bool:
+    """Run every line, whatever becomes of the others; whether all worked or failed in a way that is fine."""
     done = True
     for line in lines:
         try:
             _run(line, owner)
         except PenstockError as error:
-            say(f"not undone: {error}")
-            done = False
+            if not fine(error):
+                say(str(error))
+                done = False
     return done
 
 

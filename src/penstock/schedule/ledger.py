@@ -1,6 +1,7 @@
 """Who runs where, as jobs come and go: one file, one lock, safe against a crash at any byte.
 
-The file holds starts and ends, one JSON line each. A last line without its newline was never recorded.
+The file holds starts, ends, and what was given back after an end, one JSON line each. A last line without its
+newline was never recorded.
 Whoever reads, decides and writes holds the lock file beside the ledger the whole time.
 """
 
@@ -12,7 +13,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,12 @@ MOST_DEAD_LINES = 2000
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A job on its resources, since when, and the answer it was given, as JSON text."""
+    """A job on its resources, since when, and the answer it was given, as JSON text; and when it ended."""
 
     job: Job
     started_s: float
     answer: str
+    ended_s: float | None = None
 
 
 class Ledger:
@@ -92,6 +94,7 @@ class LedgerContent:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._grants: dict[str, Grant] = {}
+        self._left: list[Grant] = []
         self._lines = 0
         for line in _whole_lines(path):
             self._lines += 1
@@ -110,6 +113,18 @@ class LedgerContent:
         """The jobs of all grants."""
         return tuple(grant.job for grant in self._grants.values())
 
+    @property
+    def left(self) -> tuple[Grant, ...]:
+        """Jobs that ended and whose directory or pool was not given back yet, as far as is recorded; oldest first."""
+        return tuple(self._left)
+
+    def holders(self, directory: str | None) -> tuple[Grant, ...]:
+        """Whose layout the directory may have now: jobs that changed it and run, or left it behind; oldest first."""
+        if directory is None:
+            return ()
+        known = (*self._left, *self._grants.values())
+        return tuple(one for one in known if one.job.applied and one.job.directory == directory)
+
     def find(self, name: str) -> Grant | None:
         """The grant of the job called `name`, if it runs."""
         return self._grants.get(name)
@@ -118,7 +133,7 @@ class LedgerContent:
         """Record that a job runs on its resources; it is on disk when this returns."""
         if grant.job.name in self._grants:
             raise DataError(f"{self._path}: job {grant.job.name!r} is already running")
-        self._write({"event": "start", **asdict(grant)})
+        self._write(_start(grant))
 
     def end(self, name: str) -> Grant:
         """Record that the job ended; returns what it had."""
@@ -126,26 +141,36 @@ class LedgerContent:
             known = ", ".join(sorted(self._grants)) or "none"
             raise MissingError(f"{self._path}: job {name!r} is not running (running: {known})")
         grant = self._grants[name]
-        self._write({"event": "end", "name": name})
+        self._write({"event": "end", "name": name, "ended_s": time.time()})
         return grant
 
+    def unapplied(self, name: str) -> None:
+        """Record that the start of a running job changed nothing after all, so that its end has nothing to undo."""
+        self._write({"event": "unapplied", "name": name})
+
+    def undone(self, grant: Grant) -> None:
+        """Record that nothing is left to give back of a job that ended."""
+        self._write({"event": "undone", "name": grant.job.name, "started_s": grant.started_s})
+
     def _apply(self, entry: dict[str, Any]) -> None:
-        if entry["event"] == "end":
-            self._grants.pop(entry["name"], None)
-            return
-        fields = dict(entry["job"])
-        curve = fields["curve"]
-        if curve is not None:
-            fields["curve"] = Curve(tuple(curve["counts"]), tuple(curve["bytes_per_s"]))
-        fields["resources"] = tuple(fields["resources"])
-        # What a running job's curve may have been matters to nobody else.
-        fields["belief"] = None
-        grant = Grant(Job(**fields), float(entry["started_s"]), str(entry["answer"]))
-        self._grants[grant.job.name] = grant
+        event, name = entry["event"], entry.get("name")
+        if event == "start":
+            grant = _grant(entry)
+            self._grants[grant.job.name] = grant
+        elif event == "end":
+            ended = self._grants.pop(entry["name"], None)
+            if ended is not None and ended.job.applied is not None:
+                self._left.append(replace(ended, ended_s=entry.get("ended_s")))
+        elif event == "unapplied" and name in self._grants:
+            running = self._grants[entry["name"]]
+            self._grants[entry["name"]] = replace(running, job=replace(running.job, applied=None))
+        elif event == "undone":
+            done = (name, entry["started_s"])
+            self._left = [one for one in self._left if (one.job.name, one.started_s) != done]
 
     def _write(self, entry: dict[str, Any]) -> None:
         try:
-            if self._lines - len(self._grants) > MOST_DEAD_LINES:
+            if self._lines - len(self._grants) - 2 * len(self._left) > MOST_DEAD_LINES:
                 self._rewrite()
             _append(self._path, _line(entry))
         except PermissionError:
@@ -156,13 +181,34 @@ class LedgerContent:
         self._apply(entry)
 
     def _rewrite(self) -> None:
-        """Keep only what runs: a new file takes the old one's place in one step."""
+        """Keep only what runs or is not given back: a new file takes the old one's place in one step."""
+        entries: list[dict[str, Any]] = []
+        for grant in self._left:
+            entries += [_start(grant), {"event": "end", "name": grant.job.name, "ended_s": grant.ended_s}]
+        entries += [_start(grant) for grant in self.grants]
         fresh = self._path.with_name(self._path.name + ".new")
         fresh.unlink(missing_ok=True)
-        _append(fresh, b"".join(_line({"event": "start", **asdict(grant)}) for grant in self.grants))
+        _append(fresh, b"".join(map(_line, entries)))
         fresh.replace(self._path)
         _sync_directory(self._path)
-        self._lines = len(self._grants)
+        self._lines = len(entries)
+
+
+def _start(grant: Grant) -> dict[str, Any]:
+    plain = asdict(grant)
+    del plain["ended_s"]
+    return {"event": "start", **plain}
+
+
+def _grant(entry: dict[str, Any]) -> Grant:
+    fields = dict(entry["job"])
+    curve = fields["curve"]
+    if curve is not None:
+        fields["curve"] = Curve(tuple(curve["counts"]), tuple(curve["bytes_per_s"]))
+    fields["resources"] = tuple(fields["resources"])
+    # What a running job's curve may have been matters to nobody else.
+    fields["belief"] = None
+    return Grant(Job(**fields), float(entry["started_s"]), str(entry["answer"]))
 
 
 def _line(entry: dict[str, Any]) -> bytes:

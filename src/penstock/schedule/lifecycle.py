@@ -18,6 +18,9 @@ from penstock.schedule.ledger import Grant, Ledger, LedgerContent
 from penstock.schedule.queue import QueuedJob
 from penstock.schedule.site import PlatformSection
 
+TRY_FOR_S = 7 * 86400.0
+"""For so long after a job's end `reconcile` tries to give back what the end could not."""
+
 
 @dataclass(frozen=True, slots=True)
 class Desk:
@@ -25,14 +28,20 @@ class Desk:
 
     platform: PlatformSection
     fixed: tuple[Job, ...] = ()
-    before: Layout | None = None
-    """The layout that the next job's directory has now, where it could be read."""
+    layout: Callable[[], Layout | None] = lambda: None
+    """Reads the layout that the next job's directory has now; None where that cannot be read."""
     health: Health = UNKNOWN_HEALTH
     apply: bool = False
     """Whether a start goes on to change that layout, which its end then has to undo."""
 
     def advise(self, job: Job, book: LedgerContent | None = None) -> Answer:
         """The answer for `job` among everybody who runs now. Refuses a job that runs already."""
+        return self._answer(job, book, None if self._holders(job, book) else self.layout())
+
+    def _holders(self, job: Job, book: LedgerContent | None) -> tuple[Grant, ...]:
+        return book.holders(job.directory) if book else ()
+
+    def _answer(self, job: Job, book: LedgerContent | None, before: Layout | None) -> Answer:
         running = self.running(book)
         if any(one.name == job.name for one in running):
             raise ConfigError(f"next: a job called {job.name!r} is running already")
@@ -43,13 +52,16 @@ class Desk:
         advice = advise(occupancy, job, platform.compute_nodes, worst)
         names = tuple(resource_name(platform, resource) for resource in advice.resources)
         placed = replace(job, resources=advice.resources)
-        return Answer(advice, names, len(running), self._commands(placed, names, running))
-
-    def _commands(self, job: Job, names: Sequence[str], running: Sequence[Job]) -> Commands:
-        if self.platform.kind != "ost":
-            return named_commands(names, self.platform.kind)
-        pool = pool_name(job.name, {one.pool for one in running if one.pool})
-        return ost_commands(job, self.platform.fsname, pool, self.before)
+        if platform.kind != "ost":
+            return Answer(advice, names, len(running), named_commands(names, platform.kind))
+        left = [grant.job for grant in book.left] if book else []
+        pool = pool_name(job.name, {one.pool for one in (*running, *left) if one.pool})
+        commands = ost_commands(placed, platform.fsname, pool, before)
+        if holders := self._holders(job, book):
+            # The directory has another job's layout: what was there before is what that one's undo restores.
+            original = parse_answer(holders[0].answer).commands.undo[0]
+            commands = replace(commands, undo=(original, *commands.undo[1:]), save=())
+        return Answer(advice, names, len(running), commands)
 
     def running(self, book: LedgerContent | None) -> tuple[Job, ...]:
         """The site file's jobs and the ledger's; the ledger's word counts where both name a job."""
@@ -61,13 +73,24 @@ class Desk:
         return tuple(jobs.values())
 
     def start(self, job: Job, ledger: Ledger) -> Started:
-        """Advise and record in one step. A job that runs already gets the answer it got at its start."""
+        """Advise and record in one step. A job that runs already gets the answer it got at its start.
+
+        A directory is changed by one job at a time: where a running job has changed it, this one leaves it alone.
+        """
+        earlier = self._holders(job, ledger.read())
+        before = None if earlier else self.layout()
         with ledger.locked() as book:
             known = book.find(job.name)
             if known is not None:
-                return Started(known.job, parse_answer(known.answer))
-            answer = self.advise(job, book)
-            can = self.apply and self.platform.kind == "ost" and job.directory and self.before is not None
+                return Started(known.job, parse_answer(known.answer), again=True)
+            holders = self._holders(job, book)
+            if earlier and not holders:
+                # Given back while we came here, and whoever did that recorded it afterwards: now it can be read.
+                before = self.layout()
+            answer = self._answer(job, book, before)
+            sharer = next((one.job.name for one in holders if book.find(one.job.name) == one), None)
+            restorable = before is not None or bool(holders)
+            can = self.apply and self.platform.kind == "ost" and job.directory and restorable and not sharer
             started = replace(
                 job,
                 belief=None,
@@ -77,38 +100,79 @@ class Desk:
                 applied=self.platform.apply if can else None,
             )
             book.start(Grant(started, time.time(), answer_text(answer)))
-            return Started(started, answer)
+            return Started(started, answer, sharer=sharer)
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A job on its resources, and the answer it was given when it started."""
+    """A job on its resources, and the answer it was given when it started.
+
+    `again`: it was running already. `sharer`: a running job that has changed the same directory's layout.
+    """
 
     job: Job
     answer: Answer
+    again: bool = False
+    sharer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A job that left, the commands that undo what its start changed, and how many jobs still run."""
+    """A job that left, the commands that undo what its start changed, and how many jobs still run.
 
-    job: Job
+    `shared`: the directory's layout is another running job's by now.
+    """
+
+    grant: Grant
     commands: Commands
     running_jobs: int
+    shared: bool = False
+
+    @property
+    def job(self) -> Job:
+        """The job that left."""
+        return self.grant.job
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether giving back has been tried for so long that nobody should go on."""
+        return self.grant.ended_s is not None and time.time() - self.grant.ended_s > TRY_FOR_S
 
 
 def end_job(name: str, ledger: Ledger) -> Ended:
-    """Record that a job ended."""
+    """Record that a job ended. Until `settle`, the ledger keeps what is to be given back."""
     with ledger.locked() as book:
-        grant = book.end(name)
-        return Ended(grant.job, parse_answer(grant.answer).commands, len(book.grants))
+        return _ended(book.end(name), book)
+
+
+def _ended(grant: Grant, book: LedgerContent) -> Ended:
+    commands = parse_answer(grant.answer).commands
+    shared = any(book.find(one.job.name) == one for one in book.holders(grant.job.directory))
+    return Ended(grant, commands, len(book.grants), shared)
+
+
+def settle(ended: Ended, ledger: Ledger) -> None:
+    """Record that everything of a job that ended was given back."""
+    if ended.job.applied is not None:
+        with ledger.locked() as book:
+            book.undone(ended.grant)
+
+
+def forget_change(job: Job, ledger: Ledger) -> None:
+    """Record that a running job's start changed nothing on the file system after all."""
+    with ledger.locked() as book:
+        book.unapplied(job.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """What a comparison with the scheduler found: jobs that had left, still run, or were never recorded."""
+    """What a comparison with the scheduler found: jobs that had left, still run, or were never recorded.
+
+    `left` are all jobs that ended, now or before, and of which something may be left to give back.
+    """
 
     ended: tuple[Ended, ...]
+    left: tuple[Ended, ...]
     running: tuple[str, ...]
     unrecorded: tuple[str, ...]
 
@@ -129,9 +193,10 @@ def reconcile(ledger: Ledger, ask: Callable[[], Sequence[QueuedJob]]) -> Reconci
                 book.end(grant.job.name)
                 ended.append(grant)
         running = tuple(job.name for job in book.running)
-    left = tuple(Ended(g.job, parse_answer(g.answer).commands, len(running)) for g in ended)
+        gone = tuple(_ended(grant, book) for grant in ended)
+        left = tuple(_ended(grant, book) for grant in book.left)
     unrecorded = tuple(job.id for job in alive if not {job.id, job.name} & set(running))
-    return Reconciled(left, running, unrecorded)
+    return Reconciled(gone, left, running, unrecorded)
 
 
 def resource_name(platform: PlatformSection, resource: int) -> str:

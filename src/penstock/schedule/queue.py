@@ -30,7 +30,7 @@ SQUEUE_TEXT = ("squeue", "--noheader", "--array", "--states=all", "--format=%A|%
 TIMEOUT_S = 30.0
 COLUMNS = {
     "jobid": "id",
-    "jobidraw": "id",
+    "jobidraw": "raw",
     "jobname": "name",
     "name": "name",
     "state": "state",
@@ -110,6 +110,8 @@ def parse_jobs(text: str, source: str) -> tuple[QueuedJob, ...]:
         if lines[0].count("|") == 5:
             return tuple(_from_squeue(line) for line in lines)
         return tuple(QueuedJob(line.split()[0]) for line in lines)
+    except DataError as error:
+        raise DataError(f"{source}: {error}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{source}: not a list of jobs: {error!r}") from None
 
@@ -123,7 +125,8 @@ def _from_json(job: Mapping[str, Any]) -> QueuedJob:
     if isinstance(state, Mapping):
         state = state["current"]
     if isinstance(state, list):
-        state = state[0]
+        # Newer releases list a base state and flags: a job that is COMPLETED and COMPLETING still has its nodes.
+        state = next((one for one in state if one in HOLDING), state[0])
     elapsed = job["time"].get("elapsed") if isinstance(job.get("time"), Mapping) else None
     return QueuedJob(
         id=str(job["job_id"]),
@@ -151,15 +154,22 @@ def _from_table(headings: Sequence[str], lines: Sequence[str]) -> tuple[QueuedJo
     found = []
     for line in lines:
         cells = {COLUMNS.get(name, name): cell for name, cell in zip(headings, _cells(line), strict=False)}
-        if "." in cells["id"]:
+        job_id = cells.get("raw") or cells["id"]
+        if "." in job_id:
             # A step of a job, as sacct lists them.
             continue
         state = cells.get("state", "RUNNING").split(" ")[0]
+        state = SHORT_STATES.get(state, state)
+        if not job_id.isdigit() and state in HOLDING:
+            # Hooks know an array's tasks by ids of their own: taken for a name, this one would look ended.
+            raise DataError(
+                f"{job_id} is part of an array or of several jobs: list JobIDRaw, or use squeue --json"
+            )
         found.append(
             QueuedJob(
-                id=cells["id"],
+                id=job_id,
                 name=cells.get("name", ""),
-                state=SHORT_STATES.get(state, state),
+                state=state,
                 nodes=int(cells["nodes"]) if cells.get("nodes") else None,
                 user=cells.get("user", ""),
                 elapsed_s=parse_elapsed(cells["elapsed"]) if cells.get("elapsed") else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -120,7 +121,8 @@ def job_of(section: JobSection, platform: PlatformSection, base: Path) -> Job:
         best_count=section.best_count,
         belief=belief,
         resources=tuple(section.resources),
-        directory=section.directory,
+        # One directory, one name: whose layout it has is looked up by that.
+        directory=os.path.normpath(section.directory) if section.directory else None,
     )
 
 

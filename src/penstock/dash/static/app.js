@@ -1,6 +1,6 @@
 // Puts the screens together: one state, brought up to date by the server's events, drawn when it changes.
 import { takeToken, follow } from "./api.js";
-import { by } from "./dom.js";
+import { by, useUnits } from "./dom.js";
 import * as overview from "./overview.js";
 import * as node from "./node.js";
 import * as simulator from "./simulator.js";
@@ -11,7 +11,7 @@ const SCREENS = { overview, node, simulator, compare };
 let state = null, waiting = false;
 
 function take(news) {
-  if (news.view) state = news.view;
+  if (news.view) { state = news.view; useUnits(state.about.units || []); }
   else if (news.trouble && !("now_s" in news)) say(news.trouble);
   else if (!state) return;
   else merge(news);
@@ -22,13 +22,24 @@ function merge(news) {
   for (const name of ["now_s", "trouble", "status", "worth", "advice", "notes", "extra"]) {
     if (name in news) state[name] = news[name];
   }
-  for (const point of news.points || []) addPoint(point);
-  for (const change of news.changes || []) {
-    const at = state.changes.findIndex((each) => each.id === change.id);
-    if (at >= 0) state.changes[at] = change;
-    else state.changes.push(change);
-  }
+  // In the order they happened: a setting begins when it is set, not when it is next measured.
+  const points = (news.points || []).map((point) => [point.t_s, () => addPoint(point)]);
+  const changes = (news.changes || []).map((change) => [change.t_s, () => addChange(change)]);
+  for (const [, add] of [...points, ...changes].sort((a, b) => a[0] - b[0])) add();
   state.changes.splice(0, state.changes.length - MOST_CHANGES);
+}
+
+function addChange(change) {
+  const at = state.changes.findIndex((each) => each.id === change.id);
+  if (at >= 0) { state.changes[at] = change; return; }
+  state.changes.push(change);
+  const track = state.targets.find((each) => each.name === change.target);
+  if (track && change.setting) addStep(track, change.t_s, change.setting);
+}
+
+function addStep(track, t, setting) {
+  const last = track.steps[track.steps.length - 1];
+  if (!last || (t >= last[0] && JSON.stringify(last[1]) !== JSON.stringify(setting))) track.steps.push([t, setting]);
 }
 
 function addPoint(point) {
@@ -38,8 +49,7 @@ function addPoint(point) {
   if (last && point.t_s <= last[0]) return;
   track.points.push([point.t_s, point.read, point.write, ...(point.twin === null ? [] : [point.twin])]);
   track.points.splice(0, track.points.length - MOST_POINTS);
-  const step = track.steps[track.steps.length - 1];
-  if (!step || JSON.stringify(step[1]) !== JSON.stringify(point.setting)) track.steps.push([point.t_s, point.setting]);
+  addStep(track, point.t_s, point.setting);
 }
 
 function draw() {

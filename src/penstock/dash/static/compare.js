@@ -16,6 +16,8 @@ workload = "s_rd_rn_1m"
 clients = [2]
 `;
 const COLOURS = ["var(--twin)", "var(--tuned)", "var(--bad)", "var(--good)", "var(--k1)", "var(--k2)"];
+// Lines are told apart without their colours as well.
+const DASHES = ["5 3", null, "9 3", "2 2", "9 3 2 3", "14 4"];
 let built = null, key = "";
 
 export function render(state) {
@@ -58,7 +60,9 @@ function build(state) {
     make("p", {}, make("label", { class: "check" }, own, " describe the scenario instead")), scenario,
     make("div", { class: "form" }, go, cancel, progress), say);
   const results = make("div", { id: "compare-results" });
-  by("compare").replaceChildren(make("h1", {}, "Compare policies on a scenario"), form, results);
+  const about = make("p", { class: "muted" }, "Runs every chosen policy in a simulated world of its own, all from the same seed, " +
+    "beside the same client left at its defaults; the answer, a chart over time and a table follow below.");
+  by("compare").replaceChildren(make("h1", {}, "Compare policies on a scenario"), about, form, results);
   return { go, cancel, progress, results };
 }
 
@@ -91,26 +95,38 @@ function bars(rows, width) {
 
 // What all applications got over time; the names stand in the bars above, in the same colours and order.
 function lines(rows, width) {
-  const height = 190, left = 48, bottom = 26;
+  const height = 200, left = 48, bottom = 26, top = 22, right = width > 600 ? 110 : 10;
   const most = roundUp(Math.max(1, ...rows.flatMap((each) => each.series)));
   const count = Math.max(2, ...rows.map((each) => each.series.length));
-  const x = (at) => left + (width - left - 10) * at / (count - 1), y = (value) => height - bottom - (height - bottom - 12) * value / most;
+  const x = (at) => left + (width - left - right) * at / (count - 1), y = (value) => height - bottom - (height - bottom - top) * value / most;
   const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "throughput over time" });
   for (const share of [0, .5, 1]) {
-    drawing.append(svg("line", { class: "grid", x1: left, x2: width - 10, y1: y(share * most), y2: y(share * most) }),
+    drawing.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: y(share * most), y2: y(share * most) }),
       svg("text", { x: left - 6, y: y(share * most) + 4, "text-anchor": "end" }, number(share * most)));
   }
   rows.forEach((each, at) => drawing.append(svg("polyline", { fill: "none", stroke: COLOURS[at % 6], "stroke-width": 2,
-    "stroke-dasharray": at ? null : "5 3", points: each.series.map((value, i) => `${x(i).toFixed(1)},${y(value).toFixed(1)}`).join(" ") })));
-  drawing.append(svg("text", { x: left, y: height - 6, class: "soft" }, "0 s"),
-    svg("text", { x: width - 10, y: height - 6, "text-anchor": "end", class: "soft" }, `${count / 2} s, MB/s of all applications`));
+    "stroke-dasharray": DASHES[at % 6], points: each.series.map((value, i) => `${x(i).toFixed(1)},${y(value).toFixed(1)}`).join(" ") })));
+  if (right > 100) endLabels(drawing, rows, width - right + 6, y);
+  drawing.append(svg("text", { x: 0, y: 10, class: "soft" }, "MB/s, all applications together"));
+  for (const [share, anchor] of [[0, "start"], [.5, "middle"], [1, "end"]]) {
+    drawing.append(svg("text", { x: x(share * (count - 1)), y: height - 6, "text-anchor": anchor, class: "soft" }, `${number(share * count / 2)} s`));
+  }
   return drawing;
+}
+
+// Each line's name at its end; names of lines that meet stand below each other.
+function endLabels(drawing, rows, x, y) {
+  const ends = rows.map((each) => ({ name: each.policy, y: y(each.series.at(-1) ?? 0) })).sort((a, b) => a.y - b.y);
+  ends.forEach((each, at) => {
+    if (at) each.y = Math.max(each.y, ends[at - 1].y + 14);
+    drawing.append(svg("text", { x, y: each.y + 4 }, each.name));
+  });
 }
 
 function table(rows) {
   const cell = (text) => make("td", { class: "num" }, text);
   return make("div", { class: "wide" }, make("table", {}, make("thead", {}, make("tr", {}, make("th", {}, "policy"),
-    ...["MB/s", "against the default", "knob changes"].map((name) => make("th", { class: "num" }, name)))),
+    ...["MB/s", "of default", "changes"].map((name) => make("th", { class: "num" }, name)))),
     make("tbody", {}, ...rows.map((row) => make("tr", {}, make("td", {}, row.policy), cell(number(row.mbps)),
       cell(row.gain === null ? "–" : `${row.gain.toFixed(2)} x`), cell(String(row.changes)))))));
 }

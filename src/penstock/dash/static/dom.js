@@ -30,15 +30,37 @@ export function number(value) {
 }
 
 export function clock(seconds, virtual) {
-  if (virtual) return `${number(seconds)} s`;
+  if (virtual) return `${Number(seconds.toFixed(1))} s`;
   return new Date(seconds * 1000).toLocaleTimeString([], { hour12: false });
 }
 
-export const settingText = (setting) =>
-  Object.entries(setting || {}).map(([knob, value]) => `${knob} ${value}`).join(", ");
+// Units of knobs by file system, as the server declares them; a setting belongs to the first that has all its knobs.
+let spaces = [];
+export const useUnits = (declared) => { spaces = declared; };
+export function unitsOf(setting) {
+  const knobs = Object.keys(setting || {});
+  const units = spaces.find((space) => knobs.every((knob) => knob in space)) || {};
+  return Object.fromEntries(knobs.map((knob) => [knob, units[knob] && units[knob] !== knob ? units[knob] : ""]));
+}
+
+export function settingText(setting) {
+  const units = unitsOf(setting);
+  return Object.entries(setting || {}).map(([knob, value]) => `${knob} ${value} ${units[knob]}`.trim()).join(", ");
+}
 
 export const size = (bytes) =>
   bytes >= 2 ** 30 ? `${(bytes / 2 ** 30).toFixed(1)} GiB` : `${Math.round(bytes / 2 ** 20)} MiB`;
+
+// `s_rd_rn_1m` in words; other names speak for themselves.
+export function workloadText(name) {
+  const found = /^([sf])_(rd|wr)_(sq|rn)_(\d+)([km])$/.exec(name || "");
+  if (!found) return "";
+  const [, streams, way, order, count, unit] = found;
+  return `${streams === "s" ? "one stream" : "five streams"}, ${order === "sq" ? "sequential" : "random"} ` +
+    `${way === "rd" ? "reads" : "writes"} of ${count} ${unit === "k" ? "KiB" : "MiB"}`;
+}
+
+export const DISTURBANCES = { client: "Another client", slow: "Slow OST", dead: "Dead OST" };
 
 export const KINDS = {
   change: "changed", revert: "taken back", look: "looked at the original", advice: "advised", failed: "refused",

@@ -1,5 +1,5 @@
 // The knob space as the policy saw it: two knobs across and up, colour for what is expected, the path on top.
-import { svg, make, settingText } from "./dom.js";
+import { svg, make, settingText, unitsOf } from "./dom.js";
 
 const LEFT = 46, TOP = 6, CELL_W = 30, CELL_H = 22;
 // From loss through "no difference" to gain: vermillion, grey, blue. Light and dark pages share it.
@@ -63,7 +63,9 @@ function ticks(drawing, xs, ys, { across, up, corner, bottom }) {
     if (up && at % 2 === 0) drawing.append(svg("text", { x: LEFT - 5, y: corner({ [across]: xs[0], [up]: value })[1] + 15,
       "text-anchor": "end" }, String(value)));
   });
-  drawing.append(svg("text", { x: LEFT, y: bottom + 28, class: "soft" }, up ? `${across} across, ${up} up` : across));
+  const units = unitsOf(up ? { [across]: 1, [up]: 1 } : { [across]: 1 });
+  const named = (knob) => units[knob] ? `${knob} (${units[knob]})` : knob;
+  drawing.append(svg("text", { x: LEFT, y: bottom + 28, class: "soft" }, up ? `${named(across)} across, ${named(up)} up` : named(across)));
 }
 
 // A square where it began, a line for the way, a filled circle where it went.

@@ -1,17 +1,18 @@
 // The second screen: the node's budgets, what the guard still allows, the mode, faults and what happened.
 import { by, make, clock, size, settingText } from "./dom.js";
 import { hasToken, post } from "./api.js";
+import { short } from "./overview.js";
 
 export function render(state) {
   const status = state.status;
-  const panels = [mode(state), budget(status), bounds(status), targets(status), faults(state), notes(state)];
+  const panels = [mode(state), budget(status), bounds(status), faults(state), notes(state), targets(status)];
   const focused = document.activeElement?.dataset?.id;
   by("node").replaceChildren(make("h1", {}, status ? "This node" : "No agent answers here"),
-    make("div", { class: "panels" }, ...panels.filter(Boolean)));
+    make("div", { class: "panels node" }, ...panels.filter(Boolean)));
   if (focused) by("node").querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus();
 }
 
-const panel = (title, ...children) => make("section", {}, make("h2", {}, title), ...children);
+const panel = (title, ...children) => make("section", { "data-panel": title }, make("h2", {}, title), ...children);
 
 function mode(state) {
   const status = state.status;
@@ -63,8 +64,8 @@ function budget(status) {
 
 function bounds(status) {
   if (!status) return null;
-  const rows = (status.bounds || []).map((each) => make("div", {}, meter(`Lost by changes on ${each.mount}`, each.lost_s, each.most_s,
-    `${each.lost_s.toFixed(1)} of ${each.most_s.toFixed(0)} s of work`),
+  const rows = (status.bounds || []).map((each) => make("div", {}, meter(`Work lost to changes on ${short(each.mount)}`, each.lost_s, each.most_s,
+    `${each.lost_s.toFixed(1)} s of at most ${each.most_s.toFixed(0)} s`),
     each.hold_s > 0 ? make("p", { class: "muted" }, `held at the original for ${each.hold_s.toFixed(0)} s more`) : null));
   return panel("What changes may cost", ...(rows.length ? rows : [make("p", { class: "muted" }, "Nothing was tried yet.")]));
 }
@@ -73,12 +74,14 @@ function targets(status) {
   if (!status?.targets.length) return null;
   const state = (row) => row.void || (row.paused && "paused") || (!row.in_scope && "out of scope") ||
     (row.manual.length && `administrator's: ${row.manual.join(", ")}`) || row.guard || (row.read_bytes_per_s + row.write_bytes_per_s === 0 ? "idle" : "in scope");
-  return panel("Targets", make("div", { class: "wide" }, make("table", {}, make("tbody", {},
+  return panel("Targets", make("div", { class: "wide" }, make("table", {}, make("thead", {}, make("tr", {},
+    ...["target", "setting", "state"].map((name) => make("th", { scope: "col" }, name)))), make("tbody", {},
     ...status.targets.map((row) => make("tr", {}, make("td", {}, row.short), make("td", {}, settingText(row.setting)),
       make("td", {}, state(row))))))));
 }
 
 function faults(state) {
+  if (!state.status) return null;
   const known = [...(state.status?.problems || [])];
   if (state.status?.lost_log_lines) known.push(`${state.status.lost_log_lines} lines could not be written to the log`);
   if (state.status?.policy_errors) known.push(`the policy failed ${state.status.policy_errors} times; its targets were left alone`);

@@ -18,13 +18,22 @@ export function render(state) {
   drawInterval(state);
   drawCounts(state);
   drawAdvice(state);
-  drawLegend(state);
+  by("legend").replaceChildren(...legend(state));
   drawTargets(state);
   drawChanges(state);
 }
 
+// Where there is no answer yet: how to get one.
+const HOW = {
+  agent: "To measure it on this node, let the agent switch itself on and off in turns: penstock agent trial --on 10m --off 10m --for 8h",
+  log: "The log holds no change whose effect was measured. A running agent can be put to the test: penstock agent trial",
+  recording: "A recording shows what was measured and set, but not why, so there is nothing to compare.",
+};
+
 function drawInterval(state) {
   const effect = state.worth.effect, place = by("interval");
+  by("how").textContent = effect ? "" : HOW[state.about.kind] || "";
+  by("how").hidden = !by("how").textContent;
   if (!effect) { place.replaceChildren(); return; }
   place.replaceChildren(intervalPicture(effect, Math.min(560, place.clientWidth || 360)));
   place.style.maxWidth = "560px";
@@ -52,8 +61,8 @@ function drawAdvice(state) {
 function expected(change) {
   if (change.expected === null) return "";
   const spread = change.spread_log2;
-  const range = spread ? `, likely ${(change.expected * 2 ** -spread).toFixed(2)} to ${(change.expected * 2 ** spread).toFixed(2)}` : "";
-  return `${change.expected.toFixed(2)} x${range}`;
+  const range = spread ? `, likely ${likely(change.expected, spread)}` : "";
+  return `${change.expected.toFixed(2)} times the best so far${range}`;
 }
 
 function knobsOf(state) {
@@ -65,17 +74,18 @@ const split = (state) => state.targets.some((track) => track.points.some((p) => 
   state.targets.some((track) => track.points.some((p) => p[2] > 0));
 const twinned = (state) => state.targets.some((track) => track.points.some((p) => p[3] !== undefined));
 
-function drawLegend(state) {
+// What every line and sign of the charts means, for this screen and the simulator's.
+export function legend(state, both = split(state)) {
   const line = (colour, dash) => svg("svg", { viewBox: "0 0 22 12" }, svg("line", { x1: 0, x2: 22, y1: 6, y2: 6,
     stroke: colour, "stroke-width": 2.5, "stroke-dasharray": dash || null }));
   const sign = (kind, colour) => svg("svg", { viewBox: "0 0 22 12" }, shape(kind, 11, 13, colour));
-  const lines = split(state) ? [["var(--tuned)", "", "read"], ["var(--write)", "8 3", "written"]] : [["var(--tuned)", "", "throughput"]];
+  const lines = both ? [["var(--tuned)", "", "read"], ["var(--write)", "8 3", "written"]] : [["var(--tuned)", "", "throughput"]];
   if (twinned(state)) lines.push(["var(--twin)", "5 3", "the same client at its defaults"]);
   knobsOf(state).forEach((knob, at) => { const { colour, dash } = knobStyle(at); lines.push([colour, dash, knob]); });
   const kinds = [...new Set(state.changes.map((change) => change.kind))];
-  by("legend").replaceChildren(
+  return [
     ...lines.map(([colour, dash, name]) => make("span", {}, line(colour, dash), name)),
-    ...kinds.map((kind) => make("span", {}, sign(kind, kind === "revert" || kind === "failed" ? "var(--bad)" : "var(--ink)"), KINDS[kind])));
+    ...kinds.map((kind) => make("span", {}, sign(kind, kind === "revert" || kind === "failed" ? "var(--bad)" : "var(--ink)"), KINDS[kind]))];
 }
 
 export function timeRange(state) {
@@ -112,7 +122,7 @@ function card(state, track, { width, range, kinds }) {
   const setting = track.steps.length ? track.steps[track.steps.length - 1][1] : {};
   const changes = state.changes.filter((change) => change.target === track.name);
   const chart = targetChart(track, changes, { width, virtual: state.about.virtual, ...range, kinds,
-    bands: state.extra.bands || [], onChange: (id) => openWhy(id, state.about.virtual) });
+    bands: state.extra.bands || [], spans: state.extra.spans || [], onChange: (id) => openWhy(id, state.about.virtual) });
   return make("article", { class: "card" },
     make("header", {}, make("h3", {}, row?.short || short(track.name)),
       make("span", { class: "now" }, last ? `${rate(last[1] + last[2])} MB/s` : "")),
@@ -125,11 +135,12 @@ function whyButton(change, state) {
     "aria-label": `Why ${change.changes.join(", ")}?`, onclick: () => openWhy(change.id, state.about.virtual) }, "Why");
 }
 
-const ratioCell = (label, value) => make("td", { class: `num ${value === null ? "none" : ""}`, "data-label": label },
-  value === null ? "–" : `${value.toFixed(2)} x`);
+const ratioCell = (label, value, spread) => make("td", { class: `num ${value === null ? "none" : ""}`, "data-label": label },
+  value === null ? "–" : `${value.toFixed(2)} x${spread ? ` (${likely(value, spread)})` : ""}`);
+const likely = (value, spread) => `${(value * 2 ** -spread).toFixed(2)} to ${(value * 2 ** spread).toFixed(2)}`;
 
 // The kernel's address at the end of a data path's name tells nobody anything.
-export const short = (name) => name.replace(/-osc-[0-9a-f]{8,}$/, "");
+export const short = (name) => name.replace(/(-osc)?-[0-9a-f]{8,}$/, "");
 
 function drawChanges(state) {
   const key = JSON.stringify(state.changes.map((change) => [change.id, change.kind, change.gain]));
@@ -141,7 +152,7 @@ function drawChanges(state) {
   body.replaceChildren(...state.changes.slice(-shown.changes).reverse().map((change) => make("tr", {},
     make("td", { "data-label": "at" }, clock(change.t_s, state.about.virtual)), make("td", {}, short(change.target)),
     make("td", { class: "what" }, make("span", { class: "kind" }, `${KINDS[change.kind]}: `), change.changes.join(", ")),
-    ratioCell("expected", change.expected), ratioCell("outcome", change.gain),
+    ratioCell("expected, against the best so far", change.expected, change.spread_log2), ratioCell("outcome, against the original", change.gain),
     make("td", { class: "last" }, whyButton(change, state)))));
   by("changes").hidden = !state.changes.length;
   by("no-changes").hidden = state.changes.length > 0;

@@ -1,9 +1,9 @@
 // The third screen: choose what is simulated, disturb it, and watch the default and the tuned client side by side.
-import { by, make, number, settingText } from "./dom.js";
+import { by, make, number, settingText, workloadText, DISTURBANCES } from "./dom.js";
 import { post } from "./api.js";
 import { targetChart } from "./charts.js";
 import { openWhy } from "./why.js";
-import { short, timeRange } from "./overview.js";
+import { legend, short, timeRange } from "./overview.js";
 
 let built = null;
 
@@ -16,7 +16,8 @@ export function render(state) {
   for (const [what, button] of Object.entries(built.disturb)) {
     button.setAttribute("aria-pressed", extra.on.includes(what));
   }
-  built.now.textContent = `${number(state.now_s)} s of virtual time, doing ${extra.workload}`;
+  const words = workloadText(extra.workload);
+  built.now.textContent = `${number(state.now_s)} s of virtual time, doing ${extra.workload}${words ? `: ${words}` : ""}`;
   sides(state);
   charts(state);
 }
@@ -24,7 +25,7 @@ export function render(state) {
 function build(state) {
   const place = by("simulator"), choices = state.extra.choices, chosen = state.extra.chosen;
   const select = (name, options, value) => make("select", { name, id: `sim-${name}` },
-    ...options.map((each) => make("option", { value: each, selected: each === value }, each)));
+    ...options.map((each) => make("option", { value: each, selected: each === value, title: workloadText(each) || null }, each)));
   const label = (text, control) => make("label", {}, text, control);
   const fields = Object.fromEntries(["cluster", "workload", "policy"].map((name) => [name, select(name, choices[name], chosen[name])]));
   const seed = make("input", { id: "sim-seed", type: "number", value: chosen.seed, min: 0 });
@@ -41,20 +42,20 @@ function build(state) {
   speed.addEventListener("change", () => tell("speed", () => ({ speed: speed.value })));
   const disturb = Object.fromEntries(Object.entries(choices.disturbance).map(([what, text]) => {
     const button = make("button", { type: "button", "aria-pressed": "false", title: text, onclick: () =>
-      tell("disturb", () => ({ what, on: button.getAttribute("aria-pressed") !== "true" })) }, NAMES[what] || what);
+      tell("disturb", () => ({ what, on: button.getAttribute("aria-pressed") !== "true" })) }, DISTURBANCES[what] || what);
     return [what, button];
   }));
   const other = select("other", choices.other, state.extra.workload);
   const work = make("button", { type: "button", onclick: () => tell("work", () => ({ workload: other.value })) }, "Do this now");
   const answer = make("h1", {}), now = make("p", { class: "muted" }), both = make("div", { class: "panels", id: "sides" });
-  const drawn = make("div", { class: "targets", id: "sim-targets" });
+  const drawn = make("div", { class: "targets", id: "sim-targets" }), named = make("p", { class: "legend" });
+  const hint = make("p", { class: "muted" }, "Choose a mark below the settings to read why that change was made.");
   place.replaceChildren(make("div", { class: "hero" }, answer, now, both), form,
     make("fieldset", {}, make("legend", {}, "Disturb both clients"), make("div", { class: "form" }, ...Object.values(disturb),
-      label("Other work", other), work, label("Speed", speed), run), say), drawn);
-  return { answer, now, both, drawn, run, speed, disturb };
+      make("div", { class: "pair" }, label("Other work", other), work), make("div", { class: "pair" }, label("Speed", speed), run)), say),
+    named, drawn, hint);
+  return { legend: named, answer, now, both, drawn, run, speed, disturb };
 }
-
-const NAMES = { client: "Another client", slow: "Slow OST", dead: "Dead OST" };
 
 // Both clients' throughput over the last seconds, as figures and as bars of one scale.
 function sides(state) {
@@ -84,8 +85,8 @@ function charts(state) {
   built.drawn.replaceChildren(...state.targets.slice(0, 5).map((track) => make("article", { class: "card" },
     make("h3", {}, short(track.name)),
     targetChart(track, state.changes.filter((change) => change.target === track.name), { width: columns(width, state.targets.length),
-      virtual: true, from, to: range.to, kinds: { split: false }, bands: state.extra.bands, onChange: (id) => openWhy(id, true) }),
-    make("p", { class: "legend" }, "blue: tuned · grey dashes: at its defaults · below: pages, flight, dirty · triangles: changes (choose one)"))));
+      virtual: true, from, to: range.to, kinds: { split: false }, bands: state.extra.bands, spans: state.extra.spans, onChange: (id) => openWhy(id, true) }))));
+  built.legend.replaceChildren(...legend(state, false));
   if (focused) built.drawn.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus();
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Sequence
 from random import Random
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float64]
+
+NEAR = 12
+"""So many counts are looked at one by one before all the others are at once."""
+SUMMING = 1e-9
+"""More than rounding can add up to over a million steps; nearer to saturation, sums are exact."""
 
 
 class ComputeLoadAllocator(Allocator):
@@ -39,68 +45,145 @@ class _Steps:
     """Every application's next step, kept up to date as the load changes.
 
     A step stays the first admissible one until the load has risen so far that it does not fit, or fallen so far
-    that a shorter one does. Only steps of which that is true are looked for again.
+    that a shorter one does. Only steps of which that is true are looked for again: they lie on top of two heaps.
+    An entry of a heap counts as long as its application's version is still the same.
     """
 
     def __init__(self, sharing: Sharing) -> None:
         import numpy as np
 
-        demands = self._demands = sharing.demands
+        self._demands = demands = sharing.demands
         self._resources = sharing.resources
-        self.counts = [demand.n_sys for demand in demands]
-        self._stress = [demand.stress[demand.n_sys] for demand in demands]
-        self._load = math.fsum(self._stress) / self._resources
         self._curves = [(np.array(demand.cpu_load), np.array(demand.stress)) for demand in demands]
-        self._gain = np.full(len(demands), -math.inf)
-        self._target = np.zeros(len(demands), dtype=np.int64)
-        # What the step, the cheapest of the shorter ones, and the cheapest of all would add to the load.
-        self._adds = np.full(len(demands), math.inf)
-        self._shorter_adds = np.full(len(demands), math.inf)
-        self._least_adds = np.full(len(demands), math.inf)
+        self.counts = _far_from_saturation(demands, self._curves, self._resources)
+        self._stress = math.fsum(demand.stress[n] for demand, n in zip(demands, self.counts, strict=True))
+        self._lost = 0.0
+        self._versions = [0] * len(demands)
+        # By gain, then count, then file order; by what a step adds to the load, and the cheapest shorter one would.
+        self._gains: list[tuple[float, int, int, int]] = []
+        self._adds: list[tuple[float, int, int]] = []
+        self._shorter: list[tuple[float, int, int]] = []
         for index in range(len(demands)):
             self._find(index)
 
     def best(self) -> int | None:
         """The application whose step gains most; equal gains go to the smallest count, then to file order."""
-        import numpy as np
-
-        outdated = (self._gain > -math.inf) & ~self._fits(self._adds) | self._fits(self._shorter_adds)
-        hopeless = outdated & ~self._fits(self._least_adds)
-        self._gain[hopeless] = -math.inf
-        self._shorter_adds[hopeless] = self._least_adds[hopeless]
-        for index in np.flatnonzero(outdated & ~hopeless):
-            self._find(int(index))
-        most = self._gain.max()
-        if most == -math.inf:
-            return None
-        equal = np.flatnonzero(self._gain == most)
-        return int(equal[np.argmin(self._target[equal])])
+        while self._adds and not self._fits(-self._adds[0][0]):
+            self._again(*heapq.heappop(self._adds)[1:])
+        while self._shorter and self._fits(self._shorter[0][0]):
+            self._again(*heapq.heappop(self._shorter)[1:])
+        while self._gains and self._versions[self._gains[0][2]] != self._gains[0][3]:
+            heapq.heappop(self._gains)
+        return self._gains[0][2] if self._gains else None
 
     def take(self, index: int) -> None:
-        """Make an application's step."""
-        count = self.counts[index] = int(self._target[index])
-        self._stress[index] = self._demands[index].stress[count]
-        self._load = math.fsum(self._stress) / self._resources
+        """Make an application's step, the one `best` named."""
+        stress = self._demands[index].stress
+        for change in (-stress[self.counts[index]], stress[self._gains[0][1]]):
+            # Neumaier's sum: what rounding takes away is kept, as precise as adding all up anew.
+            total = self._stress + change
+            large, small = (
+                (self._stress, change) if abs(self._stress) >= abs(change) else (change, self._stress)
+            )
+            self._lost += (large - total) + small
+            self._stress = total
+        self.counts[index] = self._gains[0][1]
         self._find(index)
 
-    def _fits(self, adds: Floats) -> npt.NDArray[np.bool_]:
-        return self._load + adds <= 1 + ROUNDING
+    def _fits(self, adds: float) -> bool:
+        return fits(self._load + adds)
+
+    @property
+    def _load(self) -> float:
+        return (self._stress + self._lost) / self._resources
+
+    def _again(self, index: int, version: int) -> None:
+        if self._versions[index] == version:
+            self._find(index)
 
     def _find(self, index: int) -> None:
-        """The first count above the present one, up to n_perf, that gains and fits."""
+        """Look for the first count above the present one, up to n_perf, that gains and fits."""
+        self._versions[index] += 1
+        version = self._versions[index]
+        target, cheapest = self._near(index)
+        if target is None:
+            target, cheapest = self._anywhere(index)
+        if cheapest < math.inf:
+            heapq.heappush(self._shorter, (cheapest, index, version))
+        if target is not None:
+            demand, count = self._demands[index], self.counts[index]
+            adds = (demand.stress[target] - demand.stress[count]) / self._resources
+            gain = demand.cpu_load[target] - demand.cpu_load[count]
+            heapq.heappush(self._gains, (-gain, target, index, version))
+            heapq.heappush(self._adds, (-adds, index, version))
+
+    def _near(self, index: int) -> tuple[int | None, float]:
+        """The step, where it is a short one, and the least that any shorter step that gains would add."""
+        demand, count = self._demands[index], self.counts[index]
+        cpu_load, stress, cheapest, load = demand.cpu_load, demand.stress, math.inf, self._load
+        for target in range(count + 1, min(count + NEAR, demand.n_perf) + 1):
+            if cpu_load[target] >= cpu_load[count]:
+                adds = (stress[target] - stress[count]) / self._resources
+                if fits(load + adds):
+                    return target, cheapest
+                cheapest = min(cheapest, adds)
+        return None, math.inf
+
+    def _anywhere(self, index: int) -> tuple[int | None, float]:
+        """The same for a step of any length, all counts at once."""
         cpu_load, stress = self._curves[index]
         count, last = self.counts[index], self._demands[index].n_perf + 1
-        gains = cpu_load[count + 1 : last] - cpu_load[count]
+        wanted = cpu_load[count + 1 : last] - cpu_load[count] >= 0
         adds = (stress[count + 1 : last] - stress[count]) / self._resources
-        wanted = gains >= 0
-        fitting = (wanted & self._fits(adds)).nonzero()[0]
-        first = int(fitting[0]) if len(fitting) else len(gains)
-        found = first < len(gains)
-        self._gain[index] = gains[first] if found else -math.inf
-        self._target[index] = count + 1 + first
-        self._adds[index] = adds[first] if found else math.inf
-        self._shorter_adds[index] = adds[:first][wanted[:first]].min(initial=math.inf)
-        self._least_adds[index] = adds[wanted].min(initial=math.inf)
+        fitting = (wanted & (self._load + adds <= 1 + ROUNDING)).nonzero()[0]
+        first = int(fitting[0]) if len(fitting) else None
+        cheapest = float(adds[:first][wanted[:first]].min(initial=math.inf))
+        return None if first is None else count + 1 + first, cheapest
+
+
+def _far_from_saturation(
+    demands: Sequence[Demand], curves: Sequence[tuple[Floats, Floats]], resources: int
+) -> list[int]:
+    """The counts after all steps that come before any step of any application could fail to fit.
+
+    As long as everything fits, an application goes from one highest compute load to the next, whatever the others do,
+    and the steps of all can be put in order at once. A step with more gain than the one before it follows that one
+    immediately; so its place is that of the smallest gain on the way to it.
+    """
+    import numpy as np
+
+    counts = [demand.n_sys for demand in demands]
+    ways = [
+        _climb(cpu_load, demand.n_sys, demand.n_perf)
+        for demand, (cpu_load, _) in zip(demands, curves, strict=True)
+    ]
+    gains = [np.diff(cpu_load[way]) for way, (cpu_load, _) in zip(ways, curves, strict=True)]
+    adds = np.concatenate([np.diff(stress[way]) for way, (_, stress) in zip(ways, curves, strict=True)])
+    if not len(adds):
+        return counts
+    least = [np.minimum.accumulate(gain) for gain in gains]
+    held_up = [
+        np.maximum.accumulate(np.where(gain == low, way[1:], 0))
+        for gain, low, way in zip(gains, least, ways, strict=True)
+    ]
+    owner = np.repeat(np.arange(len(demands)), [len(gain) for gain in gains])
+    order = np.lexsort((np.concatenate(held_up), -np.concatenate(least)))
+    adds = adds[order] / resources
+    first = math.fsum(demand.stress[demand.n_sys] for demand in demands) / resources
+    load = first + np.concatenate(([0.0], np.cumsum(adds[:-1])))
+    most_to_come = np.maximum.accumulate(adds[::-1])[::-1]
+    crowded = np.flatnonzero(load + most_to_come > 1 - SUMMING)
+    taken = order[: crowded[0]] if len(crowded) else order
+    steps = np.bincount(owner[taken], minlength=len(demands))
+    return [int(way[number]) for way, number in zip(ways, steps, strict=True)]
+
+
+def _climb(cpu_load: Floats, first: int, last: int) -> npt.NDArray[np.intp]:
+    """The counts from `first` to `last` at which the compute load is as high as anywhere before."""
+    import numpy as np
+
+    part = cpu_load[first : last + 1]
+    return first + np.flatnonzero(part >= np.maximum.accumulate(part))
 
 
 class PrintedComputeLoadAllocator(Allocator):
