@@ -70,6 +70,12 @@ def moved(row: dict[str, Any], before: Sequence[dict[str, Any]]) -> float | None
     return ratio if abs(ratio - 1) > 2 * noise else None
 
 
+def _merged(before: Sequence[dict[str, Any]], fresh: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The committed rows, each in its place, those measured again with their new figures."""
+    new = {row["what"]: row for row in fresh}
+    return [*(new.pop(row["what"], row) for row in before), *new.values()]
+
+
 def markdown(rows: Sequence[dict[str, Any]]) -> str:
     """The table."""
     lines = [
@@ -119,8 +125,7 @@ def main() -> int:
         if (ratio := moved(row, before)) is not None:
             print(f"bench: moved: {row['what']}: {ratio:.2f} times the committed result", file=sys.stderr)
     if asked.write:
-        names = {row["what"] for row in rows}
-        rows = [*(row for row in before if row["what"] not in names), *rows] if asked.names else rows
+        rows = _merged(before, rows) if asked.names else rows
         RESULT.write_text(json.dumps({"repeats": asked.repeats, "rows": rows}, indent=1) + "\n")
         PAGE.write_text(HEAD.format(repeats=asked.repeats) + markdown(rows) + "\n")
     return 0

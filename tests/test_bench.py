@@ -36,6 +36,13 @@ def test_only_what_leaves_the_noise_has_moved() -> None:
     assert table.moved({**asdict(FAST), "noise": 0.0}, before) is None
 
 
+def test_measuring_some_again_keeps_the_others_and_their_places() -> None:
+    before = [asdict(SLOW), asdict(FAST)]
+    new = Line("starting", 1.0, "s", False)
+    again = {**asdict(SLOW), "value": 31.0}
+    assert table._merged(before, [asdict(new), again]) == [again, asdict(FAST), asdict(new)]
+
+
 def test_page_is_made_from_the_committed_result() -> None:
     kept = json.loads(table.RESULT.read_text())
     assert {row["measure"] for row in kept["rows"]} == set(MEASURES)
