@@ -19,7 +19,8 @@ from penstock.agent.settings import AgentConfig
 from penstock.cli.main import VERBS
 from penstock.testing.served import why_not
 
-pytestmark = pytest.mark.xdist_group("documentation")
+# These share what takes seconds to make.
+sharing = pytest.mark.xdist_group("documentation")
 SAMPLED = ("snapshot", "agent status", "simulate run", "plan write", "schedule advise")
 
 
@@ -42,11 +43,13 @@ def site(made: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iter
     patch.undo()
 
 
+@sharing
 def test_site_has_no_dead_link_and_fetches_nothing_from_elsewhere(site: Path) -> None:
     assert len(list(site.rglob("*.html"))) > 60
     assert list(links.site_problems(site)) == []
 
 
+@sharing
 def test_every_page_is_in_the_table_of_contents(made: dict[str, str]) -> None:
     configured = tomllib.loads((stage.DOCS / stage.CONFIG).read_text())["project"]["nav"]
     listed = sorted(_paths(configured))
@@ -86,6 +89,7 @@ def test_link_checks_notice_what_leads_nowhere(tmp_path: Path) -> None:
     ]
 
 
+@sharing
 def test_reference_has_every_verb_option_key_and_metric(made: dict[str, str]) -> None:
     for verb in VERBS:
         assert f"# penstock {verb}" in made[f"reference/cli/{verb}.md"]
@@ -97,6 +101,7 @@ def test_reference_has_every_verb_option_key_and_metric(made: dict[str, str]) ->
     assert "### `Cluster`" in made["reference/python.md"]
 
 
+@sharing
 def test_json_reference_explains_most_keys_of_what_commands_print(made: dict[str, str]) -> None:
     answers, events = formats.samples()
     commands = [answer.command for answer in answers]
