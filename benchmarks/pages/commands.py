@@ -80,7 +80,7 @@ def _row(parameter: click.Parameter, context: click.Context) -> tuple[str, str, 
 def _metavar(parameter: click.Option, context: click.Context) -> str:
     choices = getattr(parameter.type, "choices", None)
     if choices:
-        return " " + " \\| ".join(code(_word(each)) for each in choices)
+        return " " + ", ".join(code(_word(each)) for each in choices)
     return f" {code(parameter.make_metavar(context))}"
 
 

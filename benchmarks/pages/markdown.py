@@ -46,4 +46,6 @@ def fence(text: str, language: str = "text") -> str:
 
 
 def _cell(text: str) -> str:
-    return re.sub(r"(?<!\\)\|", r"\\|", text.replace("\n", " ")).strip()
+    """Pipes end a cell, but within code they do not, and a backslash would be shown."""
+    parts = re.split(r"(`[^`]*`)", text.replace("\n", " "))
+    return "".join(part if part.startswith("`") else part.replace("|", r"\|") for part in parts).strip()
