@@ -1,14 +1,18 @@
 """Builds the documentation site, without a network.
 
-usage: ./run docs [--out DIR] [--run PAGE...]
+usage: ./run docs [--out DIR] [--serve PORT] [--run PAGE...]
 
-Leaves the site in build/documentation/site and fails on links that lead nowhere. --run runs the marked command blocks
-of pages (paths, or names without .md; `all` for all) instead.
+Leaves the site in build/documentation/site and fails on links that lead nowhere. Its pages open as files; search
+needs a server, which --serve is, on loopback only. --run runs the marked command blocks of pages (paths, or names
+without .md; `all` for all) instead.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
+import http.server
 import os
 import subprocess
 import sys
@@ -42,6 +46,17 @@ def check(site: Path) -> int:
     return 1 if problems else 0
 
 
+def serve(site: Path, port: int) -> None:
+    """Show the site to browsers of this machine until Ctrl-C."""
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(site))
+    with (
+        http.server.ThreadingHTTPServer(("127.0.0.1", port), handler) as server,
+        contextlib.suppress(KeyboardInterrupt),
+    ):
+        print(f"http://127.0.0.1:{server.server_port}/")
+        server.serve_forever()
+
+
 def run_pages(names: list[str]) -> int:
     """Run the marked blocks of pages and show what went wrong."""
     failed = 0
@@ -63,13 +78,17 @@ def main() -> int:
         prog="./run docs", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--serve", type=int, metavar="PORT")
     parser.add_argument("--run", nargs="+", metavar="PAGE")
     asked = parser.parse_args()
     if asked.run:
         return run_pages(asked.run)
     site = build(asked.out.resolve())
     print(site / "index.html")
-    return check(site)
+    found = check(site)
+    if asked.serve is not None:
+        serve(site, asked.serve)
+    return found
 
 
 if __name__ == "__main__":
