@@ -119,11 +119,14 @@ def write_page() -> None:
         for name in NAMES
         if (OUT / f"{name}.json").is_file()
     ]
-    held = OUT / "latency.json"
+    held, tuner = OUT / "latency.json", OUT / "tuner.json"
     second = fidelity_latency_page.section(json.loads(held.read_text("utf-8"))) if held.is_file() else ""
-    (ROOT / "docs" / "explanation" / "fidelity.md").write_text(
-        fidelity_page.render(found, second), encoding="utf-8"
-    )
+    if tuner.is_file():
+        from benchmarks import fidelity_tuner
+
+        second += "\n" + fidelity_tuner.section(json.loads(tuner.read_text("utf-8")))
+    page = ROOT / "docs" / "explanation" / "fidelity.md"
+    page.write_text(fidelity_page.render(found, second), encoding="utf-8")
     print("wrote docs/explanation/fidelity.md", file=sys.stderr)
 
 

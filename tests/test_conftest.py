@@ -13,13 +13,14 @@ import pytest
 
 @pytest.mark.parametrize(("ci", "outcome"), [("true", "1 failed"), ("", "1 skipped")])
 def test_skipping_fails_only_under_ci(tmp_path: Path, ci: str, outcome: str) -> None:
-    shutil.copy(Path(__file__).parent / "conftest.py", tmp_path)
+    tests = Path(__file__).parent
+    shutil.copy(tests / "conftest.py", tmp_path)
     (tmp_path / "test_it.py").write_text(
         "import pytest\ndef test_it():\n    pytest.skip('needs a cluster')\n"
     )
     result = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
-        env={**os.environ, "CI": ci},
+        env={**os.environ, "CI": ci, "PYTHONPATH": str(tests.parent)},
         capture_output=True,
         text=True,
         check=False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 
@@ -38,13 +39,15 @@ class Node:
         self.rate = rate
         self.i = 0
         self.moved: list[float] = []
+        self.hit_ratio = 0.0
 
     def step(self, wanted: dict[str, int] | None = None, work: str = "reads", **said: float) -> Decision:
         """One interval: bytes move, the policy wants a setting."""
         self.i += 1
         t_s, rate = self.i * 0.5, self.rate(self.setting)
         self.moved.append(rate)
-        window = Window(A, t_s - 0.5, t_s, self.setting, {"read.bytes": rate * 0.5})
+        moved = {"read.bytes": rate * 0.5, "app.read_bytes": rate * 0.5 / (1.0 - self.hit_ratio)}
+        window = Window(A, t_s - 0.5, t_s, self.setting, moved)
         wish = self.setting.replace(wanted or {})
         decision = Decision(f"d{self.i}", t_s, A, self.setting, wish, "test", "test", said, 0.9, work=work)
         (verdict,) = self.guard.review([window], [decision], lambda target: self.space, self.view)
@@ -247,7 +250,7 @@ def test_the_original_is_never_refused_and_never_blacklisted() -> None:
 
 
 def _worst(setting: Setting, i: int) -> dict[str, int]:
-    return {"pages": 1, "flight": 1}
+    return {"pages": 16, "flight": 1}
 
 
 def _swing(setting: Setting, i: int) -> dict[str, int]:
@@ -268,6 +271,54 @@ def test_whatever_a_policy_wants_little_is_lost(
     for i in range(1200):
         node.step(wish(node.setting, i))
     assert node.share >= 0.96
+
+
+def test_what_lies_far_off_is_reached_over_settings_that_did_no_harm() -> None:
+    node = Node(lambda setting: 1e8)
+    node.steps(5)
+    assert node.step({"pages": 1, "flight": 1}).reason == "guard.reach"
+    assert node.step({"pages": 4, "flight": 1}).changes
+    node.steps(10)
+    assert node.step({"pages": 1, "flight": 1}).changes
+
+
+def test_the_file_systems_default_is_never_too_far_off() -> None:
+    node = Node(lambda setting: 1e8)
+    node.setting = LUSTRE.default.replace(pages=1, flight=1)
+    node.steps(5)
+    assert node.step({"pages": 1024, "flight": 8}).changes
+
+
+def test_nothing_changes_where_the_original_itself_is_anybodys_guess() -> None:
+    swings = itertools.cycle((1e6, 4e8, 2e7, 9e7, 6e8, 3e6))
+    node = Node(lambda setting: next(swings))
+    node.steps(12)
+    assert node.step(GOOD).reason == "guard.certainty"
+    assert node.step({"flight": 8}).wanted == LUSTRE.default
+
+
+def test_nothing_unproven_is_tried_where_the_page_cache_does_the_work() -> None:
+    found = []
+    for hit_ratio in (0.8, 0.2):
+        node = Node(by_flight)
+        node.hit_ratio = hit_ratio
+        node.steps(6)
+        found.append(node.step(GOOD).reason)
+    assert found == ["guard.cached", "test"]
+
+
+def test_harm_that_outlasts_a_visit_is_charged_to_it() -> None:
+    scarred = [1.0]
+    node = Node(lambda setting: by_flight(setting) * (scarred[0] if setting["flight"] == 8 else 1.0))
+    node.steps(5)
+    node.step(BAD)
+    scarred[0] = 0.5
+    assert "guard.revert" in node.steps(6)
+    (at_once,) = node.guard.bounds(node.i * 0.5)
+    node.steps(60)
+    (later,) = node.guard.bounds(node.i * 0.5)
+    assert later.lost_s >= at_once.lost_s + 10.0
+    assert node.step({"flight": 2}).reason == "guard.loss"
 
 
 def test_swinging_between_two_settings_breaks_the_circuit() -> None:

@@ -68,9 +68,15 @@ def test_tuner_chooses_the_model_by_dominant_volume() -> None:
 
 def test_tuner_does_not_act_outside_the_training_range() -> None:
     oracle = Oracle(Setting(pages=64, flight=32), in_range=False)
-    (decision,) = step(Tuner(policy_class("carat"), predictor=oracle), 0, window(0, write=1e8))
+    (decision,) = step(Tuner(policy_class("carat-veto"), predictor=oracle), 0, window(0, write=1e8))
     assert decision.reason == "out-of-range"
     assert not decision.changes
+
+
+def test_printed_carat_has_no_veto() -> None:
+    oracle = Oracle(Setting(pages=64, flight=32), in_range=False)
+    (decision,) = step(Tuner(policy_class("carat"), predictor=oracle), 0, window(0, write=1e8))
+    assert decision.wanted.only("pages", "flight") == oracle.liked
 
 
 def test_tuner_decides_nothing_about_idle_targets() -> None:
@@ -87,10 +93,12 @@ def test_tuner_shares_the_cache_only_when_a_target_resumes() -> None:
         decisions = step(tuner, i, window(i, write=write))
         return decisions[0].wanted["dirty"] if decisions else None
 
-    assert dirty_wanted(0, 1e8) == 512  # one writer gets the whole node: b(1000) = 1024 stepped down
+    assert (
+        dirty_wanted(0, 1e8) == 1024
+    )  # one writer gets the whole node: b(1000), as printed above the budget
     assert [dirty_wanted(i, 1e8) for i in range(1, 4)] == [2000] * 3  # held by nobody: the window's own value
     assert [dirty_wanted(i, 0.0) for i in range(4, 8)] == [None] * 4
-    assert dirty_wanted(8, 1e8) == 512
+    assert dirty_wanted(8, 1e8) == 1024
 
 
 def test_tuner_takes_cache_back_from_a_target_that_went_idle() -> None:
@@ -105,10 +113,39 @@ def test_tuner_takes_cache_back_from_a_target_that_went_idle() -> None:
     assert decisions[B].wanted["dirty"] >= 512
 
 
-def test_tuner_leaves_targets_that_never_worked_alone() -> None:
+def test_printed_cache_gives_targets_that_never_worked_the_least() -> None:
     oracle = Oracle(Setting(pages=1024, flight=8))
     tuner = Tuner(policy_class("carat"), predictor=oracle, cache=CacheBudget(1000))
-    assert {d.target for d in step(tuner, 0, window(0, A, write=1e8), window(0, B))} == {A}
+    decisions = {d.target: d for d in step(tuner, 0, window(0, A, write=1e8), window(0, B))}
+    assert decisions[B].wanted["dirty"] == 32
+
+
+def test_weir_leaves_targets_that_never_worked_alone() -> None:
+    oracle = Oracle(Setting(pages=1024, flight=8))
+    tuner = Tuner(policy_class("weir"), predictor=oracle, cache=CacheBudget(1000))
+    assert {d.target for d in step(tuner, 0, window(0, A, write=1e8), window(0, B))} <= {A}
+
+
+def test_cache_goes_by_the_last_stage_where_a_new_one_has_only_begun() -> None:
+    """B starts one interval after A: what A wrote in one window says nothing; its last stage does."""
+    tuner = Tuner(policy_class("cache-printed"), cache=CacheBudget(1000))
+    for i in range(6):
+        step(tuner, i, window(i, A, write=3e8), window(i, B, write=1e8))
+    for i in range(6, 12):
+        step(tuner, i, window(i, A), window(i, B))
+    step(tuner, 12, window(12, A, write=1e6), window(12, B))
+    decisions = {d.target: d for d in step(tuner, 13, window(13, A, write=1e6), window(13, B, write=1e8))}
+    assert (decisions[A].wanted["dirty"], decisions[B].wanted["dirty"]) == (1024, 512)
+
+
+def test_fitted_cache_keeps_a_share_for_who_was_active_a_moment_ago() -> None:
+    tuner = Tuner(policy_class("cache-fitted"), cache=CacheBudget(1000))
+    for i in range(8):
+        step(tuner, i, window(i, A, write=3e8, dirty=20), window(i, B))
+    for i in range(8, 14):
+        step(tuner, i, window(i, A), window(i, B))
+    decisions = {d.target: d for d in step(tuner, 14, window(14, A), window(14, B, write=1e8))}
+    assert decisions[A].wanted["dirty"] == decisions[B].wanted["dirty"] == 500
 
 
 def test_tuner_starts_its_history_anew_after_a_void_window() -> None:

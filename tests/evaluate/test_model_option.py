@@ -17,7 +17,7 @@ RUN = ["simulate", "run", "--workload", "s_rd_rn_1m", "--seconds", "3", "--json"
 
 
 def test_model_file_is_asked_by_the_policy(tmp_path: Path) -> None:
-    shipped = resources.files("penstock.predict").joinpath("default.json").read_bytes()
+    shipped = resources.files("penstock.predict").joinpath("printed.json").read_bytes()
     (tmp_path / "mine.json").write_bytes(shipped)
     (tmp_path / "bad.json").write_bytes(shipped[:1000])
     with_it = CliRunner().invoke(cli, [*RUN, "--policy", "carat", "--model", "mine.json"])

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LAST_GOOD = {"forest": "model.last-good.json", "survey": "survey.last-good.json"}
+LAST_GOOD = {
+    "forest": "model.last-good.json",
+    "survey": "survey.last-good.json",
+    "printed": "printed.last-good.json",
+    "printed-history": "printed-history.last-good.json",
+    "printed-soft": "printed-soft.last-good.json",
+}
 
 
 def load_predictor(kind: str, wanted: str | None, places: Places) -> Predictor:

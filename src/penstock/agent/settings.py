@@ -130,10 +130,13 @@ class GuardSection(Section):
 
     objective: Objective = _LIMITS.objective
     reference_windows: int = Field(_LIMITS.reference_windows, ge=1)
+    reference_error: float = Field(_LIMITS.reference_error, gt=0)
     visit_loss_s: Duration = Field(_LIMITS.visit_loss_s, gt=0)
     visit_credit_s: Duration = Field(_LIMITS.visit_credit_s, ge=0)
     loss_share: float = Field(_LIMITS.loss_share, ge=0, le=1)
     loss_window_s: Duration = Field(_LIMITS.loss_window_s, gt=0)
+    aftermath_s: Duration = Field(_LIMITS.aftermath_s, ge=0)
+    reach: float = Field(_LIMITS.reach, gt=1)
     hold_s: Duration = Field(_LIMITS.hold_s, ge=0)
     hold_most_s: Duration = Field(_LIMITS.hold_most_s, ge=0)
     forgive_s: Duration = Field(_LIMITS.forgive_s, gt=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ from penstock.cli.evaluate_worlds import (
     robust,
     scenarios,
 )
-from penstock.cli.options import DURATION, console, emit_json, prepare_simulator
+from penstock.cli.options import DURATION, console, emit_json, prepare_simulator, progress
 from penstock.errors import UsageError, refusal
 from penstock.evaluate.experiments import EXPERIMENTS, Experiment
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from penstock.evaluate.request import Request
     from penstock.report.page import Table
+    from penstock.simulate.cluster import Cluster
 
 PICTURES = ("surfaces", "trails", "trail", "path")
 # experiment -> the rows and the time its example takes: seconds, not hours
@@ -106,6 +108,8 @@ def everything(as_json: bool, out: Path | None, scale: float, **options: Any) ->
     names experiments: those of this group, `baselines`, and `beside` for the papers' own cluster.
     """
     started = time.monotonic()
+    if options["model"] == "own":
+        raise UsageError("--model own: give it to one experiment; ./run bench results measures both models")
     request = _request(seconds=60.0, **options)
     from penstock.evaluate.everything import evaluate as evaluate_all
 
@@ -131,6 +135,8 @@ def _request(
     guard: str,
     model: str | None,
     seconds: float,
+    cache_dir: Path | None = None,
+    workers: int | None = None,
     **_: Any,
 ) -> Request:
     if not 1 <= seconds <= 1e5:
@@ -139,13 +145,26 @@ def _request(
 
     cluster = with_changes(find_cluster(cluster_name), overrides)
     prepare_simulator()
-    from penstock.evaluate.request import Request
+    from penstock.evaluate.request import OWN, SHIPPED, Request
 
     chosen = checked_policies(policies)
+    own = _own_models(cluster, chosen, cache_dir, workers) if model == OWN else {}
+    model = None if model == SHIPPED else model
     words = ["--cluster", cluster_name]
     for override in overrides:
         words += ["--set", override]
-    return Request(cluster, chosen, seconds, seed, seeds, only, GUARD[guard], model, tuple(words))
+    return Request(cluster, chosen, seconds, seed, seeds, only, GUARD[guard], model, tuple(words), own)
+
+
+def _own_models(
+    cluster: Cluster, policies: Sequence[str], cache_dir: Path | None, workers: int | None
+) -> dict[str, str]:
+    """A model of this cluster for every policy that asks one, from the cache where it was made before."""
+    from penstock.evaluate.ownmodels import OwnWorld, own_models
+    from penstock.evaluate.store import default_directory
+
+    directory = (cache_dir or default_directory()) / "models"
+    return own_models(OwnWorld(cluster), policies, directory, workers or os.cpu_count() or 1, progress())
 
 
 def _deliver(documents: Sequence[dict[str, Any]], out: Path | None, as_json: bool) -> None:

@@ -47,7 +47,10 @@ def lab_options(function: click.decorators.FC) -> click.decorators.FC:
             "--guard", type=NearestChoice(tuple(GUARD)), default="auto", show_default=True,
             help="The agent's guard around policies; auto: around those made for it.",
         ),
-        click.option("--model", help="Another model file for policies that use one."),
+        click.option(
+            "--model", metavar="shipped|own|FILE",
+            help="What learned policies ask; own: trained on this cluster, other seeds. [default: shipped]",
+        ),
         click.option("--workers", type=click.IntRange(1, 256), help="Processes. [all cores]"),
         click.option("--cache-dir", type=PATH, help="Where results are kept. [the user's cache directory]"),
         click.option("--fresh", is_flag=True, help="Neither use nor keep cached results."),
@@ -133,7 +136,11 @@ def _terms(
     if not 1 <= seconds <= 1e5:
         raise UsageError(f"--seconds {seconds:g}: give a time from 1 to 100,000")
     from penstock.evaluate.comparison import Terms
+    from penstock.evaluate.request import OWN, SHIPPED
 
+    if model == OWN:
+        raise UsageError("--model own: each of these worlds would need its own; give it with one cluster")
+    model = None if model == SHIPPED else model
     return Terms(checked_policies(policies), seconds, seed, not no_search, GUARD[guard], model)
 
 

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from penstock.cli.collect import collect
-from penstock.cli.options import console, emit_json, json_option, progress, seed_option, write_text
+from penstock.cli.options import (
+    NearestChoice,
+    console,
+    emit_json,
+    json_option,
+    progress,
+    seed_option,
+    write_text,
+)
 from penstock.cli.survey import survey
 from penstock.errors import UsageError, did_you_mean
 
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
     from penstock.train.study import Point
 
 PATH = click.Path(path_type=Path)
+RECIPE_NAMES = ("forest", "printed", "printed-history", "printed-soft")
 KINDS = ("svm", "fc-nn", "rnn", "tcn", "gbdt")
 DATA_HELP = "Directory of *.csv.gz (traces), *.parquet (of train collect) or *.jsonl.gz (held settings)."
 
@@ -44,6 +53,14 @@ train.add_command(survey)
     "--rounds", type=click.IntRange(1, 4096), help="Trees a direction; fewer are faster and weaker."
 )
 @click.option("--leaves", type=click.IntRange(2, 255), help="Leaves a tree; fewer are faster and weaker.")
+@click.option(
+    "--recipe",
+    "kind",
+    type=NearestChoice(RECIPE_NAMES),
+    default="forest",
+    show_default=True,
+    help="forest: our features; printed: CARAT's, hard labels; the others improve it in one thing.",
+)
 @click.option("--search", is_flag=True, help="Search for better tree parameters first (bounded; slow).")
 @click.option("--trials", type=click.IntRange(1, 1000), default=20, show_default=True, help="Ends --search.")
 @click.option(
@@ -59,6 +76,7 @@ def fit(
     history: int | None,
     rounds: int | None,
     leaves: int | None,
+    kind: str,
     search: bool,
     trials: int,
     minutes: float,
@@ -74,7 +92,7 @@ def fit(
     """
     from penstock.predict import modelfile
     from penstock.train.build import build_model
-    from penstock.train.fit import Recipe, fit_all
+    from penstock.train.fit import RECIPES, fit_all
     from penstock.train.recipe import Bound, adapted, searched
     from penstock.train.table import read_tables
 
@@ -82,7 +100,7 @@ def fit(
     say(f"reading {', '.join(str(directory) for directory in data)}")
     table = read_tables(data)
     check_writable(out)
-    recipe = adapted(Recipe(), seed, history, rounds, leaves)
+    recipe = adapted(RECIPES[kind](), seed, history, rounds, leaves)
     if search:
         recipe = searched(recipe, table, Bound(trials, minutes * 30), say)
     fits = list(fit_all(table, recipe, say))

@@ -1,14 +1,16 @@
-"""The cache tuner: CARAT's Algorithm 2, with a hard limit on what all targets of a node may hold together.
+"""The cache tuner: CARAT's Algorithm 2, as printed and inside a node's budget.
 
-Decided where the paper is silent: a demand above the largest value gets the largest; where nothing was
-written only the other two factors count; an allocation whose sum passes the node's budget (rounding up to
-powers of two can do that) is stepped down, the largest share first.
+Decided where the paper is silent: a demand above the largest value gets the largest; where nothing was written only
+the other two factors count; D_max is the node's budget. "Collected metrics" are those of a target's last active stage
+and of the one that has just begun. `allocate` steps an allocation whose sum passes the budget down, the largest share
+first (rounding three factors up passes it most of the time); `fitted` shares the budget out to the MiB instead, and
+keeps a share for targets that were active a moment ago: a burst fills a cache before anybody can raise its limit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.decide.budget import CacheBudget
 from penstock.ratios import in_flight, request_bytes
@@ -20,22 +22,63 @@ from penstock.window import Window
 # other factor is not worth a change.
 FULL = 0.9
 CLEARLY = 1.5
+# So many windows of a target tell what it needs; and so long after its last request it may come back for it.
+TELLING_WINDOWS = 6
+LINGERS_S = 30.0
 
 
 @dataclass(slots=True)
 class Demand:
-    """What one target showed during an active stage."""
+    """What one target showed during an active stage, in so many windows.
+
+    `fullest` is the largest share of its limit that was ever unwritten: limits move, so bytes alone do not tell.
+    """
 
     write_bytes: float = 0.0
     peak_dirty_bytes: float = 0.0
     peak_flight_bytes: float = 0.0
+    fullest: float = 0.0
+    windows: int = 0
 
-    def take(self, window: Window) -> None:
-        """Add one window."""
+    def take(self, window: Window, utilisation: float | None = None) -> None:
+        """Add one window, with the share of its limit that was unwritten where that is known."""
         self.write_bytes += window.metrics.get("write.bytes", 0.0)
         self.peak_dirty_bytes = max(self.peak_dirty_bytes, window.metrics.get("dirty.bytes", 0.0))
         sent_at_once = (in_flight(window, "write") or 0.0) * (request_bytes(window, "write") or 0.0)
         self.peak_flight_bytes = max(self.peak_flight_bytes, sent_at_once)
+        self.fullest = max(self.fullest, utilisation or 0.0)
+        self.windows += 1
+
+    def __add__(self, other: Demand) -> Demand:
+        return Demand(
+            self.write_bytes + other.write_bytes,
+            max(self.peak_dirty_bytes, other.peak_dirty_bytes),
+            max(self.peak_flight_bytes, other.peak_flight_bytes),
+            max(self.fullest, other.fullest),
+            self.windows + other.windows,
+        )
+
+
+@dataclass(slots=True)
+class DemandHistory:
+    """What a target showed in its last active stage and in the present one: what Algorithm 2 goes by.
+
+    A stage that began in this very interval has shown one window; the one before it has shown what it needs.
+    """
+
+    last: Demand = field(default_factory=Demand)
+    present: Demand = field(default_factory=Demand)
+
+    def take(self, window: Window, utilisation: float | None, *, resumed: bool) -> None:
+        """Add one window; `resumed` where it is the first of an active stage."""
+        if resumed:
+            self.last, self.present = self.present, Demand()
+        self.present.take(window, utilisation)
+
+    @property
+    def demand(self) -> Demand:
+        """Both stages together."""
+        return self.last + self.present
 
 
 def allocate(
@@ -78,3 +121,42 @@ def as_printed(
         factors = (demand.peak_dirty_bytes, demand.peak_flight_bytes, share * budget.node_mib * MIB)
         limits[target] = max(budget.at_least(factor) for factor in factors)
     return limits
+
+
+def fitted(
+    active: Mapping[Target, Demand], inactive: Iterable[Target], budget: CacheBudget
+) -> dict[Target, int]:
+    """Limits in MiB that use the budget: what requests in flight need first, the rest in equal parts.
+
+    A target that never filled its limit gets a quarter more than its peak and leaves the rest to those that did.
+    Equal parts, not parts by volume: volume is what a limit let through.
+    """
+    smallest, largest = budget.values_mib[0], budget.values_mib[-1]
+    idle = list(inactive)
+    room = budget.node_mib - smallest * len(idle)
+    limits = dict.fromkeys(idle, float(smallest))
+    needs = {t: min(max(smallest, d.peak_flight_bytes / MIB), largest) for t, d in active.items()}
+    above = sum(need - smallest for need in needs.values())
+    shrink = min(1.0, max(0.0, room - smallest * len(active)) / above) if above else 1.0
+    floors = {t: smallest + shrink * (need - smallest) for t, need in needs.items()}
+    caps = {t: _cap(demand, floors[t], largest) for t, demand in active.items()}
+    shares = _poured(floors, caps, room - sum(floors.values()))
+    shares = _poured(shares, dict.fromkeys(active, float(largest)), room - sum(shares.values()))
+    return {target: int(limit + 1e-6) for target, limit in {**limits, **shares}.items()}
+
+
+def _cap(demand: Demand, floor_mib: float, largest: float) -> float:
+    """The most a target can use: unknown where it filled what it had, and as long as it has shown little."""
+    unknown = demand.fullest >= FULL or demand.windows < TELLING_WINDOWS
+    return largest if unknown else min(max(1.25 * demand.peak_dirty_bytes / MIB, floor_mib), largest)
+
+
+def _poured(levels: Mapping[Target, float], caps: Mapping[Target, float], room: float) -> dict[Target, float]:
+    """Levels raised alike until the room is used or everybody is at the cap."""
+    found = dict(levels)
+    while room > 1e-6 and (rising := [t for t in found if found[t] < caps[t] - 1e-9]):
+        step = min(room / len(rising), *(caps[t] - found[t] for t in rising))
+        for target in rising:
+            found[target] += step
+        room -= step * len(rising)
+    return found

@@ -27,11 +27,11 @@ class Habits:
     caution: float = 8.0
     #: Writes pass through a cache, so that a short look at a setting says less about it: their trials must be safer.
     risk_of_writes: float = 0.3
-    #: Who waits and gets less than this share of the bytes starves: then a trial is worth as much as for reads alone.
-    starving: float = 0.05
     #: Who asks for more bytes in flight than the original, and than the default, may take from others who share the
     #: servers: every doubling must bring this much.
     fair_log2: float = 0.25
+    #: The same for requests, which others find before them at servers with few threads.
+    crowd_log2: float = 0.04
     #: A trial that brings less than this of the best one over two windows, or than the other in its very first,
     #: is left at once.
     hopeless: float = 0.75

@@ -3,7 +3,7 @@
 Every policy and the guard compare a setting with the original one through `gain_log2`. The objective is one word:
 
 - `fair` (the default): half the total, half the mean over directions, each as a ratio to the original. A
-  direction may lose at most a sixth and the total at most a thirtieth, whatever the other side gains.
+  direction may lose at most a twentieth and the total at most a thirtieth, whatever the other side gains.
 - `bytes`: the total alone. A reader may starve beside a writer that moves more bytes.
 - `worst`: the direction that does worst. Nobody may lose anything, so that little can be gained where reads and
   writes meet.
@@ -12,7 +12,7 @@ Every policy and the guard compare a setting with the original one through `gain
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -26,9 +26,11 @@ Floats = NDArray[np.float64]
 Objective = Literal["fair", "bytes", "worst"]
 OBJECTIVES: tuple[Objective, ...] = ("fair", "bytes", "worst")
 
-# What the total and a single direction may lose under `fair`, as base-2 logarithms: 3 % and 15 %.
+# What the total and a single direction may lose under `fair`, as base-2 logarithms: 3 % and 5 %.
 TOTAL_SLACK_LOG2 = -math.log2(0.97)
-DIRECTION_SLACK_LOG2 = -math.log2(0.85)
+DIRECTION_SLACK_LOG2 = -math.log2(0.95)
+# A direction of a single window may lose 15 %: by chance it wanders more than a mean does.
+WINDOW_SLACK_LOG2 = -math.log2(0.85)
 # Requests in flight above which somebody waits for a direction, however few bytes it moves.
 WAITING = 0.4
 # A direction with this share of the bytes counts in any case.
@@ -87,6 +89,13 @@ def _written(window: Window) -> float:
     return written - math.copysign(max(abs(grown) - usual, 0.0), grown)
 
 
+def sent_at_least(rates: Rates, window: Window) -> Rates:
+    """The same rates, but no less written than was sent: another setting may make a cache hold less, and until it has
+    shrunk to that, applications wait although as much is written for good as before.
+    """
+    return replace(rates, write=max(rates.write, sent_bytes(window) / window.seconds))
+
+
 def sent_bytes(window: Window) -> float:
     """What was written over the wire."""
     return window.metrics.get("write.bytes") or 0.0
@@ -110,15 +119,23 @@ def drains(window: Window) -> bool:
     return backlog and (window.metrics.get("app.read_bytes") or 0.0) > 0
 
 
-def gain_log2(now: Rates, original: Rates, objective: Objective = "fair") -> float:
+def gain_log2(
+    now: Rates, original: Rates, objective: Objective = "fair", slack_log2: float = DIRECTION_SLACK_LOG2
+) -> float:
     """How much better than the original a setting is, as a base-2 logarithm; 0 where nothing is known of the
-    original.
+    original. A direction may lose `slack_log2` where that is weighed.
     """
     reads, writes = (np.log2(max(rate, _LEAST_BYTES_PER_S)) for rate in (now.read, now.write))
-    return float(gains_log2(np.array([reads]), np.array([writes]), original, objective)[0])
+    return float(gains_log2(np.array([reads]), np.array([writes]), original, objective, slack_log2)[0])
 
 
-def gains_log2(reads: Floats, writes: Floats, original: Rates, objective: Objective = "fair") -> Floats:
+def gains_log2(
+    reads: Floats,
+    writes: Floats,
+    original: Rates,
+    objective: Objective = "fair",
+    slack_log2: float = DIRECTION_SLACK_LOG2,
+) -> Floats:
     """`gain_log2` of many settings at once, from the logarithms of their rates."""
     if original.total <= 0:
         return np.zeros_like(reads)
@@ -134,7 +151,7 @@ def gains_log2(reads: Floats, writes: Floats, original: Rates, objective: Object
     if objective != "bytes" and len(sides) > 1:
         worst = np.minimum(*sides)
         fair = 0.5 * total + 0.25 * (sides[0] + sides[1])
-        within = np.minimum(total + TOTAL_SLACK_LOG2, worst + DIRECTION_SLACK_LOG2)
+        within = np.minimum(total + TOTAL_SLACK_LOG2, worst + slack_log2)
         fair = np.where(within < 0, np.minimum(fair, within), fair)
         found = worst if objective == "worst" else fair
     return found

@@ -14,7 +14,7 @@ from random import Random
 
 from penstock.decide.activity import Activity
 from penstock.decide.budget import CacheBudget
-from penstock.decide.cache import Demand, allocate, sparing
+from penstock.decide.cache import LINGERS_S, Demand, DemandHistory, allocate, as_printed, fitted, sparing
 from penstock.decide.groups import Group, groups, mount_of
 from penstock.decide.memory import WorkMemory, like
 from penstock.decide.policies._base import Policy, Proposal
@@ -23,6 +23,7 @@ from penstock.decision import Decision, Outlook, changes, unit_name
 from penstock.errors import KnobError
 from penstock.knobs import KnobSpace, Role, Setting
 from penstock.ports import Predictor
+from penstock.ratios import cache_utilisation
 from penstock.snapshot import Target
 from penstock.units import MIB
 from penstock.window import Void, Window
@@ -41,6 +42,7 @@ class _Memory:
     original: Setting | None = None
     activity: Activity = field(default_factory=Activity)
     demand: Demand = field(default_factory=Demand)
+    demands: DemandHistory = field(default_factory=DemandHistory)
     #: What a tuning group does.
     work: Work | None = None
 
@@ -133,7 +135,10 @@ class Tuner:
             memory.original = memory.policy.home = memory.original or window.setting
             if memory.policy.tunes_cache:
                 memory.demand.take(window)
-            if memory.activity.update(window):
+            begins = memory.activity.update(window)
+            if memory.policy.tunes_cache:
+                memory.demands.take(window, cache_utilisation(window, memory.policy.space), resumed=begins)
+            if begins:
                 memory.policy.resumed()
                 resumed.append(window.target)
             if moving:
@@ -203,7 +208,7 @@ class Tuner:
         Members that are elsewhere may be better off there: they stay until the policy has made up its mind.
         """
         policy, window = unit.memory.policy, unit.memory.window
-        if outlook is not None and not outlook.in_range:
+        if outlook is not None and not outlook.in_range and policy.vetoes:
             sentence = "this target does something the model was not trained on"
             proposal = Proposal(window.setting, "out-of-range", sentence)
         else:
@@ -259,12 +264,14 @@ class Tuner:
         known = {w.target: w for w in windows if isinstance(w, Window) and self._tunes_cache(w.target)}
         if self._cache is None or not known:
             return
-        active = {t: self._memories[t].demand for t in known if self._memories[t].activity.active}
-        worked = [t for t in known if t not in active and self._memories[t].activity.last_busy_s > 0]
-        shares = allocate(active, worked, self._cache)
         if all(self._memories[target].policy.spares_busy for target in known):
             held = {t: space_of(t).cache_bytes(w.setting) / MIB for t, w in known.items()}
-            shares = sparing(shares, held, active, self._cache)
+            active = {t: self._memories[t].demand for t in known if self._memories[t].activity.active}
+            worked = [t for t in known if t not in active and self._memories[t].activity.last_busy_s > 0]
+            shares = sparing(allocate(active, worked, self._cache), held, active, self._cache)
+        else:
+            known = {w.target: w for w in windows if isinstance(w, Window)}
+            shares = self._algorithm_2(known, now_s)
         for target, share_mib in shares.items():
             knob = space_of(target).of_role(Role.CACHE_LIMIT)
             if knob is None:
@@ -277,6 +284,20 @@ class Tuner:
                 sentence = f"the node's cache was shared anew; this target gets {limit[knob.id]} {knob.unit}"
                 proposal = Proposal(known[target].setting.replace(limit), "cache", sentence)
                 decisions[target] = self._decision(known[target], proposal, space_of(target), now_s)
+
+    def _algorithm_2(self, known: Iterable[Target], now_s: float) -> dict[Target, int]:
+        """Shares for all targets, those that never worked among the inactive ones."""
+        assert self._cache is not None
+        printed = any(self._memories[t].policy.cache_as_printed for t in known if t in self._memories)
+        lingers_s = 0.0 if printed else LINGERS_S
+        active = {
+            t: self._memories[t].demands.demand
+            for t in known
+            if self.is_active(t)
+            or (t in self._memories and now_s - self._memories[t].activity.last_busy_s < lingers_s)
+        }
+        idle = [t for t in known if t not in active]
+        return (as_printed if printed else fitted)(active, idle, self._cache)
 
     def _tunes_cache(self, target: Target) -> bool:
         return target in self._memories and self._memories[target].policy.tunes_cache

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from penstock.decide.objective import SHARE, WAITING, drains, updated_bytes
-from penstock.knobs import KnobSpace, Setting
+from penstock.decide.objective import SHARE, WAITING, drains, sent_bytes, updated_bytes
+from penstock.knobs import KnobSpace, Role, Setting
 from penstock.ratios import in_flight, request_s
 from penstock.units import format_size
 from penstock.window import DIRECTIONS, Window
@@ -15,6 +15,9 @@ from penstock.window import DIRECTIONS, Window
 NEAR_LOG2 = 1.5
 # However slow RPCs are, a change is not left unjudged for longer.
 LONGEST_ECHO = 8
+# Pages queued before a change leave in requests as they were queued. However many there are, a change is not left
+# unjudged for longer.
+LONGEST_QUEUE_S = 12.0
 # How much of the smoothed picture of the work a new window is; and windows in a row that must agree on new work.
 FRESH = 0.3
 ODD_WINDOWS = 3
@@ -24,8 +27,9 @@ KEPT_WORKS = 12
 REWRITTEN = 0.05
 HITS = 0.5
 SOME_HITS = 0.15
-# How much of that picture a new window is.
-CACHE_FRESH = 0.2
+# Windows that this picture remembers, and how many standard errors of what is written over count as chance.
+CACHE_WINDOWS = 20
+CHANCE = 0.7
 # So long applications may take to open files anew, where a knob acts on those alone.
 OPEN_S = 3.0
 _COUNTED = {way: (f"{way}.bytes", f"app.{way}_bytes", f"app.{way}_calls") for way in DIRECTIONS}
@@ -118,23 +122,45 @@ def unfelt_windows(space: KnobSpace, before: Setting, after: Setting, window_s: 
     return math.ceil(OPEN_S / window_s) if space.acts_late(before, after) else 0
 
 
+def queued_windows(space: KnobSpace, before: Setting, after: Setting, window: Window) -> int:
+    """For how many windows after a change requests still leave in the size they were queued in; else none."""
+    knob = space.of_role(Role.REQUEST_SIZE)
+    if knob is None or knob.id in space.late or before[knob.id] == after[knob.id]:
+        return 0
+    sent, waiting = sent_bytes(window), window.metrics.get("dirty.bytes") or 0.0
+    if sent <= 0:
+        return 0
+    return min(round(waiting / sent), math.ceil(LONGEST_QUEUE_S / window.seconds))
+
+
 @dataclass(slots=True)
 class CacheShare:
-    """How much of recent work the page cache did. What a setting brings to such work shows only after minutes."""
+    """How much of recent work the page cache did. What a setting brings to such work shows only after minutes.
 
+    What is written over pages not sent yet is a small difference of large counters, so that single windows tell
+    next to nothing: its mean counts, less what chance may have added to it.
+    """
+
+    windows: int = 0
     recent: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)
+    #: The variance of what single windows say was written over such pages.
+    spread: float = 0.0
 
     def take(self, window: Window) -> None:
         """Add a window; older ones fade."""
+        self.windows += 1
+        fresh = 1.0 / min(self.windows, CACHE_WINDOWS)
         now = _cached(window)
-        fresh = CACHE_FRESH if any(self.recent) else 1.0
+        off = now[0] - self.recent[0]
+        self.spread += fresh * ((1.0 - fresh) * off * off - self.spread)
         self.recent = tuple(old + fresh * (new - old) for old, new in zip(self.recent, now, strict=True))
 
     @property
     def large(self) -> bool:
         """Whether too much is written over pages not sent yet, or read from the cache."""
         updated, moved, hits, asked = self.recent
-        return updated > REWRITTEN * moved or hits > HITS * asked
+        chance = CHANCE * math.sqrt(self.spread / min(max(self.windows, 1), 2 * CACHE_WINDOWS))
+        return updated - chance > REWRITTEN * moved or hits > HITS * asked
 
     @property
     def some(self) -> bool:

@@ -28,9 +28,9 @@ def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
     """Every application under default, policies and its best static setting."""
     names = request.pick(NAMES)
     best = choose(
-        lab, {name: [_plan(request, name, request.seed)] for name in names}, request.seconds, ROUNDS
+        lab, {name: [plan_of(request, name, request.seed)] for name in names}, request.seconds, ROUNDS
     )
-    held = contest(lab, request, EXPERIMENT, _plan, best)
+    held = contest(lab, request, EXPERIMENT, plan_of, best)
     rows = []
     for name in names:
         rates = {policy: held.rates[name, policy].value for policy in competitors(request)}
@@ -49,5 +49,5 @@ def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
     return {**request.about(EXPERIMENT), "rows": rows, **summed[request.policy], "policies": summed}
 
 
-def _plan(request: Request, name: str, seed: int) -> Plan:
+def plan_of(request: Request, name: str, seed: int) -> Plan:
     return named_plan(request.cluster, name, 1, seed)

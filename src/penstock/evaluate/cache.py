@@ -14,6 +14,7 @@ from typing import Any
 
 from penstock.decide.budget import CacheBudget
 from penstock.decide.cache import Demand, allocate, as_printed
+from penstock.evaluate import budgets
 from penstock.evaluate.figures import geomean, mean
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import BEST_STATIC, Request
@@ -33,7 +34,7 @@ DIRTY_MIB = (32, 128, 512, 2047)
 DRAWS = 500
 IN_PLACE = "in-place-updates"
 OVERSHOOT = "algorithm-2-overshoot"
-NAMES = ("steady", "bursts", "uneven", IN_PLACE, OVERSHOOT)
+NAMES = ("steady", "bursts", "uneven", IN_PLACE, OVERSHOOT, *budgets.NAMES)
 
 
 def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
@@ -46,11 +47,14 @@ def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
         rows.append(_in_place(lab, request))
     if OVERSHOOT in request.pick(NAMES):
         rows.append(_overshoot(request))
+    bound = budgets.rows(lab, request, [name for name in request.pick(NAMES) if name in budgets.NAMES])
+    rows += bound
     gains = [row["stage2_gain"] for row in rows if "stage2_gain" in row]
     return {
         **request.about(EXPERIMENT),
         "rows": rows,
         "geomean_stage2_gain": geomean(gains) if gains else None,
+        "budgets": budgets.summary(bound) if bound else None,
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.evaluate.evidence.ratios import ABSORBED, REWRITTEN, Ratio, over_seeds
 from penstock.evaluate.figures import Mean, geomean, headroom_captured, mean
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import BEST_STATIC, Request
@@ -18,10 +19,13 @@ PlanOf = Callable[[Request, str, int], Plan]
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """What was measured, by name, policy and seed, and each policy's mean rate on each name."""
+    """What was measured, by name, policy and seed, and each policy's mean rates on each name: of applications, and
+    on the wire.
+    """
 
     found: Mapping[tuple[str, str, int], Measured]
     rates: Mapping[tuple[str, str], Mean]
+    wire: Mapping[tuple[str, str], Mean]
 
     def summary(self, names: Sequence[str], policy: str) -> dict[str, Any]:
         """A policy over all names, in the four figures that goals are set in."""
@@ -34,6 +38,24 @@ class Contest:
             "worst_vs_default": min(m / d for m, d in zip(mine, default, strict=True)),
             "headroom_captured": headroom_captured(zip(default, best, mine, strict=True)),
         }
+
+    def vs_default(self, name: str, policy: str, seeds: Sequence[int]) -> Ratio:
+        """A policy's ratio to the default, each seed compared with itself."""
+        pairs = ((self.found[name, policy, seed], self.found[name, "default", seed]) for seed in seeds)
+        return over_seeds([mine.app_mbps / base.app_mbps for mine, base in pairs])
+
+    def rewrites(self, name: str, policies: Sequence[str]) -> bool:
+        """Whether memory does the work: applications write far more than is sent, or gain what the wire does not."""
+        base_app, base_wire = (each[name, "default"].value for each in (self.rates, self.wire))
+        writes = any(self.found[name, "default", seed].wire[1] > 0 for n, _, seed in self.found if n == name)
+        if not writes or base_wire <= 0:
+            return False
+        gains = [
+            self.rates[name, each].value / base_app / (self.wire[name, each].value / base_wire)
+            for each in policies
+            if self.wire[name, each].value > 0
+        ]
+        return base_app > ABSORBED * base_wire or max(gains, default=1.0) > REWRITTEN
 
 
 def contest(lab: Lab, request: Request, stage: str, plan_of: PlanOf, best: Mapping[str, Choice]) -> Contest:
@@ -51,7 +73,11 @@ def contest(lab: Lab, request: Request, stage: str, plan_of: PlanOf, best: Mappi
         for name in best
         for policy in policies
     }
-    return Contest(found, rates)
+    wire = {
+        (name, policy): mean([sum(found[name, policy, seed].wire) for seed in request.all_seeds])
+        for name, policy in rates
+    }
+    return Contest(found, rates, wire)
 
 
 def competitors(request: Request) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from penstock.agent.loop import Loop
 from penstock.decision import Decision
-from penstock.evaluate.tuners import make_guard, make_tuner
+from penstock.evaluate.tuners import CACHE_RATIO, make_guard, make_tuner
 from penstock.knobs import Setting
 from penstock.ports import Ports
 from penstock.simulate.probe import Probe
@@ -24,7 +24,8 @@ class Course:
     """How a run is driven: a setting held throughout, or a policy that starts when the warm-up ends.
 
     Only the `tuned` clients run the policy, all where none are named. `guard` forces the agent's guard on or
-    off; left open, a policy runs as it would where it comes from (see `make_guard`).
+    off; left open, a policy runs as it would where it comes from (see `make_guard`). `cache_ratio` is the share of a
+    node's memory that limits for unwritten data may sum to; `limits_mib` holds such limits throughout, one an OST.
     """
 
     seconds: float
@@ -34,6 +35,8 @@ class Course:
     tuned: tuple[int, ...] | None = None
     guard: bool | None = None
     model: str | None = None
+    cache_ratio: float = CACHE_RATIO
+    limits_mib: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,8 @@ class Loops:
 
     def __init__(self, simulation: Simulation, course: Course) -> None:
         plan = simulation.plan
-        ram_bytes = int(plan.cluster.client.ram_gb * GIB)
+        # Tuners grant a fixed share of memory; less of it is a node with less memory.
+        ram_bytes = int(plan.cluster.client.ram_gb * GIB * course.cache_ratio / CACHE_RATIO)
         model = Path(course.model) if course.model is not None else None
         self.decided: list[Decided] = []
         self._simulation = simulation

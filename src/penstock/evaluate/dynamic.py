@@ -161,6 +161,7 @@ def _row(
         "own_optimum_mbps": statistics.fmean(own),
         "policy_mbps": mine,
         "vs_default": mine / default,
+        "phases_vs_default": {policy: _over_phases(first, phases, policy) for policy in request.policies},
         "vs_best_single": mine / best,
         "vs_own_optimum": mine / statistics.fmean(own),
         "policies": {policy: over_seeds(policy) for policy in request.policies},
@@ -174,6 +175,12 @@ def _row(
         ],
         "command": request.command(EXPERIMENT, name, [request.policy]),
     }
+
+
+def _over_phases(first: Mapping[str, Measured], phases: Phases, policy: str) -> float:
+    """The geometric mean over phases: one that is much faster than the others does not decide it."""
+    rates = (phases.rates(first[label]) for label in (policy, "default"))
+    return geomean(mine / base for mine, base in zip(*rates, strict=True) if base > 0)
 
 
 def adapting(measured: Measured, own: Sequence[float], every_s: float) -> list[float | None]:
@@ -213,6 +220,7 @@ def _ratios(policy: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     )
     return {
         "geomean_vs_default": geomean(default),
+        "phases_geomean_vs_default": geomean(row["phases_vs_default"][policy] for row in rows),
         "worst_vs_default": min(default),
         "geomean_vs_best_single": geomean(best),
         "worst_vs_best_single": min(best),

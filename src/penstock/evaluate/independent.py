@@ -24,11 +24,11 @@ STATIC = {"optimal-1": Setting(pages=1024, flight=256), "optimal-2": Setting(pag
 def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
     """Both processes at once under default, the paper's two static settings, the best one, and policies."""
     names = request.pick(tuple(PAIRS))
-    best = choose(lab, {name: [_plan(request, name, request.seed)] for name in names}, request.seconds)
+    best = choose(lab, {name: [plan_of(request, name, request.seed)] for name in names}, request.seconds)
     trials: dict[tuple[str, str, int], Trial] = {}
     for name in names:
         for seed in request.all_seeds:
-            plan = _plan(request, name, seed)
+            plan = plan_of(request, name, seed)
             for label, setting in STATIC.items():
                 trials[name, label, seed] = request.held(plan, setting)
             for policy in ("default", BEST_STATIC, *request.policies):
@@ -47,7 +47,7 @@ def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
     }
 
 
-def _plan(request: Request, name: str, seed: int) -> Plan:
+def plan_of(request: Request, name: str, seed: int) -> Plan:
     """The writer on the first server, the reader on the second."""
     apart = request.cluster.layout.osts_per_oss % request.cluster.layout.ost_count
     writer, reader = (parse_workload(work) for work in PAIRS[name])

@@ -60,7 +60,7 @@ def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
         there = request.lasting(scene.seconds)
         for seed in request.all_seeds:
             for policy in ("default", *request.policies):
-                made = there.trial(_plan(request, scene, seed), policy)
+                made = there.trial(plan_of(request, scene, seed), policy)
                 trials[name, policy, seed] = replace(made, course=replace(made.course, tuned=scene.tuned))
     alone = _alone(lab, request, scenes)
     found = dict(zip(trials, lab.measure("interference", list(trials.values())), strict=True))
@@ -68,7 +68,7 @@ def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
     return {**request.about(EXPERIMENT), "rows": rows, **_summary(request, rows)}
 
 
-def _plan(request: Request, scene: Scene, seed: int) -> Plan:
+def plan_of(request: Request, scene: Scene, seed: int) -> Plan:
     """Clients begin at consecutive OSTs, and five streams cover five, so that everybody meets somebody."""
     osts = request.cluster.layout.ost_count
     jobs = tuple(
@@ -81,7 +81,7 @@ def _plan(request: Request, scene: Scene, seed: int) -> Plan:
 def _alone(lab: Lab, request: Request, scenes: Mapping[str, Scene]) -> dict[str, float]:
     works = tuple(dict.fromkeys(work for scene in scenes.values() for work in scene.mix))
     there = request.lasting(min(request.seconds, CROWD_S))
-    plans = [_plan(request, Scene((work,), 1, None, there.seconds), request.seed) for work in works]
+    plans = [plan_of(request, Scene((work,), 1, None, there.seconds), request.seed) for work in works]
     measured = lab.measure("each alone", [there.held(plan, None) for plan in plans])
     return {work: one.app_mbps for work, one in zip(works, measured, strict=True)}
 

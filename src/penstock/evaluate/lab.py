@@ -23,7 +23,7 @@ class Lab:
 
     def __init__(self, store: Store, workers: int | None = None, progress: Progress = silent) -> None:
         self.store = store
-        self._workers = workers or os.cpu_count() or 1
+        self.workers = workers or os.cpu_count() or 1
         self._progress = progress
         self._pool: Workers | None = None
 
@@ -46,17 +46,29 @@ class Lab:
         found = [self.store.find(trial) for trial in trials]
         return [each for each in found if each is not None]
 
+    def as_done(self, stage: str, trials: Sequence[Trial]) -> Iterator[tuple[Trial, Measured]]:
+        """Every trial with its result: first those known already, then the others as each is done."""
+        missing = {trial.key: trial for trial in trials if self.store.find(trial) is None}
+        for trial in trials:
+            found = self.store.find(trial)
+            if found is not None:
+                yield trial, found
+        for done, (trial, measured) in enumerate(self._run(list(missing.values())), 1):
+            self.store.keep(trial, measured)
+            self._progress(stage, done, len(missing))
+            yield trial, measured
+
     def one(self, stage: str, trial: Trial) -> Measured:
         return self.measure(stage, [trial])[0]
 
     def _run(self, trials: Sequence[Trial]) -> Iterator[tuple[Trial, Measured]]:
         # The longest first: a long one started last would keep the others waiting.
         ordered = sorted(trials, key=_cost, reverse=True)
-        if self._workers == 1 or len(ordered) < 2:
+        if self.workers == 1 or len(ordered) < 2:
             yield from ((trial, perform(trial)) for trial in ordered)
             return
         if self._pool is None:
-            self._pool = Workers(self._workers).__enter__()
+            self._pool = Workers(self.workers).__enter__()
         yield from self._pool.each(perform, ordered)
 
 

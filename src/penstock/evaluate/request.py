@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from penstock.errors import UsageError, did_you_mean
 from penstock.evaluate.drivers import Course
@@ -14,6 +14,7 @@ from penstock.simulate.assembly import Plan
 from penstock.simulate.cluster import Cluster
 
 BEST_STATIC = "best-static"
+OWN, SHIPPED = "own", "shipped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,8 @@ class Request:
     """One experiment on one cluster. The first policy is the one judged, the others are compared with it.
 
     `seconds` is the measured time of a run, or of a phase of one; `only` restricts the rows. `cluster_words`
-    are the options that describe the cluster on a command line.
+    are the options that describe the cluster on a command line. `model` is a file, or `own`: then `own` holds the
+    file of every policy that asks one.
     """
 
     cluster: Cluster
@@ -33,6 +35,7 @@ class Request:
     guard: bool | None = None
     model: str | None = None
     cluster_words: tuple[str, ...] = ()
+    own: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def policy(self) -> str:
@@ -56,7 +59,8 @@ class Request:
             return self.held(plan, best)
         if policy == "default":
             return self.held(plan, None)
-        course = Course(self.seconds, WARMUP_S, policy=policy, guard=self.guard, model=self.model)
+        model = self.own.get(policy) if self.model == OWN else self.model
+        course = Course(self.seconds, WARMUP_S, policy=policy, guard=self.guard, model=model)
         return Trial(plan, course)
 
     def held(self, plan: Plan, setting: Setting | None) -> Trial:

@@ -113,6 +113,9 @@ def run(plan: Plan, course: Course, progress: Callable[[float], None] = lambda _
     simulation = Simulation(plan)
     if course.setting is not None:
         simulation.set_all(course.setting)
+    if course.limits_mib is not None:
+        for osc in range(simulation.oscs):
+            simulation.set(osc, Setting(dirty=course.limits_mib[osc % len(course.limits_mib)]))
     simulation.run_until(course.warmup_s)
     before = [simulation.totals(client) for client in range(plan.clients)]
     events = simulation.totals().events

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from penstock.evaluate.contest import Contest, contest
-from penstock.evaluate.figures import Mean
+from penstock.decide.policies import POLICY_NAMES
+from penstock.evaluate.contest import Contest, competitors, contest
+from penstock.evaluate.evidence.seen import seen
 from penstock.evaluate.lab import Lab
-from penstock.evaluate.request import BEST_STATIC, Request
+from penstock.evaluate.request import BEST_STATIC, OWN, SHIPPED, Request
 from penstock.evaluate.search import Choice, choose
 from penstock.evaluate.trial import Measured
 from penstock.report.heatmap import trace_name
@@ -31,20 +32,22 @@ def seen_in_training() -> frozenset[str]:
 
 def best_static(lab: Lab, request: Request, names: Sequence[str]) -> dict[str, Choice]:
     """Each workload's best static setting, chosen on a seed of its own."""
-    return choose(lab, {name: [_plan(request, name, request.seed)] for name in names}, request.seconds)
+    return choose(lab, {name: [plan_of(request, name, request.seed)] for name in names}, request.seconds)
 
 
 def evaluate(lab: Lab, request: Request) -> dict[str, Any]:
     """Every workload under every policy, settings held or turned for the whole time."""
     names = request.pick(NAMES)
     best = best_static(lab, request, names)
-    held = contest(lab, request, "static workloads", _plan, best)
-    seen = seen_in_training()
-    rows = [_row(request, name, best[name], held.rates, name in seen) for name in names]
+    held = contest(lab, request, "static workloads", plan_of, best)
+    trained = seen_in_training()
+    rows = [_row(request, name, best[name], held, name in trained) for name in names]
+    counted = [row["workload"] for row in rows if not row["rewriting"]]
     return {
         **request.about(EXPERIMENT),
         "rows": rows,
         **held.summary(names, request.policy),
+        "headline": _headline(held, request, counted),
         "policies": {policy: _compared(held, names, policy) for policy in request.policies},
         "surfaces": {name: [round(rate, 2) for rate in best[name].surface] for name in names},
         "trails": {name: _trail(held.found, name, request) for name in names},
@@ -55,22 +58,47 @@ def _compared(held: Contest, names: Sequence[str], policy: str) -> dict[str, Any
     return {**held.summary(names, policy), "mbps": {name: held.rates[name, policy].value for name in names}}
 
 
-def _plan(request: Request, name: str, seed: int) -> Plan:
+def plan_of(request: Request, name: str, seed: int) -> Plan:
     return named_plan(request.cluster, name, seed=seed)
 
 
-def _row(
-    request: Request, name: str, best: Choice, rates: Mapping[tuple[str, str], Mean], seen: bool
-) -> dict[str, Any]:
-    row: dict[str, Any] = {"workload": name, "seen": seen}
+def _headline(held: Contest, request: Request, counted: Sequence[str]) -> dict[str, Any] | None:
+    """Every policy over the workloads in which memory does not do the work."""
+    if not counted:
+        return None
+    return {
+        "workloads": len(counted),
+        **{policy: held.summary(counted, policy) for policy in request.policies if policy != BEST_STATIC},
+    }
+
+
+def _row(request: Request, name: str, best: Choice, held: Contest, trained: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {"workload": name, "seen": trained, "seen_by": _seen_by(request, name)}
     for key, policy in (("default", "default"), ("best_static", BEST_STATIC), ("policy", request.policy)):
-        row[f"{key}_mbps"] = rates[name, policy].value
+        row[f"{key}_mbps"] = held.rates[name, policy].value
+        row[f"{key}_wire_mbps"] = held.wire[name, policy].value
         if request.seeds > 1:
-            row[f"{key}_ci95"] = rates[name, policy].ci95
+            row[f"{key}_ci95"] = held.rates[name, policy].ci95
+    if request.seeds > 1:
+        ratio = held.vs_default(name, request.policy, request.all_seeds)
+        row["vs_default_ci95"], row["gain_claimed"] = [ratio.low, ratio.high], ratio.gains
+    row["rewriting"] = held.rewrites(name, competitors(request))
     dirty = LUSTRE.settle(LUSTRE.default, best.setting)["dirty"]
     row["best_static"] = {**best.setting, "dirty": dirty}
     row["command"] = request.command(EXPERIMENT, name, [request.policy])
     return row
+
+
+def _seen_by(request: Request, name: str) -> dict[str, str]:
+    """What each policy's model knows of a workload; own files say nothing about that."""
+    model = request.model or SHIPPED
+    if model not in (OWN, SHIPPED):
+        return {}
+    return {
+        policy: seen((policy, model, ""), request.cluster.name, name)
+        for policy in request.policies
+        if policy in POLICY_NAMES
+    }
 
 
 def _trail(found: Mapping[tuple[str, str, int], Measured], name: str, request: Request) -> dict[str, Any]:

@@ -35,13 +35,17 @@ class Trial:
 
     @property
     def key(self) -> str:
-        """A hash of everything that determines the result, except the program itself."""
+        """A hash of everything that determines the result, except the program itself.
+
+        A model file counts by its content, wherever it lies.
+        """
         document: Any = {"plan": _plain(self.plan), "course": _plain(self.course)}
         policy = source_file(self.course.policy) if self.course.policy is not None else None
+        if policy is not None and policy.is_file():
+            document[str(policy)] = _digest(policy)
         model = Path(self.course.model) if self.course.model is not None else None
-        for path in (policy, model):
-            if path is not None and path.is_file():
-                document[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
+        if model is not None and model.is_file():
+            document["course"]["model"] = _digest(model)
         return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:24]
 
 
@@ -143,6 +147,10 @@ def _place(text: str) -> tuple[int, int]:
 def _load_decided(document: Mapping[str, Any]) -> Decided:
     settings = {name: Setting(document[name]) for name in ("before", "wanted")}
     return Decided(**{**document, **settings})
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _name(key: Any) -> str:

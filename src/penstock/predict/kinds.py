@@ -10,14 +10,20 @@ from penstock.predict.model import ForestPredictor
 from penstock.predict.surfaces import SurveyPredictor
 
 FOREST, SURVEY = "forest", "survey"
-KINDS = (FOREST, SURVEY)
+#: CARAT's printed model, and two that improve on it in one thing; only the first ships.
+PRINTED, PRINTED_HISTORY, PRINTED_SOFT = "printed", "printed-history", "printed-soft"
+KINDS = (FOREST, SURVEY, PRINTED, PRINTED_HISTORY, PRINTED_SOFT)
 
 
 def default_predictor(kind: str) -> ForestPredictor | SurveyPredictor:
     """The shipped one."""
     if _known(kind) == SURVEY:
         return SurveyPredictor(shipped.default_survey(), shipped.mount_surveys())
-    return ForestPredictor(shipped.default_model())
+    if kind in (PRINTED_HISTORY, PRINTED_SOFT):
+        raise UsageError(
+            f"no {kind} model ships: give --model FILE (penstock train fit --recipe {kind}) or own"
+        )
+    return ForestPredictor(shipped.printed_model() if kind == PRINTED else shipped.default_model())
 
 
 def load_predictor(kind: str, path: Path) -> ForestPredictor | SurveyPredictor:

@@ -10,13 +10,7 @@ import numpy as np
 from penstock.decision import Outlook
 from penstock.errors import UsageError
 from penstock.knobs import Candidates, Setting
-from penstock.predict.features import (
-    CANDIDATE_FEATURES,
-    candidate_matrix,
-    past_features,
-    row_names,
-    stack_windows,
-)
+from penstock.predict.featuresets import FULL, FeatureSet
 from penstock.predict.trees import (
     CompiledForest,
     Forest,
@@ -36,7 +30,10 @@ SPACE = "lustre"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DirectionModel:
-    """What a model knows of one direction. `low` and `high` bound each feature over the training samples."""
+    """What a model knows of one direction. `low` and `high` bound each feature over the training samples.
+
+    `features` is how its vector is made of windows.
+    """
 
     direction: str
     history: int
@@ -45,6 +42,12 @@ class DirectionModel:
     low: Floats
     high: Floats
     metrics: Mapping[str, float] = field(default_factory=dict)
+    features: FeatureSet = FULL
+
+    @property
+    def depth(self) -> int:
+        """Intervals before the current one that it wants to see."""
+        return self.features.depth(self.history)
 
     def outside(self, past: Floats) -> list[list[str]]:
         """Per sample, the features of its current interval that training never came near; NaN is unknown."""
@@ -56,7 +59,7 @@ class DirectionModel:
         return [not strange for strange in np.any(self._strange(past), axis=1)]
 
     def _strange(self, past: Floats) -> Bools:
-        count = len(row_names(self.direction))
+        count = len(self.features.now(self.direction))
         now = past[:, :count]
         low, high = self.low[:count] - RANGE_MARGIN, self.high[:count] + RANGE_MARGIN
         return (now < low) | (now > high)
@@ -90,7 +93,7 @@ class ForestPredictor:
     @property
     def history(self) -> int:
         """The longest history any direction looks at."""
-        return max(part.history for part in self.model.directions.values())
+        return max(part.depth for part in self.model.directions.values())
 
     @property
     def digest(self) -> str:
@@ -109,7 +112,7 @@ class ForestPredictor:
         if not histories:
             return []
         part = self.model[direction]
-        past = past_features(stack_windows(histories, direction, part.history), direction)
+        past = part.features.past_of_windows(histories, direction, part.history)
         rows = np.ascontiguousarray(self.probabilities(direction, past, candidates))
         # A view of its row holds a target's probabilities as they are; a list would make a hundred objects.
         return [
@@ -130,16 +133,16 @@ class ForestPredictor:
         if not has_numba():
             return False
         direction = next(iter(self.model.directions))
-        forest = self.model[direction].forest
-        few = compile_forest(forest, np.zeros((1, len(CANDIDATE_FEATURES))))
+        part = self.model[direction]
+        few = compile_forest(part.forest, np.zeros((1, len(part.features.candidate_names))))
         scores_numba(few, np.zeros((1, few.past)))
         return True
 
     def _ready(self, direction: str, candidates: Candidates) -> CompiledForest:
         key = (direction, candidates.settings)
         if key not in self._compiled:
-            forest = self.model[direction].forest
-            self._compiled[key] = compile_forest(forest, candidate_matrix(candidates))
+            part = self.model[direction]
+            self._compiled[key] = compile_forest(part.forest, part.features.candidate_matrix(candidates))
         return self._compiled[key]
 
     def _scores(self, compiled: CompiledForest, past: Floats) -> Floats:

@@ -19,6 +19,7 @@ import numpy as np
 from penstock.errors import AccessError, MissingError, ModelFileError
 from penstock.predict import features
 from penstock.predict.checks import ForestText, check_forest, fail_unless, mapping, numbers, text, whole
+from penstock.predict.featuresets import named_like
 from penstock.predict.model import DirectionModel, Model
 from penstock.predict.trees import Forest
 from penstock.window import DIRECTIONS
@@ -163,10 +164,8 @@ def _build_direction(direction: str, part: Mapping[str, Any]) -> DirectionModel:
         type(history) is int and 0 <= history <= features.MAX_HISTORY, f"{direction}.history {history!r}"
     )
     assert isinstance(history, int)
-    names = features.names(direction, history)
-    fail_unless(
-        part.get("features") == list(names), f"{direction}.features are not those this version computes"
-    )
+    found = named_like(part.get("features"), direction, history)
+    names = found.names(direction, history)
     low = numbers(part.get("low"), f"{direction}.low")
     high = numbers(part.get("high"), f"{direction}.high")
     fail_unless(len(low) == len(high) == len(names), f"{direction}.low and .high need {len(names)} values")
@@ -175,7 +174,7 @@ def _build_direction(direction: str, part: Mapping[str, Any]) -> DirectionModel:
     for name, value in metrics.items():
         fail_unless(_finite(value), f"{direction}.metrics.{name} is not a number")
     forest = _build_forest(part, direction, len(names))
-    return DirectionModel(direction, history, names, forest, low, high, metrics)
+    return DirectionModel(direction, history, names, forest, low, high, metrics, found)
 
 
 def _build_forest(part: Mapping[str, Any], direction: str, feature_count: int) -> Forest:

@@ -11,6 +11,8 @@ from penstock.predict.surfaces import Survey
 
 MODEL = "default.json"
 SURVEY = "survey.json"
+# The same data, fitted as CARAT prints it: its features and labels.
+PRINTED = "printed.json"
 # Surveys of other file systems' knobs.
 MOUNT_SURVEYS = ("survey-fuse.json",)
 
@@ -19,6 +21,12 @@ MOUNT_SURVEYS = ("survey-fuse.json",)
 def default_model() -> Model:
     """The shipped model, checked like any other."""
     return modelfile.parse(_raw(MODEL), f"the shipped model {MODEL}")
+
+
+@cache
+def printed_model() -> Model:
+    """The shipped model of the printed algorithms, checked like any other."""
+    return modelfile.parse(_raw(PRINTED), f"the shipped model {PRINTED}")
 
 
 @cache

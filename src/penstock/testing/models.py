@@ -6,7 +6,8 @@ import numpy as np
 
 from penstock.knobs import Setting
 from penstock.ports import Predictor
-from penstock.predict import features, modelfile
+from penstock.predict import modelfile
+from penstock.predict.featuresets import FULL, FeatureSet
 from penstock.predict.model import DirectionModel, Model
 from penstock.predict.trees import Forest
 from penstock.snapshot import Target
@@ -15,8 +16,13 @@ from penstock.units import MIB, PAGE_BYTES
 from penstock.window import DIRECTIONS, Window
 
 
-def random_forest(seed: int, feature_count: int, trees: int = 5, leaves: int = 8) -> Forest:
-    """A sound forest with arbitrary splits; thresholds fall where log2 features of real windows lie."""
+def random_forest(
+    seed: int, feature_count: int, trees: int = 5, leaves: int = 8, candidates: int = 3
+) -> Forest:
+    """A sound forest with arbitrary splits; thresholds fall where log2 features of real windows lie.
+
+    The last `candidates` features are the candidate's.
+    """
     rng = np.random.default_rng(seed)
     roots: list[int] = []
     left: list[int] = []
@@ -39,10 +45,11 @@ def random_forest(seed: int, feature_count: int, trees: int = 5, leaves: int = 8
             leaf_total += 1
         leaf_total += leaves == 1
     nodes = len(left)
-    # The last features are the candidate's: half of all tests ask about it, as in fitted trees.
+    # Half of all tests ask about the candidate, as in fitted trees.
     of_candidate = rng.random(nodes) < 0.5
-    candidate = rng.integers(feature_count - 3, feature_count, nodes)
-    feature = np.where(of_candidate, candidate, rng.integers(0, feature_count - 3, nodes))
+    past = feature_count - candidates
+    candidate = rng.integers(past, feature_count, nodes)
+    feature = np.where(of_candidate, candidate, rng.integers(0, past, nodes))
     return Forest(
         features=feature_count,
         roots=np.array(roots, dtype=np.int32),
@@ -58,14 +65,17 @@ def random_forest(seed: int, feature_count: int, trees: int = 5, leaves: int = 8
     )
 
 
-def random_model(seed: int = 0, history: int = 1) -> Model:
+def random_model(seed: int = 0, history: int = 1, features: FeatureSet = FULL) -> Model:
     """A sound model of both directions over the whole knob space."""
     directions = {}
     for number, direction in enumerate(DIRECTIONS):
         names = features.names(direction, history)
-        forest = random_forest(seed * 10 + number, len(names))
+        own = len(features.candidate_names)
+        forest = random_forest(seed * 10 + number, len(names), candidates=own)
         low, high = np.full(len(names), 0.0), np.full(len(names), 40.0)
-        directions[direction] = DirectionModel(direction, history, names, forest, low, high, {"error": 0.5})
+        metrics = {"error": 0.5}
+        part = DirectionModel(direction, history, names, forest, low, high, metrics, features)
+        directions[direction] = part
     knobs = {knob: LUSTRE[knob].values for knob in ("pages", "flight")}
     draft = Model(directions, LUSTRE.name, knobs, {"origin": "made up"}, "")
     return modelfile.parse(modelfile.dump(draft), "made up")

@@ -30,7 +30,7 @@ def predictions(model: Model, table: Table) -> Iterator[Prediction]:
     """Every direction of which the table holds samples and the model knows something; at least one must."""
     done = 0
     for direction, part in model.directions.items():
-        found = samples(table, direction, part.history)
+        found = samples(table, direction, part.history, part.features)
         if len(found):
             yield Prediction(found, probabilities(part, found))
             done += 1

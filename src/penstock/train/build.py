@@ -30,7 +30,10 @@ def build_model(fits: Sequence[Fit], table: Table, recipe: Recipe, origin: str) 
         "runs": run_names(table),
         "label": f"bytes per second above {GAIN} times the interval before",
         "tau": TAU,
-        "blur_log2": {name: BLUR[name] for name in directions},
+        **({"blur_log2": {name: BLUR[name] for name in directions}} if recipe.soft else {}),
+        "features": recipe.features.name,
+        "labels": "soft" if recipe.soft else "hard",
+        "calibrated": recipe.calibrated,
         "folds": recipe.folds,
         "boosting": {name: asdict(recipe.boosting[name]) for name in directions},
     }

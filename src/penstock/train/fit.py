@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
 from penstock.errors import DataError
-from penstock.predict import features
+from penstock.predict.featuresets import FULL, PRINTED, FeatureSet
 from penstock.predict.model import DirectionModel
 from penstock.predict.trees.forest import Floats
 from penstock.train.boost import Boosting, boost, to_forest
@@ -37,11 +37,34 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Everything that decides the outcome of a fit, beside the data."""
+    """Everything that decides the outcome of a fit, beside the data.
+
+    Labels are `soft` beliefs or plain yes and no; a model that is not `calibrated` says what its trees say.
+    """
 
     history: dict[str, int] = field(default_factory=lambda: dict(HISTORY))
     boosting: dict[str, Boosting] = field(default_factory=lambda: dict(BOOSTING))
     folds: int = FOLDS
+    features: FeatureSet = FULL
+    soft: bool = True
+    calibrated: bool = True
+
+
+def as_printed() -> Recipe:
+    """CARAT's own model: its six metrics and their changes, k = 1, hard labels, what the trees say.
+
+    The papers leave the trees' parameters to a search; these are ours, so that features and labels alone differ.
+    """
+    return Recipe(dict.fromkeys(DIRECTIONS, 1), features=PRINTED, soft=False, calibrated=False)
+
+
+#: The recipes by the names that policies ask for them; `forest` is what ships as the default.
+RECIPES: Mapping[str, Callable[[], Recipe]] = {
+    "forest": Recipe,
+    "printed": as_printed,
+    "printed-history": lambda: replace(as_printed(), history=dict(HISTORY)),
+    "printed-soft": lambda: replace(as_printed(), soft=True, calibrated=True),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,23 +77,25 @@ class Fit:
     judgement: Judgement
 
 
-def fit_direction(found: Samples, history: int, how: Boosting, folds: int, say: Progress) -> Fit:
+def fit_direction(found: Samples, recipe: Recipe, say: Progress) -> Fit:
     """Grow trees on folds of whole runs, calibrate on what each fold did not see, then grow on everything."""
     check_samples(found)
-    vectors, target = found.vectors, soft_labels(found)
+    how, direction = recipe.boosting[found.direction], found.direction
+    vectors, target = found.vectors, soft_labels(found) if recipe.soft else found.label.astype(np.float64)
     raw = np.empty(len(found))
-    for number, held_out in enumerate(split_runs(found.run, folds, how.seed), start=1):
-        say(f"{found.direction}: fold {number} of {folds}, {int((~held_out).sum())} samples")
+    for number, held_out in enumerate(split_runs(found.run, recipe.folds, how.seed), start=1):
+        say(f"{direction}: fold {number} of {recipe.folds}, {int((~held_out).sum())} samples")
         raw[held_out] = grow(vectors[~held_out], target[~held_out], how, vectors[held_out])
-    slope, intercept = calibrate(raw, found.label)
-    say(f"{found.direction}: all {len(found)} samples")
+    slope, intercept = calibrate(raw, found.label) if recipe.calibrated else (1.0, 0.0)
+    say(f"{direction}: all {len(found)} samples")
     forest = to_forest(boost(vectors, target, how), slope, intercept)
-    p = cross_calibrated(raw, found.label, found.run)
+    p = cross_calibrated(raw, found.label, found.run) if recipe.calibrated else forest.probability(raw)
     verdict = judge(found.label, p)
     low, high = bounds(vectors)
     metrics = {f"held_out_{name}": value for name, value in asdict(verdict).items() if value is not None}
-    names = features.names(found.direction, history)
-    part = DirectionModel(found.direction, history, names, forest, low, high, metrics)
+    history = recipe.history[direction]
+    names = recipe.features.names(direction, history)
+    part = DirectionModel(direction, history, names, forest, low, high, metrics, recipe.features)
     return Fit(part, found.label, p, verdict)
 
 
@@ -78,10 +103,9 @@ def fit_all(table: Table, recipe: Recipe, say: Progress) -> Iterator[Fit]:
     """Fit every direction of which the table holds samples; at least one must."""
     done = 0
     for direction in DIRECTIONS:
-        found = samples(table, direction, recipe.history[direction])
+        found = samples(table, direction, recipe.history[direction], recipe.features)
         if len(found):
-            how = recipe.boosting[direction]
-            yield fit_direction(found, recipe.history[direction], how, recipe.folds, say)
+            yield fit_direction(found, recipe, say)
             done += 1
         else:
             say(f"{direction}: no samples, so the model will not know this direction")

@@ -8,7 +8,6 @@ import numpy as np
 
 from penstock.errors import DataError, UsageError
 from penstock.predict.explain import explain
-from penstock.predict.features import candidate_features
 from penstock.predict.model import Model
 from penstock.train.samples import direction_of, samples
 from penstock.train.table import Table
@@ -32,7 +31,7 @@ def inspect(model: Model, table: Table, name: str, pages: int | None, flight: in
     """Explain the sample WORKLOAD/ITERATION/OST/OBSERVATION_NO, with its own candidate or another."""
     row = _find(table, name)
     part = model[direction_of(str(table.workload[row]))]
-    found = samples(table, part.direction, part.history)
+    found = samples(table, part.direction, part.history, part.features)
     at = np.flatnonzero(found.middle == row)
     if not len(at):
         raise DataError(f"{name} is no sample: it needs a row before it, one after it, and traffic in both")
@@ -41,7 +40,7 @@ def inspect(model: Model, table: Table, name: str, pages: int | None, flight: in
         float(flight if flight is not None else table.column("flight")[row + 1]),
     )
     past = found.past[at]
-    vector = np.concatenate([past[0], candidate_features(np.array(asked[:1]), np.array(asked[1:]))[0]])
+    vector = np.concatenate([past[0], part.features.candidate(np.array(asked[:1]), np.array(asked[1:]))[0]])
     why = explain(part.forest, vector)
     order = np.argsort(-np.abs(why.contributions))
     return Inspected(

@@ -46,7 +46,7 @@ def searched(recipe: Recipe, table: Table, search: Bound, say: Progress) -> Reci
     """A recipe whose tree parameters were searched for on this data."""
     boosting = dict(recipe.boosting)
     for direction in DIRECTIONS:
-        found = samples(table, direction, recipe.history[direction])
+        found = samples(table, direction, recipe.history[direction], recipe.features)
         if len(found):
             check_samples(found)
             boosting[direction] = search_boosting(found, boosting[direction], search, say)

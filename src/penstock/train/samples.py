@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import DataError
-from penstock.predict.features import candidate_features, past_features
+from penstock.predict.featuresets import FULL, FeatureSet
 from penstock.predict.trees.forest import Floats
 from penstock.train.table import Ints, Table
 
@@ -61,7 +61,7 @@ def direction_of(workload: str) -> str:
     raise DataError(f"workload {workload!r} names no direction; expected a part r, rd, w or wr")
 
 
-def samples(table: Table, direction: str, history: int) -> Samples:
+def samples(table: Table, direction: str, history: int, features: FeatureSet = FULL) -> Samples:
     """All samples of a direction, with the features of so many intervals before the middle one."""
     workloads, at = np.unique(table.workload, return_inverse=True)
     mine = np.array([direction_of(str(name)) == direction for name in workloads])[at]
@@ -74,15 +74,15 @@ def samples(table: Table, direction: str, history: int) -> Samples:
     is_middle[-1:] = False
     middle = np.flatnonzero(is_middle)
     gain = _gain(moved, table.column("seconds"), middle)
-    stack = _stack(table.measures(direction), _unbroken(follows), middle, history)
+    stack = _stack(table.measures(direction), _unbroken(follows), middle, features.depth(history))
     return Samples(
         direction=direction,
         middle=middle,
         run=_runs(table)[middle],
         label=gain > GAIN,
         gain=gain,
-        past=past_features(stack, direction),
-        candidate=candidate_features(table.column("pages")[middle + 1], table.column("flight")[middle + 1]),
+        past=features.past(stack, direction),
+        candidate=features.candidate(table.column("pages")[middle + 1], table.column("flight")[middle + 1]),
     )
 
 

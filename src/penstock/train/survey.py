@@ -23,6 +23,7 @@ from penstock.decide.objective import Rates, rates_of
 from penstock.decide.work import CacheShare
 from penstock.knobs import Candidates, KnobSpace, Setting
 from penstock.predict.surfaces import KINDS, Case, Survey
+from penstock.simulate.assembly import Plan
 from penstock.simulate.probe import Probe
 from penstock.simulate.simulation import Simulation
 from penstock.spaces import LUSTRE
@@ -97,7 +98,13 @@ def measure(world: DescribedWorld, seconds: float, seed: int) -> HeldRates | Non
     """Hold some settings in one world and look at the first client; None where it moves nothing at the
     default, or where the page cache does much of the work, which is left alone.
     """
-    plan, rng = world.plan(seed), Random(f"survey/{seed}/{world.name}")
+    return measure_plan((world.name, world.plan(seed)), seconds, seed)
+
+
+def measure_plan(named: tuple[str, Plan], seconds: float, seed: int) -> HeldRates | None:
+    """The same for a world that is made already, by its name; the seed draws the settings."""
+    name, plan = named
+    rng = Random(f"survey/{seed}/{name}")
     seen: dict[Setting, dict[str, list[Rates]]] = {}
     cached: dict[str, CacheShare] = {}
     for setting in _settings(rng):
@@ -119,7 +126,7 @@ def measure(world: DescribedWorld, seconds: float, seed: int) -> HeldRates | Non
     }
     known = {setting: level for setting, level in levels.items() if level.count and level.mean.total > 0}
     enough = GRID[HOME] in known and len(known) >= LEAST_SETTINGS
-    return HeldRates(world.name, known) if enough else None
+    return HeldRates(name, known) if enough else None
 
 
 def _settings(rng: Random) -> list[Setting]:

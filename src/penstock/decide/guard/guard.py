@@ -18,6 +18,7 @@ from penstock.decide.guard.record import (
     PROVEN_WINDOWS,
     Account,
     Accused,
+    Aftermath,
     Ban,
     Look,
     UnitRecord,
@@ -28,9 +29,9 @@ from penstock.decide.guard.record import (
 )
 from penstock.decide.guard.reports import BoundUse, Effect, NodeView, bound_use
 from penstock.decide.guard.rules import RULES, Refusal, Wish, is_finite
-from penstock.decide.objective import gain_log2, rates_of
+from penstock.decide.objective import WINDOW_SLACK_LOG2, Rates, gain_log2, rates_of, sent_at_least
 from penstock.decide.tuner import SpaceOf
-from penstock.decide.work import echo_windows, unfelt_windows
+from penstock.decide.work import echo_windows, queued_windows, unfelt_windows
 from penstock.decision import UNIT_SEPARATOR, Decision, unit_name
 from penstock.knobs import KnobSpace, Setting
 from penstock.snapshot import Target
@@ -171,7 +172,10 @@ class Guard:
         if place != record.place:
             if record.place is not None:
                 unfelt = unfelt_windows(record.known_space, record.place, place, window.seconds)
-                record.settle = 1 + max(echo_windows(window), unfelt)
+                queued = 0
+                if all(rates_of(window).counts):
+                    queued = queued_windows(record.known_space, record.place, place, window)
+                record.settle = 1 + max(echo_windows(window), unfelt, queued)
             record.place = place
             self._move(record, place, at_home, now_s)
         settled = record.settle == 0
@@ -193,13 +197,17 @@ class Guard:
         """Take the window in: as one of the original, or as one of the visit."""
         rates, reference = rates_of(turn.window), turn.work.reference
         if turn.at_home:
+            self._charge_aftermath(turn, rates)
             if turn.settled:
                 reference.take(rates)
+                turn.work.cache.take(turn.window)
                 self._hear(turn)
             return
         visit = turn.record.visit
         if visit is None or reference.level.count == 0:
             return
+        if not turn.settled:
+            rates = sent_at_least(rates, turn.window)
         original, kept_s = reference.level.mean, visit.lost_s
         lost_s = charge(visit, rates, original, turn.window.seconds, self.limits)
         if lost_s > 0:
@@ -211,6 +219,17 @@ class Guard:
         self._report(turn, visit)
         if visit.level.count == PROVEN_WINDOWS and self._gain(visit, turn.work) >= 0:
             turn.work.proven.add(visit.place)
+
+    def _charge_aftermath(self, turn: _Turn, rates: Rates) -> None:
+        """What the original still lacks after a visit that did harm."""
+        after = turn.work.aftermath
+        if after is None or turn.record.look is not None:
+            return
+        if turn.now_s > after.until_s:
+            turn.work.aftermath = None
+            return
+        missing = 1.0 - 2.0 ** gain_log2(rates, after.original, self.limits.objective, WINDOW_SLACK_LOG2)
+        turn.record.account.losses.append((turn.now_s, after.take(missing * turn.window.seconds)))
 
     def _gain(self, visit: Visit, work: WorkRecord) -> float:
         return gain_log2(visit.level.mean, work.reference.level.mean, self.limits.objective)
@@ -306,6 +325,7 @@ class Guard:
         ban = work.banned.get(visit.place, Ban(now_s, 0))
         work.banned[visit.place] = ban.again(now_s, self.limits.blacklist_s)
         work.proven.discard(visit.place)
+        work.aftermath = Aftermath(work.reference.level.mean, now_s + self.limits.aftermath_s)
         record.account.harm(now_s, self.limits)
         record.visit = None
         before, after = work.reference.level.mean.total, visit.level.mean.total or rates_of(turn.window).total
@@ -332,6 +352,9 @@ class Guard:
         gain = gain_log2(accused.level.mean, work.reference.level.mean, self.limits.objective)
         if gain >= EXCUSED_LOG2:
             work.banned.pop(accused.place, None)
+            if work.aftermath is not None:
+                turn.record.account.losses.append((turn.now_s, -max(work.aftermath.lacks_s, 0.0)))
+                work.aftermath = None
 
     def _report(self, turn: _Turn, visit: Visit) -> None:
         if visit.level.count < REPORT_WINDOWS or visit.reported:
@@ -378,7 +401,8 @@ class Guard:
         if homeward or all(place_of(m.wanted) == place_of(m.before) for m in turn.members):
             refusal = None
         else:
-            wish = Wish(turn.unit, moving, place_of(moving.wanted), turn.record, turn.work, turn.now_s)
+            home = self._homes[moving.target]
+            wish = Wish(turn.unit, moving, place_of(moving.wanted), home, turn.record, turn.work, turn.now_s)
             refusal = next((found for rule in RULES if (found := rule(wish, self.limits)) is not None), None)
         if refusal is not None:
             return [_kept(member, refusal) if member.changes else member for member in turn.members]

@@ -15,14 +15,20 @@ class GuardLimits:
     objective: Objective = "fair"
     #: Busy windows at the original setting before anything may change: fewer say too little about noisy work.
     reference_windows: int = 4
+    #: How far off the mean of those windows may be, as a share: where that is not known no loss could be noticed.
+    reference_error: float = 0.15
     #: Seconds of the original's work that one visit to other settings may lose, net of what it gains, before it ends.
     visit_loss_s: float = 1.0
     #: Seconds that a visit can earn by bringing more than the original, to set against later losses: a setting that
     #: proved itself survives a stall, and one that turns bad is still noticed within seconds.
     visit_credit_s: float = 2.0
     #: Share of any `loss_window_s` that all visits together may lose before the target stays at its original.
-    loss_share: float = 0.03
+    loss_share: float = 0.02
     loss_window_s: float = 600.0
+    #: For so long after a visit that did harm, what the original lacks is charged to that visit.
+    aftermath_s: float = 60.0
+    #: No knob goes further than so many times from the original, or from a setting that proved itself.
+    reach: float = 256.0
     #: Wait after a visit that did harm; every further one doubles it, up to the most; `forgive_s` without harm
     #: halves it.
     hold_s: float = 10.0

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from penstock.decide.guard.limits import GuardLimits
 from penstock.decide.guard.reference import Reference
 from penstock.decide.level import Level
-from penstock.decide.objective import Rates, gain_log2
+from penstock.decide.objective import WINDOW_SLACK_LOG2, Rates, gain_log2
+from penstock.decide.work import CacheShare
 from penstock.knobs import KnobSpace, Setting
 
 PATH_STEPS = 6
@@ -77,8 +78,12 @@ class WorkRecord:
     reference: Reference = field(default_factory=Reference)
     proven: set[Setting] = field(default_factory=set)
     banned: dict[Setting, Ban] = field(default_factory=dict)
+    #: How much of it the page cache does at the original.
+    cache: CacheShare = field(default_factory=CacheShare)
     #: What the last visit that was taken back had brought; judged once more against a fresh look at the original.
     accused: Accused | None = None
+    #: What the original brought before the last visit that was taken back, while that may still do harm.
+    aftermath: Aftermath | None = None
 
 
 @dataclass(slots=True)
@@ -88,6 +93,22 @@ class Accused:
     place: Setting
     level: Level
     windows: int = 0
+
+
+@dataclass(slots=True)
+class Aftermath:
+    """Harm may outlast a visit: queues and caches fill and empty slowly. For a while, what the original lacks of what
+    it brought before is charged to the visit, net of what it brings more.
+    """
+
+    original: Rates
+    until_s: float
+    lacks_s: float = 0.0
+
+    def take(self, lost_s: float) -> float:
+        """Add an interval; answers how much more, or less, is charged now."""
+        before, self.lacks_s = max(self.lacks_s, 0.0), max(self.lacks_s + lost_s, -1.0)
+        return max(self.lacks_s, 0.0) - before
 
 
 @dataclass(slots=True)
@@ -158,7 +179,8 @@ class UnitRecord:
 
 def charge(visit: Visit, rates: Rates, original: Rates, seconds: float, limits: GuardLimits) -> float:
     """Add a window to a visit; returns the seconds of the original's work that this window alone lost."""
-    ratio = min(2.0 ** gain_log2(rates, original, limits.objective), 1.0 + MOST_REFUND)
+    gain = gain_log2(rates, original, limits.objective, WINDOW_SLACK_LOG2)
+    ratio = min(2.0**gain, 1.0 + MOST_REFUND)
     visit.lost_s = max(-limits.visit_credit_s, visit.lost_s + (1.0 - ratio) * seconds)
     return float(max(0.0, 1.0 - ratio) * seconds)
 

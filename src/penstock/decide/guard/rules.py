@@ -32,14 +32,20 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a policy wants for a unit: the decision that says so, and the place it leads to."""
+    """What a policy wants for a unit: the decision that says so, the place it leads to, and the original."""
 
     unit: str
     decision: Decision
     place: Setting
+    home: Setting
     record: UnitRecord
     work: WorkRecord
     now_s: float
+
+    @property
+    def default(self) -> Setting:
+        """The file system's own default."""
+        return self.record.place_of(self.record.known_space.default)
 
 
 Rule = Callable[[Wish, GuardLimits], Refusal | None]
@@ -81,6 +87,33 @@ def reference(wish: Wish, limits: GuardLimits) -> Refusal | None:
         return None
     sentence = f"the original was seen in {seen} windows of this work, {limits.reference_windows} are needed"
     return Refusal("reference", sentence, {"windows": seen})
+
+
+def certainty(wish: Wish, limits: GuardLimits) -> Refusal | None:
+    """Where it cannot be told what the original brings, it cannot be told either what a change costs."""
+    error = wish.work.reference.level.error
+    if error <= limits.reference_error or wish.place in (wish.default, *wish.work.proven):
+        return None
+    sentence = (
+        f"what the original brings is known to {error:.0%} only; {limits.reference_error:.0%} is needed"
+    )
+    return Refusal("certainty", sentence, {"error": error})
+
+
+def cached(wish: Wish, limits: GuardLimits) -> Refusal | None:
+    """Where the page cache does much of the work, a change shows after minutes, and so does going back."""
+    if not wish.work.cache.large or wish.place in (wish.default, *wish.work.proven):
+        return None
+    return Refusal("cached", "the page cache does much of this work: what a change costs shows too late", {})
+
+
+def reach(wish: Wish, limits: GuardLimits) -> Refusal | None:
+    """Far away lie settings whose harm outlasts them; the way there leads over settings that did none."""
+    times = min(_apart(wish.place, place) for place in (wish.home, wish.default, *wish.work.proven))
+    if times <= limits.reach:
+        return None
+    sentence = f"{wish.place} is {times:.0f} times away from what did no harm; {limits.reach:.0f} is the most"
+    return Refusal("reach", sentence, {"times": times})
 
 
 def hold(wish: Wish, limits: GuardLimits) -> Refusal | None:
@@ -140,12 +173,32 @@ def budget(wish: Wish, limits: GuardLimits) -> Refusal | None:
     return Refusal("budget", f"{spent} changes within an hour are enough", {"changes": spent})
 
 
-RULES: tuple[Rule, ...] = (finite, breaker, jitter, reference, hold, turn, loss, blacklist, dwell, budget)
+RULES: tuple[Rule, ...] = (
+    finite,
+    breaker,
+    jitter,
+    reference,
+    certainty,
+    cached,
+    reach,
+    hold,
+    turn,
+    loss,
+    blacklist,
+    dwell,
+    budget,
+)
 
 
 def is_finite(value: object) -> bool:
     """Whether something a policy calls a number is one."""
     return isinstance(value, int | float) and math.isfinite(value)
+
+
+def _apart(one: Setting, other: Setting) -> float:
+    """How many times larger or smaller the knob is that differs most."""
+    pairs = [(max(one[knob_id], 1), max(other[knob_id], 1)) for knob_id in one]
+    return max(max(a / b, b / a) for a, b in pairs)
 
 
 def _swings(record: UnitRecord) -> bool:

@@ -1,4 +1,7 @@
-"""The policies by name. A policy is one small file; the suite in `penstock.testing.policies` is its law."""
+"""The policies by name. A policy is one small file; the suite in `penstock.testing.policies` is its law.
+
+A file with one policy names it `POLICY`, one with several lists them in `POLICIES` by name.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,15 @@ _HOMES = {
     "climb": "climb",
     "carat": "carat",
     "carat-authors": "carat_authors",
+    "carat-log2": "carat_variants",
+    "carat-veto": "carat_variants",
+    "carat-history": "carat_variants",
+    "carat-soft": "carat_variants",
+    "carat-full": "carat_variants",
+    "carat-budget": "carat_variants",
+    "carat-tuned": "carat_variants",
+    "cache-printed": "carat_variants",
+    "cache-fitted": "carat_variants",
     "dial": "dial",
     "greedy": "greedy",
     "epsilon-greedy": "epsilon_greedy",
@@ -35,5 +47,5 @@ def policy_class(name: str) -> type[Policy]:
     if name not in _HOMES:
         raise UsageError(f"unknown policy {name!r}{did_you_mean(name, POLICY_NAMES)}")
     module = import_module(f"penstock.decide.policies.{_HOMES[name]}")
-    found: type[Policy] = module.POLICY
+    found: type[Policy] = module.POLICIES[name] if hasattr(module, "POLICIES") else module.POLICY
     return found

@@ -51,6 +51,10 @@ class Policy(ABC):
     tunes_cache: ClassVar[bool] = False
     #: Whether sharing the cache anew never takes from a target at work, only from idle ones.
     spares_busy: ClassVar[bool] = False
+    #: Whether the cache is shared out exactly as CARAT's Algorithm 2 prints it, over the node's budget if need be.
+    cache_as_printed: ClassVar[bool] = False
+    #: Whether a model that was never trained on what a target does is overruled: the setting stays.
+    vetoes: ClassVar[bool] = True
     guarded: ClassVar[bool] = False
     in_groups: ClassVar[bool] = False
 

@@ -1,4 +1,8 @@
-"""CARAT as printed: conditional score greedy for the RPC knobs, Algorithm 2 for the cache."""
+"""CARAT as printed: conditional score greedy for the RPC knobs, Algorithm 2 for the cache.
+
+Six metrics and their changes, k = 1, hard labels, tau .8, the linear score and no veto: where the text leaves room,
+docs/reference/policies.md says what was decided. `carat_variants` improves on it one thing at a time.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,10 @@ class CaratPolicy(Policy):
 
     name = "carat"
     uses_model = True
+    model_kind = "printed"
     tunes_cache = True
+    cache_as_printed = True
+    vetoes = False
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         """One interval of Algorithm 1. An empty set of survivors keeps the setting in force."""

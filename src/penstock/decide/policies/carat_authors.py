@@ -22,6 +22,8 @@ class CaratAuthorsPolicy(CaratPolicy):
     """
 
     name = "carat-authors"
+    model_kind = "forest"
+    vetoes = True
 
     def __init__(self, space: KnobSpace, rng: Random) -> None:
         super().__init__(space, rng)

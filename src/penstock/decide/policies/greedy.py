@@ -12,7 +12,9 @@ class GreedyPolicy(CaratPolicy):
     """Ranks the survivors by probability alone."""
 
     name = "greedy"
+    model_kind = "forest"
     tunes_cache = False
+    vetoes = True
 
     def scores(self, kept: score.Survivors, outlook: Outlook, window: Window) -> score.Floats:
         """The probability is the score."""

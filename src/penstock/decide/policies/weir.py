@@ -30,9 +30,17 @@ from penstock.decide.memory import Memories, Recollection, remember
 from penstock.decide.objective import Rates, drains, gain_log2, rates_of
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.prospect import Prospect, Reason
-from penstock.decide.work import OPEN_S, CacheShare, dominant, echo_windows, unfelt_windows
+from penstock.decide.starving import call_bytes, relief, starves
+from penstock.decide.work import (
+    OPEN_S,
+    CacheShare,
+    dominant,
+    echo_windows,
+    queued_windows,
+    unfelt_windows,
+)
 from penstock.decision import Cases, Outlook
-from penstock.knobs import Candidates, KnobSpace, Setting
+from penstock.knobs import Candidates, KnobSpace, Role, Setting
 from penstock.predict.surfaces import drawn_cases
 from penstock.window import Window
 
@@ -82,10 +90,14 @@ class WeirPolicy(Policy):
         self._rest = habits.rest_windows
         self._round_over = 0.0
         self._lost = 0.0
+        #: The size of calls in the direction that moves less.
+        self._call_bytes = 0.0
         self._wish: Setting | None = None
         #: What the setting asked for last brings at the very least, as far as is known, over the original.
         self._least_log2 = 0.0
         self._seen_s = -math.inf
+        #: Windows until what was queued before the last change has left.
+        self._draining = 0
         #: Windows until a knob that acts on new opens is felt.
         self._unfelt = 0
 
@@ -102,6 +114,7 @@ class WeirPolicy(Policy):
             self._enter(State.SETTLING, 1)
         self._seen_s = window.t1_s
         self._charge(place, rates)
+        self._draining = max(0, self._draining - 1)
         if self._state is State.SETTLING and not self._collapsed(place, rates):
             return self._settle(window)
         if drains(window):
@@ -109,7 +122,10 @@ class WeirPolicy(Policy):
         self._learn(place, rates)
         if self._drifted(place):
             self._start_anew(place)
-        self._cache_share.take(window)
+        self._call_bytes = call_bytes(window) or self._call_bytes
+        if place == self._base():
+            # Elsewhere more of it may be just what a setting gains.
+            self._cache_share.take(window)
         if self._cache_share.large:
             return self._leave_alone(window, place)
         if not self._due(place):
@@ -146,21 +162,27 @@ class WeirPolicy(Policy):
         A knob that acts on new opens shows only once applications open their files anew.
         """
         unfelt = 0 if self._place is None else unfelt_windows(self.space, self._place, place, window.seconds)
+        queued = 0
+        if self._place is not None and all(rates.counts):
+            queued = queued_windows(self.space, self._place, place, window)
         self._unfelt = math.ceil(OPEN_S / window.seconds)
         self._place = place
-        self._enter(State.SETTLING, 1 + max(echo_windows(window) + rates.counts[1], unfelt))
+        self._draining = queued
+        self._enter(State.SETTLING, 1 + max(echo_windows(window) + rates.counts[1], unfelt, queued))
 
     def _charge(self, place: Setting, rates: Rates) -> None:
         """Keep account of what trials cost: windows' worth of what the best known setting brings."""
         fading = 1.0 - 1.0 / self._habits.horizon_windows
-        best = self._best_elsewhere(place) if place != self._home else None
+        # While the queue of before drains, what is seen is not this setting's doing.
+        judged = place != self._home and not self._draining
+        best = self._best_elsewhere(place) if judged else None
         lost = 1.0 - 2.0 ** gain_log2(rates, best.mean, self._habits.objective) if best is not None else 0.0
         self._lost = fading * self._lost + max(lost, 0.0)
 
     def _collapsed(self, place: Setting, rates: Rates) -> bool:
         """Whether the first interval of a trial already shows that it is hopeless."""
         best = self._best_elsewhere(place)
-        if best is None or self._wish != place or self._state is not State.SETTLING:
+        if best is None or self._wish != place or self._state is not State.SETTLING or self._draining:
             return False
         lost = gain_log2(rates, best.mean, self._habits.objective) < math.log2(self._habits.hopeless_at_once)
         return lost and self._credible(rates)
@@ -172,12 +194,13 @@ class WeirPolicy(Policy):
 
     def _leave_alone(self, window: Window, place: Setting) -> Proposal:
         """Try nothing new; stay away from the original only for what is beyond doubt better."""
+        if place == self._default != self._home and not self._knows(place):
+            return _wait(window, "measuring", f"measuring at {place}")
         found = self._prospect(place)
         if self._owes_default(place, found):
             return self._try_default(window, found)
-        home = self._known.best_anchor(self._home or place)
         proven = found.over > self._habits.doubtless_log2
-        wish = found.belief.candidates[found.best] if proven else home
+        wish = found.belief.candidates[found.best] if proven else self._base()
         if wish != place:
             sentence = f"the page cache does much of this work: back to {wish}"
             return self._ask(
@@ -242,6 +265,20 @@ class WeirPolicy(Policy):
         behind = gain_log2(self._visit.mean, best.mean, self._habits.objective) < math.log2(least)
         return behind and (again or self._credible(self._visit.mean))
 
+    def _base(self) -> Setting:
+        """What is gone back to in doubt: the original, or the file system's default if that brought clearly more."""
+        known = self._known.measured
+        home = self._known.best_anchor(self._home or self._default)
+        if not self._knows(self._default):
+            return home
+        gain = gain_log2(known[self._default].level.mean, known[home].level.mean, self._habits.objective)
+        return self._default if gain > self._habits.doubtless_log2 else home
+
+    def _knows(self, setting: Setting) -> bool:
+        """Whether it was measured long enough to be judged."""
+        measured = self._known.measured.get(setting)
+        return measured is not None and measured.level.count >= self._habits.least_windows
+
     def _best_elsewhere(self, place: Setting) -> Level | None:
         others = [m.level for s, m in self._known.measured.items() if s != place and m.level.count >= 3]
         return max(others, key=lambda level: level.mean.total, default=None)
@@ -251,15 +288,16 @@ class WeirPolicy(Policy):
     def _decide(self, window: Window, place: Setting) -> Proposal:
         self._consult_memory(place)
         habits, found = self._habits, self._prospect(place)
-        if self._owes_default(place, found):
-            return self._try_default(window, found)
+        first = self._first_of_all(window, place, found)
+        if first is not None:
+            return first
         if place == self._home and self._wanders(place) and not self._outshines(place, found):
             return self._leave_unsteady(window)
         here = float(found.belief.mean[found.belief.candidates.places[place]])
         if self._falls_behind(place) or self._remembers_better(found):
             return self._return(window, found)
         worth = habits.worth_log2 + habits.worth_more_log2 * self._trials
-        if found.hope > worth and self._lost < habits.most_lost:
+        if found.hope > worth and self._lost < habits.most_lost and not self._relieved(found):
             return self._ask(window, found, found.bet, self._promise(found, found.bet))
         if found.over - here > self._telling_log2(place, found) or self._unproven(place, found):
             return self._return(window, found)
@@ -301,11 +339,10 @@ class WeirPolicy(Policy):
     def _owes_default(self, place: Setting, found: Prospect) -> bool:
         """Whether somebody set other values than the file system's own, and those were never tried."""
         default = self._default
-        known = self._known.measured.get(default)
         return (
             default in found.belief.candidates.places
             and default != place
-            and known is None
+            and not self._knows(default)
             and self._home == place
         )
 
@@ -315,6 +352,32 @@ class WeirPolicy(Policy):
         return self._ask(
             window, found, at, Reason("default", sentence, float(found.belief.chance(found.over)[at]))
         )
+
+    def _first_of_all(self, window: Window, place: Setting, found: Prospect) -> Proposal | None:
+        """What is tried before any bet: the file system's default, and the relief of who starves."""
+        if self._owes_default(place, found):
+            return self._try_default(window, found)
+        wish = self._relief(place)
+        return None if wish is None else self._relieve(window, found, wish)
+
+    def _relief(self, place: Setting) -> Setting | None:
+        """The setting to try first where one direction starves; None where none does or it was tried."""
+        if place != self._home or not starves(self._known.measured[place].level.mean):
+            return None
+        wish = relief(self.space.candidates(), self._call_bytes)
+        return wish if wish != place and wish not in self._known.measured else None
+
+    def _relieve(self, window: Window, found: Prospect, wish: Setting) -> Proposal:
+        at = found.belief.candidates.places[wish]
+        sentence = f"one direction starves beside the other: {wish} leaves a call one request to wait for"
+        return self._ask(
+            window, found, at, Reason("starving", sentence, float(found.belief.chance(found.over)[at]))
+        )
+
+    def _relieved(self, found: Prospect) -> bool:
+        """Whether nobody starves any more. Then what a further trial may add is not worth its long queues."""
+        original = self._known.measured[self._known.best_anchor(self._home or self._default)].level.mean
+        return starves(original) and found.over > self._habits.doubtless_log2
 
     def _telling_log2(self, place: Setting, found: Prospect) -> float:
         """How much better another setting must be to be returned to: more than both means may be off."""
@@ -332,9 +395,9 @@ class WeirPolicy(Policy):
         return self._ask(window, found, found.best, Reason("best-measured", sentence, 1.0))
 
     def _unproven(self, place: Setting, found: Prospect) -> bool:
-        """Whether the original is as good as what is in force here."""
-        home = found.belief.candidates.places[self._known.best_anchor(self._home or place)]
-        return found.best == home and found.belief.candidates[home] != place
+        """Whether what is gone back to in doubt is as good as what is in force here."""
+        base = self._base()
+        return base != place and found.best == found.belief.candidates.places[base]
 
     def _rest_after_round(self, found: Prospect) -> None:
         """Rest; a round of trials that found nothing better than before makes the next one come later."""
@@ -349,31 +412,44 @@ class WeirPolicy(Policy):
         """Weigh all candidates: the best one measured, and the best bet among the others."""
         habits, known = self._habits, self._known.measured
         assert self._home is not None
+        original = known[self._known.best_anchor(self._home)].level.mean
         belief = self._known.believe(
             self._cases, self.space.candidates(), self._home, self._now, habits.objective
         )
         candidates = belief.candidates
         home = candidates.places[self._known.best_anchor(self._home)]
-        worth = self._priced(belief, home)
+        fair_price, crowd_price = self._prices(candidates, home)
+        worth = Belief(candidates, belief.gains - fair_price, belief.votes)
         mean = worth.mean
         tried = [candidates.places[setting] for setting, m in known.items() if m.level.count >= 2]
-        best = max(tried or [candidates.places[place]], key=lambda at: float(mean[at]))
-        if float(mean[best]) < habits.keep_log2:
-            best = home
-        over = float(mean[best])
-        risk = self._risk(known[candidates[home]].level.mean)
+        tried = tried or [candidates.places[place]]
+        kept, base = mean - crowd_price, candidates.places[self._base()]
+        best = max(tried, key=lambda at: float(kept[at]))
+        if float(kept[best]) < float(kept[base]) + habits.keep_log2:
+            best = base
+        over = max(float(mean[at]) for at in tried)
+        risk = self._risk(original)
         scores = worth.improvement(over) - risk * self._lengths(candidates, place) * worth.shortfall(over)
         scores[[candidates.places[s] for s, m in known.items() if m.level.count >= habits.least_windows]] = (
             0.0
         )
+        if original.counts[1] and not starves(original):
+            # A short look at a setting says little about writes: no gambles on what is not expected to gain.
+            scores[mean <= over] = 0.0
         bet = int(np.argmax(scores))
         return Prospect(belief, best, bet, float(scores[bet]))
 
-    def _priced(self, belief: Belief, home: int) -> Belief:
-        """The same gains, less a price for more bytes in flight than the original and the default."""
-        room, usual = belief.candidates.in_flight_bytes, self.space.in_flight_bytes(self.space.default)
-        doublings = np.log2(np.maximum(room / max(float(room[home]), usual), 1.0))
-        return Belief(belief.candidates, belief.gains - self._habits.fair_log2 * doublings, belief.votes)
+    def _prices(self, candidates: Candidates, home: int) -> tuple[Floats, Floats]:
+        """What every candidate must gain for its bytes and for its requests in flight beyond the original's and the
+        default's: the first to be tried, both to be kept.
+        """
+        space, knob = self.space, self.space.of_role(Role.IN_FLIGHT)
+        room, flights = candidates.in_flight_bytes, candidates.column(Role.IN_FLIGHT)
+        usual = 1 if knob is None else space.default[knob.id]
+        return (
+            self._habits.fair_log2 * _doublings(room, home, space.in_flight_bytes(space.default)),
+            self._habits.crowd_log2 * _doublings(flights, home, usual),
+        )
 
     def _lengths(self, candidates: Candidates, place: Setting) -> Floats:
         """How many times as long as usual a trial of each candidate lasts: some are felt only on new opens."""
@@ -385,11 +461,7 @@ class WeirPolicy(Policy):
 
     def _risk(self, original: Rates) -> float:
         """How much a possible loss counts: more where writes are at work, unless somebody starves beside them."""
-        reads, writes = original.counts
-        starves = (
-            reads and writes and min(original.read, original.write) < self._habits.starving * original.total
-        )
-        if writes and not starves:
+        if original.counts[1] and not starves(original):
             return self._habits.risk_of_writes
         return self._habits.caution * (1 + self._windows_needed()) / self._habits.horizon_windows
 
@@ -408,7 +480,7 @@ class WeirPolicy(Policy):
         if wish != self._wish or self._state is not State.ASKING:
             self._wish = wish
             self._least_log2 = float(found.belief.mean[at] - 2.0 * found.belief.deviation[at])
-            self._trials += reason.code in ("promising", "default")
+            self._trials += reason.code in ("promising", "default", "starving")
             self._enter(State.ASKING, habits.patience)
         if self._left <= 0:
             self._enter(State.RESTING, habits.refused_windows)
@@ -432,6 +504,12 @@ class WeirPolicy(Policy):
             belief.mean.tolist(),
             belief.deviation.tolist(),
         )
+
+
+def _doublings(amounts: Floats, home: int, usual: float) -> Floats:
+    """How often each amount doubles the larger of the original's and the usual one."""
+    found: Floats = np.log2(np.maximum(amounts / max(float(amounts[home]), usual), 1.0))
+    return found
 
 
 def _evidence(found: Prospect) -> dict[str, float]:

@@ -1,0 +1,44 @@
+"""Reads that starve beside writes on one target, or the other way round, and the setting that relieves them.
+
+Both directions share the slots for requests in flight, and who starves waits behind all that the other one has on its
+way. A call that fills every slot by itself has only one request of the other direction before it. So the relief is as
+many bytes in flight as one starving call has, in two requests.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from penstock.decide.objective import Rates
+from penstock.knobs import Candidates, Role, Setting
+from penstock.window import DIRECTIONS, Window
+
+# Who waits and gets less than this share of the bytes starves.
+STARVING = 0.05
+REQUESTS = 2
+# Smaller requests cost servers more than they relieve anybody.
+LEAST_REQUEST_BYTES = 64 * 1024
+
+
+def starves(rates: Rates) -> bool:
+    """Whether both directions are waited for and one of them gets next to nothing."""
+    return all(rates.counts) and min(rates.read, rates.write) < STARVING * rates.total
+
+
+def call_bytes(window: Window) -> float:
+    """The size of the calls of the direction that moves less; 0 where it is not known."""
+    metrics = window.metrics
+    way = min(DIRECTIONS, key=lambda way: metrics.get(f"{way}.bytes") or 0.0)
+    calls = metrics.get(f"app.{way}_calls") or 0.0
+    return (metrics.get(f"app.{way}_bytes") or 0.0) / calls if calls > 0 else 0.0
+
+
+def relief(candidates: Candidates, call: float) -> Setting | None:
+    """The candidate next to the relief for calls of so many bytes; None where requests cannot be counted."""
+    flights = candidates.column(Role.IN_FLIGHT)
+    if call <= 0 or candidates.space.of_role(Role.IN_FLIGHT) is None:
+        return None
+    request = candidates.in_flight_bytes / flights
+    wanted = max(call / REQUESTS, LEAST_REQUEST_BYTES)
+    off = np.abs(np.log2(request / wanted)) + np.abs(np.log2(flights / REQUESTS))
+    return candidates[int(np.argmin(off))]

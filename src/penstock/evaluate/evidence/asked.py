@@ -1,0 +1,152 @@
+"""Which rows the results consist of: cases, who runs in them, how long, and on how many seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from penstock.decide.policies import policy_class
+from penstock.evaluate import applications, budgets, dynamic, independent, interference
+from penstock.evaluate.evidence import replays
+from penstock.evaluate.evidence.rows import BEST, DEFAULT, SINGLE, Ask
+from penstock.evaluate.request import OWN, SHIPPED
+from penstock.workload import NAMES
+
+Runs = tuple[str, str, str]
+
+HERE, PAPERS = "c220g5", "c6525-25g"
+#: What a user gets, the paper's algorithm and its best combination, both with a model of the judged world.
+USERS: Runs = ("weir", SHIPPED, "on")
+PRINTED: Runs = ("carat", OWN, "off")
+TUNED: Runs = ("carat-tuned", OWN, "off")
+HEADLINE = (USERS, PRINTED, TUNED)
+LEARNED = ("weir", "carat", "carat-tuned")
+FOUR = tuple(
+    (policy, model, guard) for policy in LEARNED for model in (OWN, SHIPPED) for guard in ("on", "off")
+)
+#: The printed algorithm, then one improvement at a time, then all of them.
+VARIANTS = (
+    "carat", "carat-log2", "carat-veto", "carat-history", "carat-soft", "carat-full", "carat-budget", "greedy",
+    "carat-tuned",
+)  # fmt: skip
+PARTS = ("static", "four", "variants", "papers-cluster", "dynamic", "tables", "budgets", "replay")
+#: Who is replayed over real rows: with the shipped model, which has seen these rows, and with the simulator's alone.
+REPLAYED = tuple(
+    (policy, model, "on" if policy == "weir" else "off") for policy in LEARNED for model in (OWN, SHIPPED)
+)
+MIXES = tuple(interference.MIXES)
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much is measured: seconds a row, seeds of headline rows and of others, and whose rows are left out.
+
+    `recorded` are the workloads of real clients that can be replayed.
+    """
+
+    seconds: float = 60.0
+    headline_seeds: int = 5
+    other_seeds: int = 2
+    parts: tuple[str, ...] = PARTS
+    without: tuple[str, ...] = ()
+    cases: tuple[str, ...] = ()
+    recorded: tuple[str, ...] = ()
+
+    def allows(self, ask: Ask) -> bool:
+        """Whether a row is wanted."""
+        return ask.label not in self.without and (not self.cases or ask.case in self.cases)
+
+
+def asked(extent: Extent) -> list[Ask]:
+    """Every row, each once."""
+    found = [ask for part in extent.parts for ask in _PARTS[part](extent)]
+    return [ask for ask in dict.fromkeys(found) if extent.allows(ask)]
+
+
+def _rows(
+    place: tuple[str, str, str], who: Sequence[Runs | str], extent: Extent, seeds: int
+) -> Iterator[Ask]:
+    experiment, cluster, case = place
+    for runs in who:
+        label, model, guard = (runs, "", "") if isinstance(runs, str) else runs
+        if not isinstance(runs, str) and not policy_class(label).uses_model:
+            model = ""
+        for seed in range(seeds):
+            yield Ask(experiment, cluster, case, label, extent.seconds, seed, model, guard)
+
+
+def _static(extent: Extent) -> Iterator[Ask]:
+    for case in NAMES:
+        yield from _rows(("static", HERE, case), (DEFAULT, BEST, *HEADLINE), extent, extent.headline_seeds)
+
+
+def _four(extent: Extent) -> Iterator[Ask]:
+    for case in NAMES:
+        yield from _rows(("static", HERE, case), (DEFAULT, *FOUR), extent, 1)
+
+
+def _variants(extent: Extent) -> Iterator[Ask]:
+    who = [(policy, OWN, "off") for policy in VARIANTS]
+    for case in NAMES:
+        yield from _rows(("static", HERE, case), (DEFAULT, *who), extent, extent.other_seeds)
+
+
+def _papers_cluster(extent: Extent) -> Iterator[Ask]:
+    for case in NAMES:
+        yield from _rows(("static", PAPERS, case), (DEFAULT, BEST, *HEADLINE), extent, extent.other_seeds)
+
+
+def _dynamic(extent: Extent) -> Iterator[Ask]:
+    for case, works in dynamic.SEQUENCES.items():
+        place = ("dynamic", HERE, case)
+        yield from _rows(place, (DEFAULT, SINGLE, *HEADLINE), extent, extent.other_seeds)
+        yield from _rows(place, [f"own:{work}" for work in works], extent, 1)
+
+
+def _tables(extent: Extent) -> Iterator[Ask]:
+    """The papers' tables: each on the validated cluster and on the papers' own."""
+    places = [("independent", case) for case in independent.PAIRS]
+    places += [("interference", case) for case in MIXES]
+    who = (
+        DEFAULT,
+        BEST,
+        *HEADLINE,
+        ("carat", SHIPPED, "off"),
+        ("dial", OWN, "off"),
+        ("carat-log2", OWN, "off"),
+    )
+    for cluster in (HERE, PAPERS):
+        for experiment, case in places:
+            yield from _rows((experiment, cluster, case), who, extent, extent.other_seeds)
+    for case in applications.NAMES:
+        yield from _rows(("applications", HERE, case), who, extent, extent.other_seeds)
+
+
+def _budgets(extent: Extent) -> Iterator[Ask]:
+    who: tuple[Runs | str, ...] = (
+        DEFAULT,
+        "equal",
+        "best-split",
+        *((stage, "", "off") for stage in budgets.STAGES),
+    )
+    for case in budgets.NAMES:
+        yield from _rows(("budgets", HERE, case.removeprefix("budget-")), who, extent, extent.other_seeds)
+
+
+def _replay(extent: Extent) -> Iterator[Ask]:
+    for case in extent.recorded:
+        for runs in ((DEFAULT, "", ""), (BEST, "", ""), *REPLAYED):
+            for seed in range(1 if runs[0] in replays.RECORDED else extent.headline_seeds):
+                yield Ask(replays.EXPERIMENT, replays.TRACES, case, runs[0], replays.STEPS, seed, *runs[1:])
+
+
+_PARTS = {
+    "replay": _replay,
+    "static": _static,
+    "four": _four,
+    "variants": _variants,
+    "papers-cluster": _papers_cluster,
+    "dynamic": _dynamic,
+    "tables": _tables,
+    "budgets": _budgets,
+}

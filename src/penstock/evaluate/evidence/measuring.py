@@ -1,0 +1,186 @@
+"""Measuring rows: those that are known from the file, the others in simulation, each kept as soon as it is found."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from penstock.decide.policies import policy_class
+from penstock.evaluate import budgets
+from penstock.evaluate.drivers import Course
+from penstock.evaluate.evidence import cases, digest, replays
+from penstock.evaluate.evidence.rows import BEST, DEFAULT, HELD, Ask, Found, RowFile
+from penstock.evaluate.lab import Lab
+from penstock.evaluate.ownmodels import OwnWorld, own_models
+from penstock.evaluate.request import OWN
+from penstock.evaluate.search import CHOICE_SEED, Race, race
+from penstock.evaluate.trial import Measured, Trial
+from penstock.knobs import Setting
+from penstock.predict import shipped
+from penstock.simulate.cluster import find_cluster
+
+#: Settings held that a search has to find first; `own:WORK` is the best static setting of one workload.
+CHOSEN = (BEST, "best-single", "best-split")
+CHOICE = "choice"
+#: The cluster that describes the machines the traces were recorded on.
+TRACED = "c220g5"
+_SHIPPED = {"forest": shipped.MODEL, "survey": shipped.SURVEY, "printed": shipped.PRINTED}
+
+Say = Callable[[str], None]
+
+
+class Evidence:
+    """Finds rows. What a row's makers are is decided by `made_by`; no row of other makers is ever used."""
+
+    def __init__(self, lab: Lab, rows: RowFile, models: Path, say: Say, traces: Path | None = None) -> None:
+        self._lab, self._rows, self._models = lab, rows, models
+        self._say, self._traces = say, traces
+
+    def measure(self, asks: Sequence[Ask]) -> dict[Ask, Found]:
+        """Every row asked for."""
+        open_ = [ask for ask in dict.fromkeys(asks) if self._rows.find(ask, made_by(ask)) is None]
+        if open_:
+            self._say(f"{len(asks) - len(open_)} of {len(asks)} rows are known")
+            self._replay([ask for ask in open_ if ask.experiment == replays.EXPERIMENT])
+            trials = self._trials([ask for ask in open_ if ask.experiment != replays.EXPERIMENT])
+            wanted: dict[str, list[Ask]] = {}
+            for ask, trial in trials.items():
+                wanted.setdefault(trial.key, []).append(ask)
+            for trial, measured in self._lab.as_done("rows", list(trials.values())):
+                for ask in wanted.pop(trial.key, ()):
+                    self._rows.keep(ask, made_by(ask), reduced(ask, trial.course, measured))
+        return {ask: self._known(ask) for ask in asks}
+
+    def _known(self, ask: Ask) -> Found:
+        found = self._rows.find(ask, made_by(ask))
+        assert found is not None
+        return found
+
+    def _replay(self, asks: Sequence[Ask]) -> None:
+        models = self._own([replace(ask, cluster=TRACED) for ask in asks if ask.model == OWN])
+        for ask in asks:
+            assert self._traces is not None, "replay needs the traces"
+            found = replays.replayed(ask, self._traces, models.get((TRACED, ask.label)))
+            self._rows.keep(ask, made_by(ask), found)
+
+    def _trials(self, asks: Sequence[Ask]) -> dict[Ask, Trial]:
+        choices = self._choices([choice_of(ask) for ask in asks if is_chosen(ask.label)])
+        models = self._own([ask for ask in asks if ask.model == OWN])
+        trials = {}
+        for ask in asks:
+            case = cases.case_of(ask)
+            if is_held(ask.label):
+                course = _held(ask, case.course(), choices)
+            else:
+                course = cases.policy_course(ask, models.get((ask.cluster, ask.label)))
+            trials[ask] = Trial(case.plan(ask.seed), course)
+        return trials
+
+    def _choices(self, asks: Sequence[Ask]) -> dict[Ask, tuple[int, ...]]:
+        """The settings that searches find; a search is made once, on a seed of its own."""
+        unique = list(dict.fromkeys(asks))
+        missing = [ask for ask in unique if self._rows.find(ask, made_by(ask)) is None]
+        for ask in missing:
+            case = cases.case_of(ask)
+            if ask.experiment == "budgets":
+                plan = replace(case.plan(0), seed=CHOICE_SEED)
+                self._keep_choice(ask, budgets.search(self._lab, plan, case.course(), cases.budget_mib(ask)))
+            else:
+                found = race(self._lab, {"": Race([case.plan(0)], case.rounds)}, case.seconds)[""].setting
+                self._keep_choice(ask, (found["pages"], found["flight"]))
+        return {ask: self._known(ask).setting or () for ask in unique}
+
+    def _keep_choice(self, ask: Ask, setting: tuple[int, ...]) -> None:
+        self._say(f"{ask.experiment} {ask.cluster} {ask.case}: the best is {setting[:2]}")
+        self._rows.keep(ask, made_by(ask), Found(0.0, 0.0, 0.0, 0.0, setting=setting))
+
+    def _own(self, asks: Sequence[Ask]) -> dict[tuple[str, str], str]:
+        found: dict[tuple[str, str], str] = {}
+        for cluster in dict.fromkeys(ask.cluster for ask in asks):
+            policies = list(dict.fromkeys(ask.label for ask in asks if ask.cluster == cluster))
+            world = OwnWorld(find_cluster(cluster))
+            made = own_models(world, policies, self._models, self._lab.workers, self._say)
+            found |= {(cluster, policy): path for policy, path in made.items()}
+        return found
+
+
+def is_held(label: str) -> bool:
+    """Whether a row holds a setting throughout."""
+    return label in (*HELD, "equal", "best-split") or label.startswith("own:")
+
+
+def is_chosen(label: str) -> bool:
+    """Whether a search finds the setting of a row."""
+    return label in CHOSEN or label.startswith("own:")
+
+
+def choice_of(ask: Ask) -> Ask:
+    """The search that a row needs: one for all seeds."""
+    if ask.label.startswith("own:"):
+        return Ask("static", ask.cluster, ask.label.removeprefix("own:"), CHOICE, min(ask.seconds, 60.0), 0)
+    return Ask(ask.experiment, ask.cluster, ask.case, CHOICE, ask.seconds, 0)
+
+
+def made_by(ask: Ask) -> str:
+    """A mark of what made a row: the program as far as it matters there, and the model."""
+    if ask.experiment == replays.EXPERIMENT:
+        return _replayed_by(ask)
+    if ask.label == CHOICE or is_chosen(ask.label):
+        modules = (*digest.WORLD, "penstock.evaluate.search", "penstock.evaluate.budgets")
+        return digest.mark(modules if ask.experiment == "budgets" else modules[:-1])
+    if is_held(ask.label):
+        return digest.world_mark()
+    policy = policy_class(ask.label)
+    program = digest.policy_mark(policy.__module__, ask.guard == "on")
+    if not policy.uses_model:
+        return program
+    kind = policy.model_kind
+    return f"{program}-{_own_mark(ask.cluster, kind) if ask.model == OWN else _shipped_mark(kind)}"
+
+
+def _replayed_by(ask: Ask) -> str:
+    """What was recorded does not change; a policy's way through it does with the policy."""
+    if ask.label in replays.RECORDED:
+        return ask.cluster
+    program = digest.mark(("penstock.evaluate.replay",))
+    return f"{program}-{made_by(replace(ask, experiment='', cluster=TRACED))}"
+
+
+@cache
+def _own_mark(cluster: str, kind: str) -> str:
+    return OwnWorld(find_cluster(cluster)).digest(kind)
+
+
+@cache
+def _shipped_mark(kind: str) -> str:
+    return hashlib.sha256(files("penstock.predict").joinpath(_SHIPPED[kind]).read_bytes()).hexdigest()[:16]
+
+
+def _held(ask: Ask, course: Course, choices: Mapping[Ask, tuple[int, ...]]) -> Course:
+    if ask.label == DEFAULT:
+        return course
+    if ask.label == "equal":
+        return replace(course, limits_mib=budgets.equal_shares(cases.budget_mib(ask)))
+    chosen = choices[choice_of(ask)]
+    if ask.label == "best-split":
+        return replace(course, limits_mib=chosen)
+    return replace(course, setting=Setting(pages=chosen[0], flight=chosen[1]))
+
+
+def reduced(ask: Ask, course: Course, run: Measured) -> Found:
+    """What is kept of a run, with the setting that the first client's target had last. The budgets' first third is
+    left out, see there.
+    """
+    count = cases.case_of(ask).phases
+    each_s = course.seconds / count
+    phases = tuple(run.mean(i * each_s, (i + 1) * each_s) for i in range(count)) if count > 1 else ()
+    read, write = (sum(client[way] for client in run.clients) for way in (0, 1))
+    app = budgets.settled(run, course.seconds) if ask.experiment == "budgets" else run.app_mbps
+    last = run.path[-1].setting if run.path else None
+    setting = (last["pages"], last["flight"]) if last is not None else None
+    held = course.limits_mib if course.policy is None else None
+    return Found(app, sum(run.wire), read, write, phases, held or setting)

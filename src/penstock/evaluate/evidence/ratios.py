@@ -1,0 +1,126 @@
+"""Ratios to the default over seeds, with 95 % intervals: what a row may claim, and what it may not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from penstock.evaluate.evidence.rows import DEFAULT, Ask, Found
+from penstock.evaluate.figures import geomean, mean
+
+Runs = tuple[str, str, str]
+Rate = Callable[[Found], float]
+# Data is rewritten in memory before it is sent where applications get so many times what the wire carries (filling
+# the cache once explains less in a minute), or where their ratio to the default is so many times the wire's.
+ABSORBED, REWRITTEN = 1.4, 1.2
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A ratio over so many seeds and the bounds of its 95 % interval, which a single seed does not have."""
+
+    value: float
+    low: float | None
+    high: float | None
+    seeds: int
+
+    @property
+    def gains(self) -> bool:
+        """Whether a gain may be claimed: the whole interval lies above 1."""
+        return self.low is not None and self.low > 1.0
+
+    @property
+    def loses(self) -> bool:
+        """Whether a loss must be owned up to."""
+        return self.high is not None and self.high < 1.0
+
+    def __str__(self) -> str:
+        if self.low is None or self.high is None:
+            return f"{self.value:.2f} (1 seed)"
+        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
+
+
+def over_seeds(values: Sequence[float]) -> Ratio:
+    """The geometric mean of ratios, one a seed, and its interval.
+
+    >>> str(over_seeds([2.0, 2.0, 2.0])), str(over_seeds([1.5]))
+    ('2.00 [2.00, 2.00]', '1.50 (1 seed)')
+    """
+    logs = mean([math.log(max(value, 1e-9)) for value in values])
+    if logs.ci95 is None:
+        return Ratio(math.exp(logs.value), None, None, 1)
+    low, high = (math.exp(logs.value + sign * logs.ci95) for sign in (-1, 1))
+    return Ratio(math.exp(logs.value), low, high, len(values))
+
+
+class Book:
+    """All rows of a run of the results, to be asked for ratios. Each seed is compared with itself."""
+
+    def __init__(self, rows: Mapping[Ask, Found]) -> None:
+        self._rows = rows
+        self._by: dict[tuple[str, str, str, Runs], dict[int, Found]] = {}
+        for ask, found in rows.items():
+            self._by.setdefault((ask.experiment, ask.cluster, ask.case, ask.runs), {})[ask.seed] = found
+
+    def cases(self, experiment: str, cluster: str, runs: Runs) -> list[str]:
+        """The cases of which there are rows, in the order they were asked for."""
+        return [c for e, k, c, r in self._by if (e, k, r) == (experiment, cluster, runs)]
+
+    def runs(self, experiment: str, cluster: str) -> list[Runs]:
+        """Who ran there."""
+        return list(dict.fromkeys(r for e, k, _, r in self._by if (e, k) == (experiment, cluster)))
+
+    def found(self, experiment: str, cluster: str, case: str, runs: Runs) -> dict[int, Found]:
+        """Rows by seed; empty where nobody measured."""
+        return self._by.get((experiment, cluster, case, runs), {})
+
+    def ratio(
+        self, place: tuple[str, str, str], runs: Runs, rate: Rate, against: Runs = (DEFAULT, "", "")
+    ) -> Ratio | None:
+        """One case against another row of it; None where there is no seed that both have."""
+        mine, base = self.found(*place, runs), self.found(*place, against)
+        seeds = sorted(mine.keys() & base.keys())
+        values = [rate(mine[seed]) / rate(base[seed]) for seed in seeds if rate(base[seed]) > 0]
+        return over_seeds(values) if values else None
+
+    def overall(self, experiment: str, cluster: str, cases: Sequence[str], runs: Runs) -> Ratio | None:
+        """The geometric mean over cases, seed by seed; only seeds that every case has."""
+        ratios: dict[int, list[float]] = {}
+        for case in cases:
+            mine = self.found(experiment, cluster, case, runs)
+            base = self.found(experiment, cluster, case, (DEFAULT, "", ""))
+            for seed in mine.keys() & base.keys():
+                ratios.setdefault(seed, []).append(mine[seed].app / base[seed].app)
+        whole = [geomean(values) for _, values in sorted(ratios.items()) if len(values) == len(cases)]
+        return over_seeds(whole) if whole and cases else None
+
+    def rewrites(self, experiment: str, cluster: str, case: str) -> bool:
+        """Whether memory does the work there: the default's applications get far more than the wire carries, or
+        somebody's gain is not on the wire.
+        """
+        who = {r: rows for (e, k, c, r), rows in self._by.items() if (e, k, c) == (experiment, cluster, case)}
+        base = who.get((DEFAULT, "", ""), {})
+        if any(row.write > 0 and row.app > ABSORBED * row.wire for row in base.values()):
+            return True
+        pairs = [(row, base[seed]) for rows in who.values() for seed, row in rows.items() if seed in base]
+        return any(
+            mine.write > 0 and mine.app / usual.app > REWRITTEN * mine.wire / usual.wire
+            for mine, usual in pairs
+            if usual.app > 0 and usual.wire > 0
+        )
+
+
+def app(found: Found) -> float:
+    """What applications got."""
+    return found.app
+
+
+def wire(found: Found) -> float:
+    """What the wire carried."""
+    return found.wire
+
+
+def phases(found: Found) -> float:
+    """The geometric mean over phases: a fast phase does not outweigh the others."""
+    return geomean(found.phases)

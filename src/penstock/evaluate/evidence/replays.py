@@ -1,0 +1,44 @@
+"""Rows of replay: policies in a closed loop over the recorded intervals of real clients, where the recordings are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+from penstock.evaluate.evidence.rows import Ask, Found
+from penstock.evaluate.replay import ReplayTerms, replay
+from penstock.train.intervals import RecordedWorkload, read_workloads
+
+EXPERIMENT = "replay"
+TRACES = "lustre-traces"
+STEPS = 120
+#: Labels that are no policy: what was recorded at the default, and at the setting that was best there.
+RECORDED = ("default", "best-static")
+
+
+def replayed(ask: Ask, traces: Path, model: str | None) -> Found:
+    """One policy through one recorded workload: the mean worth of its steps, and where it stayed in the end."""
+    workload = _workloads(traces)[ask.case]
+    if ask.label in RECORDED:
+        setting = max(workload.mbps, key=lambda each: workload.mbps[each])
+        if ask.label == "default":
+            setting = next(each for each in workload.mbps if (each["pages"], each["flight"]) == (1024, 8))
+        rate = workload.mbps[setting]
+        return Found(rate, 0.0, 0.0, 0.0, setting=(setting["pages"], setting["flight"]))
+    terms = ReplayTerms((ask.label,), steps=int(ask.seconds), guard=ask.guard == "on", model=model)
+    steps = replay(workload, ask.label, ask.seed, terms)
+    late = Counter(step.setting for step in steps[len(steps) // 2 :])
+    (setting, _), *_ = late.most_common(1)
+    rate = sum(step.mbps for step in steps) / len(steps)
+    return Found(rate, 0.0, 0.0, 0.0, setting=(setting["pages"], setting["flight"]))
+
+
+def cases(traces: Path) -> list[str]:
+    """The workloads that were recorded, by the names of their files."""
+    return sorted(path.name.removesuffix(".csv.gz") for path in traces.glob("*.csv.gz"))
+
+
+@cache
+def _workloads(traces: Path) -> dict[str, RecordedWorkload]:
+    return {each.name: each for each in read_workloads(traces)}

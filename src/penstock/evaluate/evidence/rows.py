@@ -1,0 +1,120 @@
+"""Rows: one run of one case under one policy, by what was asked for; and the file that keeps them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import DataError
+
+DEFAULT, BEST, SINGLE, PHASE = "default", "best-static", "best-single", "phase-optimum"
+#: Labels that are no policy: a setting held throughout.
+HELD = (DEFAULT, BEST, SINGLE, PHASE)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Ask:
+    """What a row measures. `model` and `guard` are empty where nobody asks a model, or nobody tunes."""
+
+    experiment: str
+    cluster: str
+    case: str
+    label: str
+    seconds: float
+    seed: int
+    model: str = ""
+    guard: str = ""
+
+    @property
+    def runs(self) -> tuple[str, str, str]:
+        """What runs, however often: policy, model and guard."""
+        return self.label, self.model, self.guard
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a row found: rates of applications and on the wire, MB/s; per direction, and per phase where there are.
+
+    `setting` is what was held: pages and RPCs in flight, or a limit in MiB for every target.
+    """
+
+    app: float
+    wire: float
+    read: float
+    write: float
+    phases: tuple[float, ...] = ()
+    setting: tuple[int, ...] | None = None
+
+
+class RowFile:
+    """Rows by what was asked and by what made them, one JSON line each, appended as each is found.
+
+    A row whose makers changed is not found again; `tidy` drops such rows and sorts the others, so that a committed
+    file changes only where results do.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known: dict[str, dict[str, Any]] = {}
+        if path.exists():
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                self._take(line, number)
+
+    def find(self, ask: Ask, made_by: str) -> Found | None:
+        """What was found before by the same makers."""
+        row = self._known.get(key_of(ask))
+        if row is None or row["made_by"] != made_by:
+            return None
+        found = dict(row["found"])
+        setting = tuple(found["setting"]) if found.get("setting") else None
+        return Found(**{**found, "phases": tuple(found.get("phases", ())), "setting": setting})
+
+    def keep(self, ask: Ask, made_by: str, found: Found) -> None:
+        """Remember a row, now and on disk."""
+        row = {"ask": asdict(ask), "made_by": made_by, "found": _rounded(found)}
+        self._known[key_of(ask)] = row
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+
+    def tidy(self, wanted: Mapping[Ask, str]) -> None:
+        """Keep the rows that are still wanted and still good, sorted."""
+        keys = {key_of(ask): made_by for ask, made_by in wanted.items()}
+        rows = [row for key, row in self._known.items() if keys.get(key) == row["made_by"]]
+        rows.sort(key=lambda row: json.dumps(row["ask"], sort_keys=True))
+        fresh = self._path.with_suffix(".new")
+        fresh.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        fresh.replace(self._path)
+
+    def _take(self, line: str, number: int) -> None:
+        try:
+            row = json.loads(line)
+            self._known[key_of(Ask(**row["ask"]))] = row
+        except (ValueError, KeyError, TypeError) as error:
+            if number == 1:
+                raise DataError(f"{self._path}: line 1 is no row: {error}") from None
+            # The last line of a run that was killed: that row is measured again.
+
+
+def key_of(ask: Ask) -> str:
+    return hashlib.sha256(json.dumps(asdict(ask), sort_keys=True).encode()).hexdigest()[:24]
+
+
+def _rounded(found: Found) -> dict[str, Any]:
+    plain = {name: value for name, value in asdict(found).items() if value not in (None, ())}
+    return {
+        name: round(value, 3) if isinstance(value, float) else [round(each, 3) for each in value]
+        for name, value in plain.items()
+    }
+
+
+def by_case(asks: Iterable[Ask]) -> dict[tuple[str, str, str], list[Ask]]:
+    """Asks of one case together, in their order."""
+    found: dict[tuple[str, str, str], list[Ask]] = {}
+    for ask in asks:
+        found.setdefault((ask.experiment, ask.cluster, ask.case), []).append(ask)
+    return found

@@ -1,0 +1,41 @@
+"""Whether what a policy knows comes from the very workload it is judged on: that differs from policy to policy."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from penstock.decide.policies import policy_class
+from penstock.evaluate.request import OWN
+from penstock.predict import shipped
+from penstock.report.heatmap import trace_name
+from penstock.workload import SINGLE_STREAM
+
+
+def seen(runs: tuple[str, str, str], cluster: str, case: str) -> str:
+    """`yes`: this workload, on this cluster or on the real machines it describes; `elsewhere`: on others; `no`."""
+    policy, model, _ = runs
+    if not policy_class(policy).uses_model:
+        return "no"
+    kind = policy_class(policy).model_kind
+    if model == OWN:
+        return "yes" if case in SINGLE_STREAM else "no"
+    if kind == "survey":
+        return _surveyed(case)
+    trained = _trained(kind)
+    if case not in trained and trace_name(case) not in trained:
+        return "no"
+    return "yes" if cluster == "c220g5" else "elsewhere"
+
+
+@cache
+def _trained(kind: str) -> frozenset[str]:
+    model = shipped.printed_model() if kind == "printed" else shipped.default_model()
+    runs: Any = model.provenance["runs"]
+    return frozenset(str(run).partition("/")[0] for run in runs)
+
+
+def _surveyed(case: str) -> str:
+    """A survey holds recordings of real clients by name, and kinds of work in drawn worlds: like it, not it."""
+    recorded = {each.origin.rpartition("/")[2] for each in shipped.default_survey().cases}
+    return "yes" if trace_name(case) in recorded else "like it"

@@ -1,0 +1,141 @@
+"""Models of the world a policy is judged in: trained on the judged cluster, on seeds that nobody is judged on.
+
+A learned policy that runs with somebody else's model is judged by the model. So experiments may ask for its own: the
+12 single-stream workloads on this very cluster, by the papers' protocol (a random setting after every probe), fitted
+by the recipe the policy names; for policies that ask a survey, the same workloads with settings held.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.campaign.program import version
+from penstock.campaign.workers import Workers
+from penstock.errors import UsageError, require_extra
+from penstock.evaluate.tuners import find_policy
+from penstock.simulate.assembly import Plan
+from penstock.simulate.catalogue import named_plan
+from penstock.simulate.cluster import Cluster
+from penstock.workload import SINGLE_STREAM
+
+if TYPE_CHECKING:
+    from penstock.train.table import Table
+
+# Far from any seed that somebody is judged on, and from those of the shipped model and of searches.
+FIRST_SEED = 910_001
+RUNS = 3
+RUN_S = 200.0
+HELD_S = 3.5
+# As many trees as the shipped models have.
+ROUNDS, LEAVES, FOLDS = 150, 31, 2
+TRAINING = (
+    "simulate", "knobs", "spaces.py", "units.py", "workload.py", "window.py", "train", "predict/features.py",
+    "predict/printed.py", "predict/featuresets.py", "decide/level.py", "decide/objective.py", "decide/work.py",
+)  # fmt: skip
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnWorld:
+    """Where models are trained: a cluster, so many runs of each workload, each so long."""
+
+    cluster: Cluster
+    runs: int = RUNS
+    seconds: float = RUN_S
+
+    def plan(self, workload: str, number: int) -> Plan:
+        """One run's world."""
+        return named_plan(self.cluster, workload, seed=FIRST_SEED + number)
+
+    def digest(self, kind: str) -> str:
+        """A mark of everything that determines a model of this kind."""
+        how = [FIRST_SEED, HELD_S, ROUNDS, LEAVES, FOLDS, self.runs, self.seconds]
+        about = [kind, self.cluster.model_dump(), how, version(*TRAINING)]
+        return hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def own_models(
+    world: OwnWorld, policies: Sequence[str], directory: Path, workers: int, say: Say
+) -> dict[str, str]:
+    """The model file of every policy that asks one, made where it is not there yet; policies of one kind share it."""
+    kinds: dict[str, list[str]] = {}
+    for policy in policies:
+        if policy not in ("default", "best-static", "oracle") and find_policy(policy).uses_model:
+            kinds.setdefault(find_policy(policy).model_kind, []).append(policy)
+    paths = {kind: directory / f"{kind}-{world.digest(kind)}.json" for kind in kinds}
+    missing = {kind: path for kind, path in paths.items() if not path.exists()}
+    if missing:
+        directory.mkdir(parents=True, exist_ok=True)
+        _make(world, missing, workers, say)
+    return {policy: str(paths[kind]) for kind, members in kinds.items() for policy in members}
+
+
+def _make(world: OwnWorld, missing: Mapping[str, Path], workers: int, say: Say) -> None:
+    if "survey" in missing:
+        _write(missing["survey"], _survey(world, workers, say))
+    forests = {kind: path for kind, path in missing.items() if kind != "survey"}
+    if not forests:
+        return
+    try:
+        from penstock.predict import modelfile
+        from penstock.train.build import build_model
+        from penstock.train.fit import RECIPES, fit_all
+        from penstock.train.recipe import adapted
+        from penstock.train.table import join
+    except ImportError as error:
+        raise require_extra("train", error) from None
+    runs = [(workload, number) for number in range(world.runs) for workload in SINGLE_STREAM]
+    say(f"{world.cluster.name}: {len(runs)} runs of {world.seconds:g} s to train on")
+    with Workers(workers, "spawn") as pool:
+        table = join(list(pool.ordered(partial(_walked, world), runs)))
+    for kind, path in forests.items():
+        if kind not in RECIPES:
+            raise UsageError(f"there is no recipe for a {kind} model")
+        recipe = adapted(replace(RECIPES[kind](), folds=FOLDS), 0, None, ROUNDS, LEAVES)
+        fits = list(fit_all(table, recipe, lambda text, kind=kind: say(f"{kind}: {text}")))  # type: ignore[misc]
+        origin = f"{len(runs)} simulated runs of {world.cluster.name}, seeds {FIRST_SEED} on"
+        _write(path, modelfile.dump(build_model(fits, table, recipe, origin)))
+
+
+def _walked(world: OwnWorld, run: tuple[str, int]) -> Table:
+    """The rows of one run by the papers' protocol."""
+    from penstock.ports import Ports
+    from penstock.simulate.probe import Probe
+    from penstock.simulate.simulation import Simulation
+    from penstock.spaces import LUSTRE
+    from penstock.train.collect import Walk, tabulate, walk
+
+    workload, number = run
+    probe = Probe(Simulation(world.plan(workload, number)))
+    how = Walk(LUSTRE.candidates(), max(3, round(world.seconds / 0.5)), 0.5, f"own/{workload}/{number}")
+    return tabulate(workload, number + 1, list(walk(Ports(probe, probe, probe), how)))
+
+
+def _survey(world: OwnWorld, workers: int, say: Say) -> bytes:
+    """The same workloads with settings held: what a policy that asks a survey learns of this cluster."""
+    from penstock.predict import surveyfile
+    from penstock.train.survey import make_survey, measure_plan
+
+    plans = [
+        (f"{workload}/{number}", world.plan(workload, number))
+        for workload in SINGLE_STREAM
+        for number in range(world.runs)
+    ]
+    say(f"{world.cluster.name}: a survey of {len(plans)} cases")
+    with Workers(workers, "spawn") as pool:
+        held = list(pool.ordered(partial(measure_plan, seconds=HELD_S, seed=FIRST_SEED), plans))
+    source = f"{len(plans)} runs of {world.cluster.name}, seeds {FIRST_SEED} on"
+    return surveyfile.dump(make_survey([one for one in held if one is not None], source, {"seconds": HELD_S}))
+
+
+def _write(path: Path, raw: bytes) -> None:
+    fresh = path.with_suffix(".new")
+    fresh.write_bytes(raw)
+    fresh.replace(path)

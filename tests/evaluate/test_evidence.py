@@ -1,0 +1,215 @@
+"""Rows that are kept with what made them, and what may be claimed of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from benchmarks import results
+
+from penstock.evaluate import budgets
+from penstock.evaluate.evidence import asked, claims, digest, measuring, replays, review, sections
+from penstock.evaluate.evidence.ratios import Book, app, over_seeds, phases
+from penstock.evaluate.evidence.rows import Ask, Found, RowFile
+from penstock.evaluate.evidence.seen import seen
+from penstock.evaluate.lab import Lab
+from penstock.evaluate.store import Store
+from penstock.train.intervals import read_workloads
+
+ASK = Ask("static", "c220g5", "s_rd_rn_1m", "default", 2.0, 0)
+FOUND = Found(100.0, 90.0, 100.0, 0.0)
+
+
+def carat(ask: Ask, model: str = "own") -> Ask:
+    return replace(ask, label="carat", model=model, guard="off")
+
+
+def test_row_is_found_again_only_by_the_makers_that_made_it(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    RowFile(path).keep(ASK, "one", FOUND)
+    again = RowFile(path)
+    assert again.find(ASK, "one") == FOUND
+    assert again.find(ASK, "another") is None
+    assert again.find(replace(ASK, seed=1), "one") is None
+
+
+def test_row_file_survives_a_line_cut_short_and_is_tidied(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    rows = RowFile(path)
+    later = replace(ASK, case="s_wr_sq_1m")
+    rows.keep(later, "one", replace(FOUND, phases=(1.0, 2.0), setting=(64, 8)))
+    rows.keep(ASK, "stale", FOUND)
+    rows.keep(ASK, "one", FOUND)
+    with path.open("a") as file:
+        file.write('{"ask": {"experi')
+    again = RowFile(path)
+    again.tidy({ASK: "one", later: "one"})
+    assert [json.loads(line)["ask"]["case"] for line in path.read_text().splitlines()] == [
+        "s_rd_rn_1m",
+        "s_wr_sq_1m",
+    ]
+    assert RowFile(path).find(later, "one") == replace(FOUND, phases=(1.0, 2.0), setting=(64, 8))
+
+
+def test_mark_of_carat_knows_its_own_sources_and_not_weirs() -> None:
+    sources = digest.closure(
+        (*digest.WORLD, *digest.DRIVERS, "penstock.decide.policies.carat"), (digest.GUARD,)
+    )
+    assert {"penstock.decide.score", "penstock.decide.cache", "penstock.simulate.engine"} <= sources
+    assert "penstock.decide.policies.weir" not in sources
+    assert not any(name.startswith(digest.GUARD) for name in sources)
+    assert digest.policy_mark("penstock.decide.policies.carat", guard=True) != digest.policy_mark(
+        "penstock.decide.policies.carat", guard=False
+    )
+
+
+def test_mark_depends_on_model_and_policy() -> None:
+    marks = {
+        measuring.made_by(carat(ASK)),
+        measuring.made_by(carat(ASK, model="shipped")),
+        measuring.made_by(replace(carat(ASK), label="carat-tuned")),
+        measuring.made_by(replace(carat(ASK), cluster="c6525-25g")),
+        measuring.made_by(ASK),
+    }
+    assert len(marks) == 5
+
+
+def test_measuring_asks_the_simulator_once(tmp_path: Path) -> None:
+    lab = Lab(Store(None), workers=1)
+    asks = [ASK, replace(ASK, label="climb", guard="off")]
+    said: list[str] = []
+    evidence = measuring.Evidence(lab, RowFile(tmp_path / "rows"), tmp_path, said.append)
+    first = evidence.measure(asks)
+    assert said == ["0 of 2 rows are known"]
+    assert first[ASK].app > 100
+    assert 0 < first[ASK].wire < 1.1 * first[ASK].app
+    again = measuring.Evidence(lab, RowFile(tmp_path / "rows"), tmp_path, said.append)
+    assert again.measure(asks).keys() == first.keys()
+    assert len(said) == 1
+
+
+def test_sequence_keeps_the_rate_of_every_phase(tmp_path: Path) -> None:
+    ask = Ask("dynamic", "c220g5", "read", "default", 1.0, 0)
+    found = measuring.Evidence(Lab(Store(None), workers=1), RowFile(tmp_path / "r"), tmp_path, print).measure(
+        [ask]
+    )
+    assert len(found[ask].phases) == 4
+    assert phases(found[ask]) > 0
+
+
+def test_no_gain_is_claimed_whose_interval_contains_one() -> None:
+    clear, unclear = over_seeds([1.2, 1.21, 1.19]), over_seeds([1.5, 0.9, 1.4])
+    assert clear.gains
+    assert not unclear.gains
+    assert unclear.value > 1.2
+    assert not over_seeds([2.0]).gains
+    assert sections.shown(clear).startswith("**")
+    assert not sections.shown(unclear).startswith("**")
+
+
+def rows(cases: dict[str, list[tuple[float, float]]], *, write: float = 0.0) -> dict[Ask, Found]:
+    """Default and carat, by case: pairs of ratios, of applications and of the wire, one a seed."""
+    found = {}
+    for case, pairs in cases.items():
+        for seed, (mine, carried) in enumerate(pairs):
+            ask = replace(ASK, case=case, seed=seed)
+            found[ask] = Found(100.0, 100.0, 0.0, write)
+            found[carat(ask)] = Found(100.0 * mine, 100.0 * carried, 0.0, write)
+    return found
+
+
+def test_rewriting_in_memory_is_a_group_of_its_own() -> None:
+    book = Book(rows({"f_wr_rn_1m": [(5.0, 0.99)] * 2, "s_wr_rn_8k": [(1.4, 1.4)] * 2}, write=100.0))
+    counted, apart = sections.groups(book, "c220g5")
+    assert (counted, apart) == (["s_wr_rn_8k"], ["f_wr_rn_1m"])
+    whole = book.overall("static", "c220g5", counted, asked.PRINTED)
+    assert whole is not None
+    assert whole.value == pytest.approx(1.4)
+    text = review.section(book).text
+    assert any("f_wr_rn_1m" in part and "memory" in part for part in text)
+
+
+def test_a_fast_phase_does_not_outweigh_the_others() -> None:
+    usual, mine = Found(1.0, 1.0, 1.0, 0.0, (10.0, 1000.0)), Found(1.0, 1.0, 1.0, 0.0, (5.0, 2000.0))
+    assert phases(mine) / phases(usual) == pytest.approx(1.0)
+
+
+def test_cause_names_the_ceiling_before_anything_else() -> None:
+    def said(ceiling: float, by: dict[tuple[str, str, str], float]) -> str:
+        return claims.cause(claims.Claim("a claim", "c220g5", 2.0, 0.9, by.get, ceiling))
+
+    assert said(1.1, {asked.PRINTED: 1.0}).startswith("ceiling")
+    assert said(2.2, {asked.PRINTED: 1.0, claims.LOG2: 1.9}).startswith("score")
+    assert said(2.2, {asked.PRINTED: 1.0, claims.DIAL: 1.9}).startswith("cache")
+    assert said(2.2, {asked.PRINTED: 1.0, asked.TUNED: 1.9}).startswith("model and score")
+    assert said(2.2, {asked.PRINTED: 1.0}).startswith("the algorithm")
+
+
+def test_seen_differs_from_policy_to_policy() -> None:
+    assert seen(("carat", "own", "off"), "c6525-25g", "s_rd_rn_1m") == "yes"
+    assert seen(("carat", "own", "off"), "c6525-25g", "f_rd_rn_1m") == "no"
+    assert seen(("carat", "shipped", "off"), "c6525-25g", "s_rd_rn_1m") == "elsewhere"
+    assert seen(("weir", "shipped", "on"), "c220g5", "f_rd_rn_1m") == "like it"
+    assert seen(("climb", "", "off"), "c220g5", "s_rd_rn_1m") == "no"
+
+
+def test_every_row_is_asked_for_once_and_can_be_made() -> None:
+    found = asked.asked(asked.Extent())
+    assert len(found) == len(set(found))
+    headline = [
+        ask
+        for ask in found
+        if ask.runs == asked.USERS and (ask.cluster, ask.case) == ("c220g5", "s_rd_rn_1m")
+    ]
+    assert len(headline) == 5
+    assert {ask.runs for ask in found} >= set(asked.FOUR)
+
+
+def test_split_uses_the_budget_and_keeps_its_bounds() -> None:
+    limits = budgets.split([1.0, 1.0, 0.0, 4.0], 3000)
+    assert sum(limits) in range(2996, 3001)
+    assert limits[2] == budgets.LEAST_MIB
+    assert max(budgets.split([1.0, 1000.0], 9000)) == budgets.MOST_MIB
+
+
+def test_stage_two_inside_the_budget_serves_uneven_demand_better_than_equal_shares(tmp_path: Path) -> None:
+    ask = Ask("budgets", "c220g5", "one-heavy-1%", "equal", 18.0, 0)
+    fitted = replace(ask, label="cache-fitted", guard="off")
+    found = measuring.Evidence(Lab(Store(None), workers=1), RowFile(tmp_path / "r"), tmp_path, print).measure(
+        [ask, fitted]
+    )
+    assert app(found[fitted]) > 1.2 * app(found[ask])
+
+
+def test_replayed_row_says_what_steps_were_worth_and_where_it_stayed() -> None:
+    traces = Path(__file__).parents[1] / "fixtures" / "lustre-latency"
+    (case, *_) = [each.name for each in read_workloads(traces)]
+    ask = Ask("replay", "lustre-traces", case, "climb", 20, 1, guard="off")
+    usual, best, mine = (
+        replays.replayed(replace(ask, label=label), traces, None)
+        for label in ("default", "best-static", "climb")
+    )
+    assert usual.setting == (1024, 8)
+    assert usual.app <= best.app
+    assert mine.app <= best.app
+    assert mine.setting is not None
+    assert measuring.made_by(ask) != measuring.made_by(replace(ask, guard="on"))
+    assert measuring.made_by(replace(ask, label="default")) == "lustre-traces"
+
+
+def test_page_begins_with_what_is_claimed_and_says_what_is_missing(tmp_path: Path) -> None:
+    found = rows(
+        {
+            "s_rd_rn_1m": [(1.9, 1.9), (1.92, 1.9), (1.91, 1.9)],
+            "s_rd_sq_1m": [(1.3, 1.3), (0.8, 0.8), (1.4, 1.4)],
+        }
+    )
+    results.write(found, 7, tmp_path / "results.md")
+    page = (tmp_path / "results.md").read_text()
+    assert page.index("## In five minutes") < page.index("## Static workloads (c220g5)")
+    assert "7 of 19 rows have not been measured" in page
+    assert "gains claimed on 1 (the largest: s_rd_rn_1m 1.91" in page
+    assert "**1.91" in page
+    assert "**1.13" not in page
