@@ -4,7 +4,7 @@ For every instance `plan collective --confirm 3` gives its advice. The best of a
 is chosen in runs of its own. Then the program runs in rounds: without hints, with the fixed rule, with the advice and
 with the grid's best, in a new order each round. Ratios are taken within a round, so what slows one slows all.
 
-    ./run bench collective_pairs --dir /dev/shm --out docs/collective/pairs-tmpfs.json
+    ./run bench collective_pairs --dir /dev/shm --out docs/explanation/collective/pairs-tmpfs.json
 """
 
 from __future__ import annotations

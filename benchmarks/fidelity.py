@@ -1,4 +1,6 @@
-"""Does the simulator behave like the real testbed? Writes docs/fidelity.md from the 12 measured response surfaces.
+"""Does the simulator behave like the real testbed? Compares with the 12 measured response surfaces.
+
+Writes docs/explanation/fidelity.md.
 
 usage: ./run bench fidelity [--seconds 62] [--seed 7] [--only NAME ...] [--render]
 
@@ -26,7 +28,7 @@ from penstock.spaces import LUSTRE
 from penstock.workload import parse_workload
 
 ROOT = Path(__file__).parent.parent
-OUT = ROOT / "docs" / "fidelity"
+OUT = ROOT / "docs" / "explanation" / "fidelity"
 VALIDATION = ("rnd_r_1_io_16m", "rnd_w_1_io_1m", "seq_r_1_io_16m", "seq_w_1_io_8k")
 NAMES = {
     f"{order}_{way}_1_io_{size}": f"s_{short}_{order_short}_{size}"
@@ -123,8 +125,9 @@ def write_page() -> None:
         from benchmarks import fidelity_tuner
 
         second += "\n" + fidelity_tuner.section(json.loads(tuner.read_text("utf-8")))
-    (ROOT / "docs" / "fidelity.md").write_text(fidelity_page.render(found, second), encoding="utf-8")
-    print("wrote docs/fidelity.md", file=sys.stderr)
+    page = ROOT / "docs" / "explanation" / "fidelity.md"
+    page.write_text(fidelity_page.render(found, second), encoding="utf-8")
+    print("wrote docs/explanation/fidelity.md", file=sys.stderr)
 
 
 def main() -> int:

@@ -3,8 +3,8 @@
 usage: python benchmarks/fidelity_latency.py [--recordings DIR] [--seeds 3] [--only rtt10]
 
 Runs every recorded cell as it was recorded (5 s, cold cache, flush included) on `emulated-10ms` and `emulated-2ms`,
-writes docs/fidelity/latency.json and the page docs/fidelity.md. The recordings lie beside the project; without
-them it does nothing.
+writes docs/explanation/fidelity/latency.json and the page docs/explanation/fidelity.md. The recordings lie beside
+the project; without them it does nothing.
 """
 
 from __future__ import annotations

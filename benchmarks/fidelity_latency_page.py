@@ -1,4 +1,4 @@
-"""The section of docs/fidelity.md about the second real system, from the figures of a run."""
+"""The section of docs/explanation/fidelity.md about the second real system, from the figures of a run."""
 
 from __future__ import annotations
 

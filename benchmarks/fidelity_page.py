@@ -1,4 +1,4 @@
-"""The page docs/fidelity.md, from the figures of a run."""
+"""The page docs/explanation/fidelity.md, from the figures of a run."""
 
 from __future__ import annotations
 

@@ -2,11 +2,12 @@
 
 usage: ./run bench fidelity_tuner [--only NAME ...] [--steps 120] [--walk-seconds 62] [--workers N]
 
-Two goals beside docs/fidelity.md's. The real value of the setting that is best in simulation (held there for a
-minute, chosen as for `best static`; the default where nothing is 2 % better), beside the real optimum. And replay on
-the real traces of policies that know the simulator only: a survey and a forest of simulated runs, no real row among
-them. For the one workload whose best setting fails in reality it also walks the simulator as the traces were
-recorded. Writes docs/fidelity/tuner.json and the section of docs/fidelity.md. Needs the traces beside the project.
+Two goals beside docs/explanation/fidelity.md's. The real value of the setting that is best in simulation (held
+there for a minute, chosen as for `best static`; the default where nothing is 2 % better), beside the real optimum.
+And replay on the real traces of policies that know the simulator only: a survey and a forest of simulated runs, no
+real row among them. For the one workload whose best setting fails in reality it also walks the simulator as the
+traces were recorded. Writes docs/explanation/fidelity/tuner.json and the section of docs/explanation/fidelity.md.
+Needs the traces beside the project.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def replayed(names: list[str], traces: Path, steps: int, workers: int) -> dict[s
 
 
 def section(document: dict[str, Any]) -> str:
-    """The section of docs/fidelity.md."""
+    """The section of docs/explanation/fidelity.md."""
     rows, replays = document["settings"], document["replay"]
     ten = [row for row in rows if not row["workload"].endswith("_8k") or row["workload"].startswith("seq")]
     real, most = (geomean(row[key] for row in ten) for key in ("real", "real_optimum"))

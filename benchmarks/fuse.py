@@ -41,7 +41,7 @@ STATIC: tuple[Mapping[str, int], ...] = (
     {"ahead": 1024, "dirty_ppm": 100_000},
     {"ahead": 4096, "flight": 256, "congested": 192, "dirty_ppm": 100_000},
 )
-OUT = Path(__file__).parent.parent / "docs" / "file-systems" / "fuse.json"
+OUT = Path(__file__).parent.parent / "docs" / "reference" / "file-systems" / "fuse.json"
 CONFIG = "interval_s = 0.25\n[guard]\njitter_s = 0\n[scope]\nallow_fs = [{path!r}]\n"
 
 

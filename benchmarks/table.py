@@ -4,7 +4,7 @@ usage: ./run bench [table NAME...] [--repeats 3] [--write]
 
 Every measure runs `--repeats` times, each in a process of its own; the table has the medians. A result that differs
 from the committed one by more than the noise of both is said to have moved. `--write` makes the result the committed
-one (benchmarks/results/performance.json) and writes docs/performance.md from it.
+one (benchmarks/results/performance.json) and writes docs/explanation/performance.md from it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from benchmarks.measures import MEASURES, Line
 
 HOME = Path(__file__).parent
 RESULT = HOME / "results" / "performance.json"
-PAGE = HOME.parent / "docs" / "performance.md"
+PAGE = HOME.parent / "docs" / "explanation" / "performance.md"
 # Machines that others use differ by this much from run to run, whatever three repetitions say.
 LEAST_NOISE = 0.10
 HEAD = """# Performance

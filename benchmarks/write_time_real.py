@@ -3,7 +3,7 @@
 Reads ../shared/data/ior-scaling (IOR runs of the spm project; NERSC's tokio-abc runs on Mira-FS1), which is
 not part of this project. Prints Markdown tables and writes PNG figures.
 
-    ./run bench write_time_real --out docs/write-time
+    ./run bench write_time_real --out docs/explanation/write-time
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Self-consistency, not evidence about real machines. Prints Markdown tables and writes PNG figures.
 
-    ./run bench write_time_synthetic --out docs/write-time
+    ./run bench write_time_synthetic --out docs/explanation/write-time
 """
 
 from __future__ import annotations

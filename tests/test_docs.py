@@ -10,7 +10,7 @@ from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES, policy_clas
 from penstock.simulate.cluster import builtin_cluster
 
 TESTS = Path(__file__).parent
-FAULTS = TESTS.parent / "docs" / "faults.md"
+FAULTS = TESTS.parent / "docs" / "explanation" / "faults.md"
 
 
 def test_every_fault_names_a_test_that_exists() -> None:
@@ -35,7 +35,7 @@ def test_documents_name_exactly_the_policies_that_tune_the_cache() -> None:
     )
     assert row is not None
     assert set(re.findall(r"`([\w-]+)`", row[1])) == tuning
-    page = (TESTS.parent / "docs" / "policies.md").read_text()
+    page = (TESTS.parent / "docs" / "reference" / "policies.md").read_text()
     rows = re.findall(r"^\| (`.*?) \|.*\| (yes|no) \|$", page, re.MULTILINE)
     named = {name: answer for names, answer in rows for name in re.findall(r"`([\w-]+)`", names)}
     assert set(named) == {*POLICY_NAMES, *EXPERIMENT_NAMES}

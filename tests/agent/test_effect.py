@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from penstock.agent.summary import summarise
 from penstock.cli.agent_control import explanation
@@ -85,7 +86,7 @@ def test_report_leads_with_before_and_after_where_there_was_no_trial() -> None:
 def test_explain_speaks_in_rates_and_ratios() -> None:
     candidates = [{"pages": 256, "flight": 64, "p": 0.7, "gain_log2": 1.0, "spread_log2": 0.5}]
     window = {"t0": 0.0, "t1": 0.5, "setting": {"pages": 1024}, "metrics": {"read.bytes": 5e7}}
-    decision = {
+    decision: dict[str, Any] = {
         "id": "d1",
         "target": "a",
         "mode": "tune",
@@ -104,3 +105,9 @@ def test_explain_speaks_in_rates_and_ratios() -> None:
     assert "evidence: best = 100.0 MB/s" in lines
     assert "model:    pages=256 flight=64: 2.00 times (1.41 to 2.83), 200.0 MB/s (141.4 to 282.8)" in lines
     assert not any("log2" in line for line in lines)
+    # The setting in force is itself said to bring twice what a gain of 1 stands for.
+    surface = {"knobs": {"pages": [256, 1024], "flight": [64, 8]}, "gain_log2": [1.0, 1.0]}
+    mapped = {**decision["outlook"], "map": surface}
+    known = {**window, "setting": {"pages": 1024, "flight": 8, "dirty": 2000}}
+    lines = explanation({**decision, "history": [known], "outlook": mapped}, None)
+    assert "model:    pages=256 flight=64: 2.00 times (1.41 to 2.83), 100.0 MB/s (70.7 to 141.4)" in lines

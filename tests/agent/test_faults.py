@@ -1,4 +1,4 @@
-"""What a running agent must survive; docs/faults.md lists which test stands for which row."""
+"""What a running agent must survive; docs/explanation/faults.md lists which test stands for which row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who can do what to a running agent, tried by those who may not. The table is in docs/security.md."""
+"""Who can do what to a running agent, tried by those who may not. The table is in docs/explanation/security.md."""
 
 from __future__ import annotations
 

@@ -77,6 +77,89 @@ def test_install_puts_everything_in_place_and_keeps_configuration(bundle: Path, 
     assert (root / "etc/penstock/agent.toml").read_text() == 'mode = "tune"\n'
 
 
+def everything(root: Path) -> set[str]:
+    return {str(path.relative_to(root)) for path in root.rglob("*") if not path.is_dir()}
+
+
+def test_uninstall_leaves_only_what_is_the_administrators(bundle: Path, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    assert install(bundle, root).returncode == 0
+    log = root / "var/lib/penstock/decisions.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text("{}\n")
+    uninstall = [str(bundle / "uninstall.sh")]
+    environment = {**os.environ, "DESTDIR": str(root)}
+    assert subprocess.run([*uninstall, "--all"], env=environment, check=False).returncode == 2
+    subprocess.run(uninstall, env=environment, check=True)
+    assert everything(root) == {"etc/penstock/agent.toml", "var/lib/penstock/decisions.jsonl"}
+    subprocess.run([*uninstall, "--purge"], env=environment, check=True)
+    assert everything(root) == set()
+
+
+def package(bundle: Path, kind: str, out: Path) -> str:
+    done = subprocess.run(
+        [str(bundle / "package.sh"), kind, str(out)],
+        env={**os.environ, "PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def output(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_deb_holds_the_program_below_usr_and_opt_and_keeps_configuration(
+    bundle: Path, tmp_path: Path
+) -> None:
+    if shutil.which("dpkg-deb") is None:
+        pytest.skip("needs dpkg-deb")
+    made = package(bundle, "deb", tmp_path / "out")
+    assert output("dpkg-deb", "--field", made, "Package", "Version").split() == [
+        "Package:",
+        "penstock",
+        "Version:",
+        "9.9",
+    ]
+    assert f"python3 (>= 3.{sys.version_info[1]})" in output("dpkg-deb", "--field", made, "Depends")
+    unpacked = tmp_path / "unpacked"
+    output("dpkg-deb", "--raw-extract", made, str(unpacked))
+    assert (unpacked / "DEBIAN/conffiles").read_text() == "/etc/penstock/agent.toml\n"
+    for script in ("postinst", "prerm", "postrm"):
+        assert (unpacked / "DEBIAN" / script).stat().st_mode & 0o777 == 0o755
+        output("sh", "-n", str(unpacked / "DEBIAN" / script))
+    outside = {path for path in everything(unpacked) if not path.startswith(("DEBIAN/", "opt/penstock/"))}
+    assert outside == {
+        "etc/penstock/agent.toml",
+        "usr/bin/penstock",
+        "usr/lib/systemd/system/penstock.service",
+        "usr/lib/systemd/system/penstock-restore.service",
+        "usr/lib/sysusers.d/penstock.conf",
+        "usr/lib/tmpfiles.d/penstock.conf",
+        "usr/share/man/man8/penstock-agent.8",
+    }
+
+
+def test_rpm_holds_the_same_and_keeps_configuration(bundle: Path, tmp_path: Path) -> None:
+    if shutil.which("rpmbuild") is None:
+        pytest.skip("needs the Debian package rpm")
+    made = package(bundle, "rpm", tmp_path / "out")
+    assert output("rpm", "-qp", "--configfiles", made).split() == ["/etc/penstock/agent.toml"]
+    files = output("rpm", "-qlp", made).split()
+    assert "/usr/bin/penstock" in files
+    assert "/usr/lib/systemd/system/penstock.service" in files
+    assert "penstock agent restore" in output("rpm", "-qp", "--scripts", made)
+
+
+def test_package_wants_to_know_its_kind(bundle: Path) -> None:
+    done = subprocess.run([str(bundle / "package.sh"), "zip"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "deb|rpm" in done.stderr
+
+
 def test_image_runs_the_agent_at_its_final_path(packaging: Path, tmp_path: Path) -> None:
     bundle, root = tmp_path / "bundle", tmp_path / "image"
     shutil.copytree(packaging, bundle)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 UNITS = ("penstock.service", "penstock-restore.service")
-# systemd 252's scores, times ten; docs/security.md records them, and what weakens them fails here.
+# systemd 252's scores, times ten; docs/explanation/security.md records them, and what weakens them fails here.
 EXPOSURE_TENTHS = {"penstock.service": 18, "penstock-restore.service": 17}
 
 
@@ -56,7 +56,7 @@ def test_unit_is_as_hardened_as_recorded(name: str, packaging: Path, tool: Calla
     assert check.returncode == 0, check.stdout
     score = EXPOSURE_TENTHS[name] / 10
     assert f"Overall exposure level for {name}: {score}" in check.stdout
-    assert f"{score}" in (packaging.parent / "docs" / "security.md").read_text()
+    assert f"{score}" in (packaging.parent / "docs" / "explanation" / "security.md").read_text()
 
 
 @pytest.mark.parametrize("name", UNITS)

@@ -129,12 +129,29 @@ def _candidates(decision: dict[str, Any]) -> list[str]:
     """What the model expected of the best candidates, as ratios and, from the last window's rate, in MB/s."""
     if not decision["outlook"]:
         return []
-    metrics = decision["history"][-1]["metrics"] if decision["history"] else {}
-    seconds = decision["history"][-1]["t1"] - decision["history"][-1]["t0"] if decision["history"] else 1.0
-    now = sum(metrics.get(f"{way}.bytes") or 0.0 for way in ("read", "write")) / seconds / 1e6
     found = decision["outlook"]["candidates"]
     by_gain = sorted(found, key=lambda one: -one.get("gain_log2", one["p"]))[:5]
-    return [f"model:    {_candidate(one, now)}" for one in by_gain]
+    base = _base_mbps(decision)
+    return [f"model:    {_candidate(one, base)}" for one in by_gain]
+
+
+def _base_mbps(decision: dict[str, Any]) -> float:
+    """What a gain of 1 stands for: the last window's rate, less what the setting in force is itself said to gain."""
+    if not decision["history"]:
+        return 0.0
+    window = decision["history"][-1]
+    moved = sum(window["metrics"].get(f"{way}.bytes") or 0.0 for way in ("read", "write"))
+    gain = _mapped_gain(decision["outlook"].get("map"), window["setting"])
+    return float(moved / (window["t1"] - window["t0"]) / 1e6 / 2**gain)
+
+
+def _mapped_gain(surface: dict[str, Any] | None, setting: dict[str, int]) -> float:
+    """The gain that the map of all candidates has for a setting; 0 where it is not on the map."""
+    if not surface or not surface["gain_log2"]:
+        return 0.0
+    rows = zip(*surface["knobs"].values(), strict=True)
+    wanted = tuple(setting.get(knob_id) for knob_id in surface["knobs"])
+    return next((gain for row, gain in zip(rows, surface["gain_log2"], strict=True) if row == wanted), 0.0)
 
 
 def _candidate(one: dict[str, float], now_mbps: float) -> str:

@@ -98,7 +98,7 @@ def scenarios(files: Sequence[Path], as_json: bool, **options: Any) -> None:
 def robust(
     draws: int, families: tuple[str, ...], without: tuple[str, ...], as_json: bool, seed: int, **options: Any
 ) -> None:
-    """Worlds drawn at random: hardware, work and company, as docs/worlds.md says.
+    """Worlds drawn at random: hardware, work and company, as docs/reference/worlds.md says.
 
     Each row holds its scenario as text, so that it can be run alone.
     """

@@ -15,8 +15,9 @@ from penstock.report.page import Figure, Section, Table, markdown, render
 TITLE = "Results: tuning Lustre clients"
 LEAD = (
     "Everything here is **simulation**: the simulated cluster `c220g5` is validated against the public traces of "
-    "real Lustre clients (docs/fidelity.md); `c6525-25g`, the papers' hardware, is described but not validated. "
-    "The shipped model was trained on those real traces and on simulated runs (docs/learning.md).",
+    "real Lustre clients (docs/explanation/fidelity.md); `c6525-25g`, the papers' hardware, is described but not "
+    "validated. The shipped model was trained on those real traces and on simulated runs "
+    "(docs/explanation/learning.md).",
     "Figures called the paper's were measured by the CARAT and DIAL authors on real machines; absolute figures of "
     "the two do not compare, ratios do, with care. MB/s is 10^6 bytes per second as applications see them. Every "
     "row names the command that measures it again.",

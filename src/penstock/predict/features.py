@@ -72,7 +72,7 @@ def row_names(direction: str) -> tuple[str, ...]:
 def remembered_names(direction: str) -> tuple[str, ...]:
     """What of earlier intervals still matters: for reads what was in flight, for writes the whole backlog.
 
-    More only teaches noise by heart: see the study in docs/learning.md.
+    More only teaches noise by heart: see the study in docs/explanation/learning.md.
     """
     if direction == "read":
         return ("pages_in_flight",)

@@ -1,4 +1,4 @@
-"""What ships with the package; docs/learning.md and the files themselves say where they come from."""
+"""What ships with the package; docs/explanation/learning.md and the files themselves say where they come from."""
 
 from __future__ import annotations
 

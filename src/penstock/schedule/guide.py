@@ -1,6 +1,6 @@
 """Table II of the paper as advice: given what is known of the applications, which heuristics to use.
 
-The order of preference is the outcome of the study (docs/scheduling.md), not of the paper alone.
+The order of preference is the outcome of the study (docs/explanation/scheduling.md), not of the paper alone.
 """
 
 from __future__ import annotations

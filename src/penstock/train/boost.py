@@ -16,7 +16,7 @@ from penstock.predict.trees.forest import Floats
 
 @dataclass(frozen=True, slots=True)
 class Boosting:
-    """How trees are grown; the defaults are the outcome of the study in docs/learning.md.
+    """How trees are grown; the defaults are the outcome of the study in docs/explanation/learning.md.
 
     One thread: a fit takes seconds, and waiting threads cost more than they bring on a busy machine.
     """

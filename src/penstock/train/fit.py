@@ -18,7 +18,7 @@ from penstock.train.samples import GAIN, Samples, samples
 from penstock.train.table import Ints, TraceTable
 from penstock.window import DIRECTIONS
 
-# The best of the study in docs/learning.md: reads forget at once, the backlog of writes remembers.
+# The best of the study in docs/explanation/learning.md: reads forget at once, the backlog of writes remembers.
 HISTORY = {"read": 1, "write": 8}
 # A gain measured as 1.16 may well have been 1.14: labels near the line count as partly true. In log2 units.
 BLUR = {"read": 0.03, "write": 0.05}

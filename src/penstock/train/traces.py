@@ -1,4 +1,4 @@
-"""Importer of the CARAT authors' public traces (`data/lustre-traces`, see docs/learning.md): gzipped CSV."""
+"""Importer of the CARAT authors' public traces (`data/lustre-traces`, docs/explanation/learning.md): gzipped CSV."""
 
 from __future__ import annotations
 

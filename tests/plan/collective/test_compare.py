@@ -1,4 +1,4 @@
-"""What docs/collective.md says of its clean comparison, from the raw seconds committed beside it."""
+"""What docs/explanation/collective.md says of its clean comparison, from the raw seconds committed beside it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.plan.collective.confirm import HintTrial, surely_faster
 from penstock.plan.collective.operation_profile import OperationProfile
 from penstock.plan.collective.surrogates import Surrogates
 
-RUN = Path(__file__).parents[3] / "docs" / "collective" / "run-tmpfs.json"
+RUN = Path(__file__).parents[3] / "docs" / "explanation" / "collective" / "run-tmpfs.json"
 
 
 def instances(rows: list[dict[str, object]]) -> list[Instance]:

@@ -1,7 +1,7 @@
 """CARAT as printed: conditional score greedy for the RPC knobs, Algorithm 2 for the cache.
 
 Six metrics and their changes, k = 1, hard labels, tau .8, the linear score and no veto: where the text leaves room,
-docs/policies.md says what was decided. `carat_variants` improves on it one thing at a time.
+docs/reference/policies.md says what was decided. `carat_variants` improves on it one thing at a time.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The evidence behind docs/results.md: rows that are kept with what made them, and the tables made of rows."""
+"""The evidence behind docs/explanation/results.md: rows kept with what made them, and the tables made of rows."""

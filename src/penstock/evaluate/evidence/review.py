@@ -17,8 +17,9 @@ TUNED_READS = 1.85
 def section(book: Book) -> Section:
     """Claims first, then what did not hold."""
     text = [
-        "Everything below is simulation of the cluster that the public traces were recorded on (docs/fidelity.md "
-        "says how far it can be trusted); nothing was measured on a running Lustre file system. A gain is claimed "
+        "Everything below is simulation of the cluster that the public traces were recorded on "
+        "(docs/explanation/fidelity.md says how far it can be trusted); "
+        "nothing was measured on a running Lustre file system. A gain is claimed "
         "only where the 95 % interval of its ratio to the default, over seeds, lies above 1 as a whole.",
         *_claimed(book),
         *_failed(book),

@@ -1,4 +1,4 @@
-"""Rows as the sections of docs/results.md. Words stay the same from run to run; every figure comes from rows."""
+"""Rows as the sections of docs/explanation/results.md. Words stay the same; every figure comes from rows."""
 
 from __future__ import annotations
 

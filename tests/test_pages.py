@@ -1,0 +1,154 @@
+"""The documentation site: it builds without a network, its links lead somewhere, its marked commands run."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.pages import __main__ as pages
+from benchmarks.pages import blocks, formats, links, metrics, shapes, stage
+
+from penstock.agent.settings import AgentConfig
+from penstock.cli.main import VERBS
+from penstock.testing.served import why_not
+
+# These share what takes seconds to make.
+sharing = pytest.mark.xdist_group("documentation")
+SAMPLED = ("snapshot", "agent status", "simulate run", "plan write", "schedule advise")
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, str]:
+    return stage.made_pages()
+
+
+@pytest.fixture(scope="module")
+def site(made: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    if importlib.util.find_spec("zensical") is None:
+        pytest.skip("needs the extra [docs]")
+    place = tmp_path_factory.mktemp("documentation")
+    patch = pytest.MonkeyPatch()
+    patch.setattr(pages, "made_pages", lambda: made)
+    # Whatever asks for another machine fails.
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+        patch.setenv(name, "http://127.0.0.1:1")
+    yield pages.build(place)
+    patch.undo()
+
+
+@sharing
+def test_site_has_no_dead_link_and_fetches_nothing_from_elsewhere(site: Path) -> None:
+    assert len(list(site.rglob("*.html"))) > 60
+    assert list(links.site_problems(site)) == []
+
+
+@sharing
+def test_every_page_is_in_the_table_of_contents(made: dict[str, str]) -> None:
+    configured = tomllib.loads((stage.DOCS / stage.CONFIG).read_text())["project"]["nav"]
+    listed = sorted(_paths(configured))
+    written = {str(path.relative_to(stage.DOCS)) for path in stage.DOCS.rglob("*.md")}
+    assert listed == sorted({*written, *made, *stage.ADOPTED.values()})
+
+
+def _paths(entry: Any) -> Iterator[str]:
+    if isinstance(entry, str):
+        yield entry
+    else:
+        for inner in entry.values() if isinstance(entry, dict) else entry:
+            yield from _paths(inner)
+
+
+def test_links_of_the_project_lead_to_files() -> None:
+    assert list(links.project_problems()) == []
+
+
+def test_link_checks_notice_what_leads_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "b.html").write_text('<h2 id="here">b</h2>')
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#here">ok</a><a href="b.html#gone">1</a><a href="c.html">2</a><img src="https://x.org/i.png">'
+    )
+    assert list(links.site_problems(tmp_path)) == [
+        "a.html: fetches https://x.org/i.png",
+        "a.html: b.html#gone: no such place on that page",
+        "a.html: c.html leads nowhere",
+    ]
+    (tmp_path / "docs").mkdir()
+    missing = "docs/" + "nowhere.md"  # in two pieces, so that this file does not name it
+    (tmp_path / "README.md").write_text(f"[a]({missing}), [b](docs)\n```\n[not](a link)\n```\n")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "x.py").write_text(f"# see {missing}\n")
+    assert list(links.project_problems(tmp_path)) == [
+        f"README.md: {missing} leads nowhere",
+        f"src/x.py: {missing} leads nowhere",
+    ]
+
+
+@sharing
+def test_reference_has_every_verb_option_key_and_metric(made: dict[str, str]) -> None:
+    for verb in VERBS:
+        assert f"# penstock {verb}" in made[f"reference/cli/{verb}.md"]
+    assert "`--take-back`" in made["reference/cli/agent.md"]
+    for section in ("scope", "guard", "metrics"):
+        for key in AgentConfig.model_fields[section].annotation.model_fields:  # type: ignore[union-attr]
+            assert f"| `{key}` |" in made["reference/configuration.md"]
+    assert "`penstock_agent_last_tick_timestamp_seconds`" in metrics.text()
+    assert "### `Cluster`" in made["reference/python.md"]
+
+
+@sharing
+def test_json_reference_explains_most_keys_of_what_commands_print(made: dict[str, str]) -> None:
+    answers, events = formats.samples()
+    commands = [answer.command for answer in answers]
+    for verb in SAMPLED:
+        assert any(command.startswith(verb) for command in commands)
+    assert {"start", "decision"} <= {event["event"] for event in events}
+    documents = [*(answer.document for answer in answers), *events]
+    keys = [path for document in documents for path, _, _ in shapes.rows(document)]
+    unknown = [path for document in documents for path in shapes.unexplained(document)]
+    assert len(unknown) < len(keys) / 10, unknown
+
+
+def test_a_failing_block_fails_its_page_and_stops_what_it_started(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "<!-- file: a/x.txt -->\n```text\nhello\n```\n\n```sh\nexit 9 # not marked\n```\n\n"
+        "<!-- run -->\n```sh\nsleep 1000 &\necho $! > pid\ncat a/x.txt\n```\n\n"
+        "<!-- run: exit 6 -->\n```sh\nexit 6\n```\n\n<!-- run -->\n```python\nprint(2 + 2)\n```\n\n"
+        "<!-- run -->\n```sh\nfalse\n```\n\n<!-- run -->\n```sh\necho never\n```\n"
+    )
+    place = tmp_path / "place"
+    place.mkdir()
+    done = blocks.run(page, place)
+    assert done.returncode == 1
+    assert "hello" in done.stdout
+    assert "\n4\n" in done.stdout
+    assert "never" not in done.stdout
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((place / "pid").read_text()), 0)
+
+
+@pytest.mark.parametrize("page", list(blocks.runnable_pages()), ids=lambda page: page.stem)
+def test_marked_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
+    if "simulate serve" in page.read_text() and why_not():
+        pytest.skip(why_not() or "")
+    done = blocks.run(page, tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_docs_task_says_what_it_can_do() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.pages", "--help"],
+        cwd=stage.ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert "--run" in done.stdout
