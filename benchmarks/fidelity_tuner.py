@@ -22,8 +22,8 @@ from typing import Any
 from benchmarks import fidelity, fidelity_real
 from benchmarks.results import ROWS
 
+from penstock.evaluate.evidence.asks import BEST, DEFAULT, Ask, RowFile
 from penstock.evaluate.evidence.measuring import Evidence
-from penstock.evaluate.evidence.rows import BEST, DEFAULT, Ask, RowFile
 from penstock.evaluate.figures import geomean
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.ownmodels import OwnWorld, own_models

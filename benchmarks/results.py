@@ -18,11 +18,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from penstock.evaluate.evidence import claims, replays, review, sections
+from penstock.evaluate.evidence import chapters, claims, first_page, replays
 from penstock.evaluate.evidence.asked import PARTS, Extent, asked
+from penstock.evaluate.evidence.asks import Ask, Found, RowFile
 from penstock.evaluate.evidence.measuring import Evidence, choice_of, is_chosen, made_by
-from penstock.evaluate.evidence.ratios import Book
-from penstock.evaluate.evidence.rows import Ask, Found, RowFile
+from penstock.evaluate.evidence.paired_ratios import RatioBook
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.store import Store, default_directory
 from penstock.report.page import markdown
@@ -48,14 +48,14 @@ def known(rows: RowFile, asks: Sequence[Ask]) -> dict[Ask, Found]:
 
 def write(rows: dict[Ask, Found], missing: int, page: Path) -> None:
     """The page from rows; it says how many of those wanted are not there."""
-    book = Book(rows)
+    book = RatioBook(rows)
     lead = list(LEAD)
     if missing:
         lead.append(
             f"**{missing} of {missing + len(rows)} rows have not been measured with the program as it is now**; what "
             "rests on them is left out or marked."
         )
-    parts = [review.section(book), *claims.section(book), *sections.everything(book)]
+    parts = [first_page.section(book), *claims.section(book), *chapters.everything(book)]
     page.write_text(markdown(TITLE, lead, parts), encoding="utf-8")
 
 

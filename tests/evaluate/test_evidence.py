@@ -10,9 +10,9 @@ import pytest
 from benchmarks import results
 
 from penstock.evaluate import budgets
-from penstock.evaluate.evidence import asked, claims, digest, measuring, replays, review, sections
-from penstock.evaluate.evidence.ratios import Book, app, over_seeds, phases
-from penstock.evaluate.evidence.rows import Ask, Found, RowFile
+from penstock.evaluate.evidence import asked, chapters, claims, digest, first_page, measuring, replays
+from penstock.evaluate.evidence.asks import Ask, Found, RowFile
+from penstock.evaluate.evidence.paired_ratios import RatioBook, app, over_seeds, phases
 from penstock.evaluate.evidence.seen import seen
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.store import Store
@@ -105,8 +105,8 @@ def test_no_gain_is_claimed_whose_interval_contains_one() -> None:
     assert not unclear.gains
     assert unclear.value > 1.2
     assert not over_seeds([2.0]).gains
-    assert sections.shown(clear).startswith("**")
-    assert not sections.shown(unclear).startswith("**")
+    assert chapters.shown(clear).startswith("**")
+    assert not chapters.shown(unclear).startswith("**")
 
 
 def rows(cases: dict[str, list[tuple[float, float]]], *, write: float = 0.0) -> dict[Ask, Found]:
@@ -121,13 +121,13 @@ def rows(cases: dict[str, list[tuple[float, float]]], *, write: float = 0.0) -> 
 
 
 def test_rewriting_in_memory_is_a_group_of_its_own() -> None:
-    book = Book(rows({"f_wr_rn_1m": [(5.0, 0.99)] * 2, "s_wr_rn_8k": [(1.4, 1.4)] * 2}, write=100.0))
-    counted, apart = sections.groups(book, "c220g5")
+    book = RatioBook(rows({"f_wr_rn_1m": [(5.0, 0.99)] * 2, "s_wr_rn_8k": [(1.4, 1.4)] * 2}, write=100.0))
+    counted, apart = chapters.groups(book, "c220g5")
     assert (counted, apart) == (["s_wr_rn_8k"], ["f_wr_rn_1m"])
     whole = book.overall("static", "c220g5", counted, asked.PRINTED)
     assert whole is not None
     assert whole.value == pytest.approx(1.4)
-    text = review.section(book).text
+    text = first_page.section(book).text
     assert any("f_wr_rn_1m" in part and "memory" in part for part in text)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from penstock.dash.book import Book
 from penstock.dash.history import History
 from penstock.dash.source import Look, Source
-from penstock.dash.units import UNITS
+from penstock.dash.unit_words import UNITS
 from penstock.dash.why import explain
 from penstock.errors import MissingError, PenstockError
 

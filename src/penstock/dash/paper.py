@@ -11,7 +11,7 @@ from penstock.agent.summary import JobSummary, Summary, TargetSummary, summarise
 from penstock.dash.book import KINDS, Book
 from penstock.dash.history import History
 from penstock.dash.node import logged_points
-from penstock.dash.units import named
+from penstock.dash.unit_words import named
 from penstock.report import interval, walk
 from penstock.report.page import Figure, Section, Table, render
 from penstock.report.timeline import KNOB_COLOURS, Drawing, Mark, Series, draw

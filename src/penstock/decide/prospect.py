@@ -1,10 +1,18 @@
-"""What the shipped policy sees before it decides, and why it asks for a change."""
+"""What the shipped policy sees before it decides: all candidates weighed, and why a change is asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from penstock.decide.belief import Belief
+import numpy as np
+
+from penstock.decide.belief import Belief, Floats, Measured
+from penstock.decide.habits import Habits
+from penstock.decide.objective import Rates
+from penstock.decide.starving import starves
+from penstock.decision import Outlook
+from penstock.knobs import Candidates, KnobSpace, Role, Setting
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,3 +37,101 @@ class Reason:
     code: str
     sentence: str
     chance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """Where a group is: the setting in force, the original, and what is gone back to in doubt.
+
+    A trial takes `windows`; a knob that acts on new opens is felt after `unfelt` more.
+    """
+
+    place: Setting
+    original: Setting
+    base: Setting
+    windows: int
+    unfelt: int
+
+
+def weigh(
+    known: Mapping[Setting, Measured], belief: Belief, space: KnobSpace, stay: Stay, habits: Habits
+) -> Prospect:
+    """The best setting measured, and the best bet: what it may improve, less what its trial may lose."""
+    candidates, original = belief.candidates, known[stay.original].level.mean
+    fair_price, crowd_price = _prices(candidates, candidates.places[stay.original], space, habits)
+    worth = Belief(candidates, belief.gains - fair_price, belief.votes)
+    mean = worth.mean
+    tried = [candidates.places[setting] for setting, m in known.items() if m.level.count >= 2]
+    tried = tried or [candidates.places[stay.place]]
+    kept, base = mean - crowd_price, candidates.places[stay.base]
+    best = max(tried, key=lambda at: float(kept[at]))
+    if float(kept[best]) < float(kept[base]) + habits.keep_log2:
+        best = base
+    over = max(float(mean[at]) for at in tried)
+    risk = _risk(original, stay, habits) * _lengths(candidates, space, stay)
+    scores = worth.improvement(over) - risk * worth.shortfall(over)
+    scores[[candidates.places[s] for s, m in known.items() if m.level.count >= habits.least_windows]] = 0.0
+    if original.counts[1] and not starves(original):
+        # A short look at a setting says little about writes: no gambles on what is not expected to gain.
+        scores[mean <= over] = 0.0
+    bet = int(np.argmax(scores))
+    return Prospect(belief, best, bet, float(scores[bet]))
+
+
+def promise(found: Prospect) -> Reason:
+    """Why the best bet is worth a look."""
+    gain = float(found.belief.mean[found.bet]) - found.over
+    chance = float(found.belief.chance(found.over)[found.bet])
+    wish = found.belief.candidates[found.bet]
+    sentence = (
+        f"{wish} is expected to bring {2**gain:.2f} times the best so far, more with a chance of {chance:.2f}; "
+        f"a look may add {2**found.hope - 1:.0%}"
+    )
+    return Reason("promising", sentence, chance)
+
+
+def outlook_of(direction: str, belief: Belief, model: str) -> Outlook:
+    """What is believed of every candidate, for whoever asks why."""
+    return Outlook(
+        direction,
+        belief.candidates,
+        belief.chance(0.0).tolist(),
+        True,
+        model,
+        belief.mean.tolist(),
+        belief.deviation.tolist(),
+    )
+
+
+def _prices(candidates: Candidates, home: int, space: KnobSpace, habits: Habits) -> tuple[Floats, Floats]:
+    """What every candidate must gain for its bytes and for its requests in flight beyond the original's and the
+    default's: the first to be tried, both to be kept.
+    """
+    knob = space.of_role(Role.IN_FLIGHT)
+    room, flights = candidates.in_flight_bytes, candidates.column(Role.IN_FLIGHT)
+    usual = 1 if knob is None else space.default[knob.id]
+    return (
+        habits.fair_log2 * _doublings(room, home, space.in_flight_bytes(space.default)),
+        habits.crowd_log2 * _doublings(flights, home, usual),
+    )
+
+
+def _doublings(amounts: Floats, home: int, usual: float) -> Floats:
+    """How often each amount doubles the larger of the original's and the usual one."""
+    found: Floats = np.log2(np.maximum(amounts / max(float(amounts[home]), usual), 1.0))
+    return found
+
+
+def _lengths(candidates: Candidates, space: KnobSpace, stay: Stay) -> Floats:
+    """How many times as long as usual a trial of each candidate lasts: some are felt only on new opens."""
+    if not space.late:
+        return np.ones(len(candidates))
+    late = [space.acts_late(stay.place, candidate) for candidate in candidates]
+    return 1.0 + np.array(late) * stay.unfelt / (1 + stay.windows)
+
+
+def _risk(original: Rates, stay: Stay, habits: Habits) -> float:
+    """How much a possible loss counts: more where writes are at work, unless somebody starves beside them."""
+    if original.counts[1] and not starves(original):
+        return habits.risk_of_writes
+    return habits.caution * (1 + stay.windows) / habits.horizon_windows

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from penstock.decide.budget import CacheBudget
 from penstock.decide.guard.limits import GuardLimits
 from penstock.decide.guard.record import (
     PROVEN_WINDOWS,
@@ -27,8 +26,9 @@ from penstock.decide.guard.record import (
     allowance_s,
     charge,
 )
+from penstock.decide.guard.refusals import kept, within_budget
 from penstock.decide.guard.reports import BoundUse, Effect, NodeView, bound_use
-from penstock.decide.guard.rules import RULES, Refusal, Wish, is_finite
+from penstock.decide.guard.rules import RULES, Wish
 from penstock.decide.objective import WINDOW_SLACK_LOG2, Rates, gain_log2, rates_of, sent_at_least
 from penstock.decide.tuner import SpaceOf
 from penstock.decide.work import echo_windows, queued_windows, unfelt_windows
@@ -120,7 +120,8 @@ class Guard:
             w.target: space_of(w.target).cache_bytes(w.setting) / MIB for w in seen if isinstance(w, Window)
         }
         return tuple(
-            self._within_budget(verdicts[decision.target], held_mib, space_of, node) for decision in decisions
+            within_budget(verdicts[decision.target], held_mib, space_of(decision.target), node, self.limits)
+            for decision in decisions
         )
 
     def bounds(self, now_s: float) -> tuple[BoundUse, ...]:
@@ -405,43 +406,12 @@ class Guard:
             wish = Wish(turn.unit, moving, place_of(moving.wanted), home, turn.record, turn.work, turn.now_s)
             refusal = next((found for rule in RULES if (found := rule(wish, self.limits)) is not None), None)
         if refusal is not None:
-            return [_kept(member, refusal) if member.changes else member for member in turn.members]
+            return [kept(member, refusal) if member.changes else member for member in turn.members]
         turn.record.changed_s.append(turn.now_s)
         turn.record.let_through = {member.target.name: member.id for member in turn.members if member.changes}
         turn.record.path.append(place_of(moving.wanted))
         turn.record.account.trying = (turn.unit, turn.now_s)
         return list(turn.members)
-
-    def _within_budget(
-        self, decision: Decision, held_mib: dict[Target, float], space_of: SpaceOf, node: NodeView
-    ) -> Decision:
-        """Refuse what lifts the node's dirty limits over its budget, the system's own coupling included."""
-        if not decision.changes:
-            return decision
-        wanted = {change.knob_id: change.new for change in decision.changes}
-        space = space_of(decision.target)
-        limit_mib = space.cache_bytes(space.settle(decision.before, wanted)) / MIB
-        if limit_mib > space.cache_bytes(decision.before) / MIB:
-            refusal = self._why_no_more_cache(decision.target, limit_mib, held_mib, node)
-            if refusal is not None:
-                return _kept(decision, refusal)
-        held_mib[decision.target] = limit_mib
-        return decision
-
-    def _why_no_more_cache(
-        self, target: Target, limit_mib: float, held_mib: dict[Target, float], node: NodeView
-    ) -> Refusal | None:
-        left = node.memory_available_ratio
-        if left is not None and left < self.limits.memory_floor_ratio:
-            sentence = f"only {left:.0%} of memory is left: dirty limits do not rise"
-            return Refusal("memory", sentence, {"memory_available_ratio": left})
-        wished_mib = {**held_mib, target: limit_mib}
-        over_mib = CacheBudget(node.dirty_budget_mib).over_mib(wished_mib, node.elsewhere_mib)
-        if over_mib > 0:
-            total_mib = node.dirty_budget_mib + over_mib
-            sentence = f"all dirty limits would be {total_mib:.0f} MiB, above {node.dirty_budget_mib:.0f}"
-            return Refusal("cache", sentence, {"total_mib": total_mib})
-        return None
 
     def _record(self, unit: str) -> UnitRecord:
         record = self._records.get(unit)
@@ -455,19 +425,3 @@ class Guard:
         record.pauses += 1
         rng = Random(f"{self._seed}/{unit}/guard/{record.pauses}")
         return rng.uniform(0.0, self.limits.jitter_s)
-
-
-def _kept(decision: Decision, refusal: Refusal) -> Decision:
-    wish = ", ".join(str(change) for change in decision.changes)
-    return replace(
-        decision,
-        wanted=decision.before,
-        reason=f"guard.{refusal.rule}",
-        sentence=f"{refusal.sentence} (wished: {wish})",
-        evidence={**_finite(decision.evidence), **refusal.evidence},
-        confidence=decision.confidence if is_finite(decision.confidence) else None,
-    )
-
-
-def _finite(evidence: Mapping[str, float]) -> dict[str, float]:
-    return {name: value for name, value in evidence.items() if is_finite(value)}

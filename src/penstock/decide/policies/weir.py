@@ -21,15 +21,13 @@ from collections import deque
 from enum import StrEnum
 from random import Random
 
-import numpy as np
-
-from penstock.decide.belief import Belief, Floats, Knowledge, Measured
+from penstock.decide.belief import Knowledge, Measured
 from penstock.decide.habits import HABITS, Habits
 from penstock.decide.level import Level
 from penstock.decide.memory import Memories, Recollection, remember
 from penstock.decide.objective import Rates, drains, gain_log2, rates_of
 from penstock.decide.policies._base import Policy, Proposal
-from penstock.decide.prospect import Prospect, Reason
+from penstock.decide.prospect import Prospect, Reason, Stay, outlook_of, promise, weigh
 from penstock.decide.starving import call_bytes, relief, starves
 from penstock.decide.work import (
     OPEN_S,
@@ -40,7 +38,7 @@ from penstock.decide.work import (
     unfelt_windows,
 )
 from penstock.decision import Cases, Outlook
-from penstock.knobs import Candidates, KnobSpace, Role, Setting
+from penstock.knobs import Candidates, KnobSpace, Setting
 from penstock.predict.surfaces import drawn_cases
 from penstock.window import Window
 
@@ -298,7 +296,7 @@ class WeirPolicy(Policy):
             return self._return(window, found)
         worth = habits.worth_log2 + habits.worth_more_log2 * self._trials
         if found.hope > worth and self._lost < habits.most_lost and not self._relieved(found):
-            return self._ask(window, found, found.bet, self._promise(found, found.bet))
+            return self._ask(window, found, found.bet, promise(found))
         if found.over - here > self._telling_log2(place, found) or self._unproven(place, found):
             return self._return(window, found)
         self._rest_after_round(found)
@@ -410,69 +408,13 @@ class WeirPolicy(Policy):
 
     def _prospect(self, place: Setting) -> Prospect:
         """Weigh all candidates: the best one measured, and the best bet among the others."""
-        habits, known = self._habits, self._known.measured
         assert self._home is not None
-        original = known[self._known.best_anchor(self._home)].level.mean
-        belief = self._known.believe(
-            self._cases, self.space.candidates(), self._home, self._now, habits.objective
+        known = self._known
+        belief = known.believe(
+            self._cases, self.space.candidates(), self._home, self._now, self._habits.objective
         )
-        candidates = belief.candidates
-        home = candidates.places[self._known.best_anchor(self._home)]
-        fair_price, crowd_price = self._prices(candidates, home)
-        worth = Belief(candidates, belief.gains - fair_price, belief.votes)
-        mean = worth.mean
-        tried = [candidates.places[setting] for setting, m in known.items() if m.level.count >= 2]
-        tried = tried or [candidates.places[place]]
-        kept, base = mean - crowd_price, candidates.places[self._base()]
-        best = max(tried, key=lambda at: float(kept[at]))
-        if float(kept[best]) < float(kept[base]) + habits.keep_log2:
-            best = base
-        over = max(float(mean[at]) for at in tried)
-        risk = self._risk(original)
-        scores = worth.improvement(over) - risk * self._lengths(candidates, place) * worth.shortfall(over)
-        scores[[candidates.places[s] for s, m in known.items() if m.level.count >= habits.least_windows]] = (
-            0.0
-        )
-        if original.counts[1] and not starves(original):
-            # A short look at a setting says little about writes: no gambles on what is not expected to gain.
-            scores[mean <= over] = 0.0
-        bet = int(np.argmax(scores))
-        return Prospect(belief, best, bet, float(scores[bet]))
-
-    def _prices(self, candidates: Candidates, home: int) -> tuple[Floats, Floats]:
-        """What every candidate must gain for its bytes and for its requests in flight beyond the original's and the
-        default's: the first to be tried, both to be kept.
-        """
-        space, knob = self.space, self.space.of_role(Role.IN_FLIGHT)
-        room, flights = candidates.in_flight_bytes, candidates.column(Role.IN_FLIGHT)
-        usual = 1 if knob is None else space.default[knob.id]
-        return (
-            self._habits.fair_log2 * _doublings(room, home, space.in_flight_bytes(space.default)),
-            self._habits.crowd_log2 * _doublings(flights, home, usual),
-        )
-
-    def _lengths(self, candidates: Candidates, place: Setting) -> Floats:
-        """How many times as long as usual a trial of each candidate lasts: some are felt only on new opens."""
-        if not self.space.late:
-            return np.ones(len(candidates))
-        late = [self.space.acts_late(place, candidate) for candidate in candidates]
-        usual = 1 + self._windows_needed()
-        return 1.0 + np.array(late) * self._unfelt / usual
-
-    def _risk(self, original: Rates) -> float:
-        """How much a possible loss counts: more where writes are at work, unless somebody starves beside them."""
-        if original.counts[1] and not starves(original):
-            return self._habits.risk_of_writes
-        return self._habits.caution * (1 + self._windows_needed()) / self._habits.horizon_windows
-
-    def _promise(self, found: Prospect, bet: int) -> Reason:
-        gain, chance = float(found.belief.mean[bet]) - found.over, float(found.belief.chance(found.over)[bet])
-        wish = found.belief.candidates[bet]
-        sentence = (
-            f"{wish} is expected to bring {2**gain:.2f} times the best so far, more with a chance of {chance:.2f}; "
-            f"a look may add {2**found.hope - 1:.0%}"
-        )
-        return Reason("promising", sentence, chance)
+        stay = Stay(place, known.best_anchor(self._home), self._base(), self._windows_needed(), self._unfelt)
+        return weigh(known.measured, belief, self.space, stay, self._habits)
 
     def _ask(self, window: Window, found: Prospect, at: int, reason: Reason) -> Proposal:
         """Ask for a change; one that is not made for a few windows is left for a while."""
@@ -490,26 +432,8 @@ class WeirPolicy(Policy):
             "deviation_log2": float(found.belief.deviation[at]),
         }
         wanted = window.setting.replace(wish)
-        outlook = self._outlook(window, found.belief)
+        outlook = outlook_of(dominant(window), found.belief, self._model)
         return Proposal(wanted, reason.code, reason.sentence, evidence, reason.chance, outlook=outlook)
-
-    def _outlook(self, window: Window, belief: Belief) -> Outlook:
-        """What is believed of every candidate, for whoever asks why."""
-        return Outlook(
-            dominant(window),
-            belief.candidates,
-            belief.chance(0.0).tolist(),
-            True,
-            self._model,
-            belief.mean.tolist(),
-            belief.deviation.tolist(),
-        )
-
-
-def _doublings(amounts: Floats, home: int, usual: float) -> Floats:
-    """How often each amount doubles the larger of the original's and the usual one."""
-    found: Floats = np.log2(np.maximum(amounts / max(float(amounts[home]), usual), 1.0))
-    return found
 
 
 def _evidence(found: Prospect) -> dict[str, float]:

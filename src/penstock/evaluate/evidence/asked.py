@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from penstock.decide.policies import policy_class
 from penstock.evaluate import applications, budgets, dynamic, independent, interference
 from penstock.evaluate.evidence import replays
-from penstock.evaluate.evidence.rows import BEST, DEFAULT, SINGLE, Ask
+from penstock.evaluate.evidence.asks import BEST, DEFAULT, SINGLE, Ask
 from penstock.evaluate.request import OWN, SHIPPED
 from penstock.workload import NAMES
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from penstock.errors import UsageError
 from penstock.evaluate import applications, budgets, dynamic, independent, interference, static
 from penstock.evaluate.drivers import Course
-from penstock.evaluate.evidence.rows import Ask
+from penstock.evaluate.evidence.asks import Ask
 from penstock.evaluate.request import Request
 from penstock.evaluate.search import ROUNDS, Round
 from penstock.evaluate.trial import WARMUP_S
@@ -18,7 +18,7 @@ from penstock.units import GIB, MIB
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class EvidenceCase:
     """A world by seed, how long it is measured, and into how many phases that time falls."""
 
     plan: Callable[[int], Plan]
@@ -31,26 +31,30 @@ class Case:
         return Course(self.seconds, WARMUP_S)
 
 
-def case_of(ask: Ask) -> Case:
+def case_of(ask: Ask) -> EvidenceCase:
     """The case a row is about."""
     request = Request(find_cluster(ask.cluster), ("default",), ask.seconds, ask.seed)
     if ask.experiment == "static":
-        return Case(lambda seed: static.plan_of(request, ask.case, seed), ask.seconds)
+        return EvidenceCase(lambda seed: static.plan_of(request, ask.case, seed), ask.seconds)
     if ask.experiment == "applications":
         rounds = applications.ROUNDS
-        return Case(lambda seed: applications.plan_of(request, ask.case, seed), ask.seconds, rounds=rounds)
+        return EvidenceCase(
+            lambda seed: applications.plan_of(request, ask.case, seed), ask.seconds, rounds=rounds
+        )
     if ask.experiment == "independent":
-        return Case(lambda seed: independent.plan_of(request, ask.case, seed), ask.seconds)
+        return EvidenceCase(lambda seed: independent.plan_of(request, ask.case, seed), ask.seconds)
     if ask.experiment == "interference":
         scene = interference.scene_of(request, ask.case)
         rounds = applications.ROUNDS
-        return Case(lambda seed: interference.plan_of(request, scene, seed), scene.seconds, rounds=rounds)
+        return EvidenceCase(
+            lambda seed: interference.plan_of(request, scene, seed), scene.seconds, rounds=rounds
+        )
     if ask.experiment == "dynamic":
         phases = dynamic.phases_of(request, ask.case)
-        return Case(phases.plan, phases.seconds, len(phases.names), ROUNDS[:3])
+        return EvidenceCase(phases.plan, phases.seconds, len(phases.names), ROUNDS[:3])
     if ask.experiment == "budgets":
         cluster = _many_targets(request.cluster)
-        return Case(
+        return EvidenceCase(
             lambda seed: Plan(cluster, budgets.CASES[split_budget(ask.case)[0]], 1, seed), ask.seconds
         )
     raise UsageError(f"no experiment {ask.experiment!r}")

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from penstock.evaluate import applications, dynamic, paper
 from penstock.evaluate.evidence.asked import HERE, MIXES, PAPERS, PRINTED, TUNED, USERS, Runs
-from penstock.evaluate.evidence.ratios import Book, Ratio, app
-from penstock.evaluate.evidence.rows import BEST, Found
-from penstock.evaluate.evidence.sections import groups
+from penstock.evaluate.evidence.asks import BEST, Found
+from penstock.evaluate.evidence.chapters import groups
+from penstock.evaluate.evidence.paired_ratios import Ratio, RatioBook, app
 from penstock.evaluate.request import OWN, SHIPPED
 from penstock.report.page import Section, Table
 
@@ -44,7 +44,7 @@ class Claim:
         return value is not None and value >= self.near * self.said
 
 
-def claims(book: Book) -> Iterator[Claim]:
+def claims(book: RatioBook) -> Iterator[Claim]:
     """Every claim that there are rows for."""
     yield from _static(book)
     yield from _dynamic(book)
@@ -54,7 +54,7 @@ def claims(book: Book) -> Iterator[Claim]:
     yield from _applications(book)
 
 
-def section(book: Book) -> list[Section]:
+def section(book: RatioBook) -> list[Section]:
     """All claims as a table, with what stands in the way of each that is not reproduced."""
     found = list(claims(book))
     if not found:
@@ -99,12 +99,12 @@ def cause(claim: Claim) -> str:
     return f"the algorithm: {claim.ceiling:.2f} is there to be had, and neither score, cache nor model explains it"
 
 
-def _most(book: Book, place: tuple[str, str], cases: Sequence[str], runs: Runs) -> float | None:
+def _most(book: RatioBook, place: tuple[str, str], cases: Sequence[str], runs: Runs) -> float | None:
     found = [r.value for case in cases if (r := book.ratio((*place, case), runs, app)) is not None]
     return max(found, default=None)
 
 
-def _static(book: Book) -> Iterator[Claim]:
+def _static(book: RatioBook) -> Iterator[Claim]:
     for cluster in (HERE, PAPERS):
         counted, apart = groups(book, cluster)
         place = ("static", cluster)
@@ -126,12 +126,12 @@ def _static(book: Book) -> Iterator[Claim]:
             )  # fmt: skip
 
 
-def _least(book: Book, place: tuple[str, str], cases: Sequence[str], runs: Runs) -> float | None:
+def _least(book: RatioBook, place: tuple[str, str], cases: Sequence[str], runs: Runs) -> float | None:
     found = [r.value for case in cases if (r := book.ratio((*place, case), runs, app)) is not None]
     return min(found, default=None)
 
 
-def _dynamic(book: Book) -> Iterator[Claim]:
+def _dynamic(book: RatioBook) -> Iterator[Claim]:
     def most(runs: Runs) -> float | None:
         found = [value for case in dynamic.SEQUENCES for value in _phase_ratios(book, case, runs)]
         return max(found, default=None)
@@ -146,14 +146,14 @@ def _dynamic(book: Book) -> Iterator[Claim]:
         yield Claim("Fig. 7: the largest gain in a phase", HERE, paper.DYNAMIC_BEST, NEAR_MOST, most, ceiling)
 
 
-def _phase_ratios(book: Book, case: str, runs: Runs) -> list[float]:
+def _phase_ratios(book: RatioBook, case: str, runs: Runs) -> list[float]:
     mine, base = (book.found("dynamic", HERE, case, each).get(0) for each in (runs, ("default", "", "")))
     if mine is None or base is None:
         return []
     return [a / b for a, b in zip(mine.phases, base.phases, strict=True)]
 
 
-def _pairs(book: Book, cluster: str) -> Iterator[Claim]:
+def _pairs(book: RatioBook, cluster: str) -> Iterator[Claim]:
     place = ("independent", cluster, "table-v")
     ways: tuple[tuple[str, Callable[[Found], float]], ...] = (
         ("writer", lambda found: found.write),
@@ -170,7 +170,7 @@ def _pairs(book: Book, cluster: str) -> Iterator[Claim]:
             )  # fmt: skip
 
 
-def _mixes(book: Book, cluster: str) -> Iterator[Claim]:
+def _mixes(book: RatioBook, cluster: str) -> Iterator[Claim]:
     for mix in MIXES:
         base, tuned = paper.TABLE_VI[mix]
         place = ("interference", cluster, mix)
@@ -183,7 +183,7 @@ def _mixes(book: Book, cluster: str) -> Iterator[Claim]:
             )  # fmt: skip
 
 
-def _applications(book: Book) -> Iterator[Claim]:
+def _applications(book: RatioBook) -> Iterator[Claim]:
     place = ("applications", HERE)
     learning = [case for case in applications.LEARNING if book.found(*place, case, CEILING)]
     if learning:

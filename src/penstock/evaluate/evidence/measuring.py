@@ -13,7 +13,7 @@ from penstock.decide.policies import policy_class
 from penstock.evaluate import budgets
 from penstock.evaluate.drivers import Course
 from penstock.evaluate.evidence import cases, digest, replays
-from penstock.evaluate.evidence.rows import BEST, DEFAULT, HELD, Ask, Found, RowFile
+from penstock.evaluate.evidence.asks import BEST, DEFAULT, HELD, Ask, Found, RowFile
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.ownmodels import OwnWorld, own_models
 from penstock.evaluate.request import OWN

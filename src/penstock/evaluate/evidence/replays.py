@@ -6,7 +6,7 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-from penstock.evaluate.evidence.rows import Ask, Found
+from penstock.evaluate.evidence.asks import Ask, Found
 from penstock.evaluate.replay import ReplayTerms, replay
 from penstock.train.intervals import RecordedWorkload, read_workloads
 

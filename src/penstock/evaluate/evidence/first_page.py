@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from penstock.evaluate.evidence.asked import HEADLINE, HERE, PAPERS, PRINTED, TUNED, USERS, Runs
+from penstock.evaluate.evidence.chapters import groups, named
 from penstock.evaluate.evidence.claims import claims
-from penstock.evaluate.evidence.ratios import Book, Ratio, app
-from penstock.evaluate.evidence.sections import groups, named
+from penstock.evaluate.evidence.paired_ratios import Ratio, RatioBook, app
 from penstock.report.page import Section, Table
 
 #: What the best combination should reach on random reads of 1 MB.
 TUNED_READS = 1.85
 
 
-def section(book: Book) -> Section:
+def section(book: RatioBook) -> Section:
     """Claims first, then what did not hold."""
     text = [
         "Everything below is simulation of the cluster that the public traces were recorded on "
@@ -29,7 +29,7 @@ def section(book: Book) -> Section:
     )
 
 
-def _claimed(book: Book) -> Iterator[str]:
+def _claimed(book: RatioBook) -> Iterator[str]:
     for cluster in (HERE, PAPERS):
         counted, _ = groups(book, cluster)
         for runs in HEADLINE:
@@ -45,7 +45,7 @@ def _claimed(book: Book) -> Iterator[str]:
             )
 
 
-def _failed(book: Book) -> Iterator[str]:
+def _failed(book: RatioBook) -> Iterator[str]:
     for cluster in (HERE, PAPERS):
         counted, apart = groups(book, cluster)
         for runs in HEADLINE:
@@ -68,7 +68,7 @@ def _failed(book: Book) -> Iterator[str]:
         )
 
 
-def _goals(book: Book) -> Iterator[list[str]]:
+def _goals(book: RatioBook) -> Iterator[list[str]]:
     reads = book.ratio(("static", HERE, "s_rd_rn_1m"), TUNED, app)
     yield _goal(f"{named(TUNED)} on s_rd_rn_1m", TUNED_READS, reads)
     for cluster in (HERE, PAPERS):
@@ -87,7 +87,7 @@ def _goal(words: str, least: float, ratio: Ratio | None) -> list[str]:
     return [words, f">= {least:g}", str(ratio), "yes" if ratio.value >= least else "**no**"]
 
 
-def _each(book: Book, cluster: str, cases: Sequence[str], runs: Runs) -> list[tuple[str, Ratio]]:
+def _each(book: RatioBook, cluster: str, cases: Sequence[str], runs: Runs) -> list[tuple[str, Ratio]]:
     found = [(case, book.ratio(("static", cluster, case), runs, app)) for case in cases]
     return [(case, ratio) for case, ratio in found if ratio is not None]
 

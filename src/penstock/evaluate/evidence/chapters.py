@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from penstock.evaluate import budgets, dynamic
 from penstock.evaluate.evidence import replays
 from penstock.evaluate.evidence.asked import FOUR, HEADLINE, HERE, PAPERS, REPLAYED, USERS, VARIANTS, Runs
-from penstock.evaluate.evidence.ratios import Book, Ratio, app, phases, wire
-from penstock.evaluate.evidence.rows import BEST, DEFAULT, SINGLE
+from penstock.evaluate.evidence.asks import BEST, DEFAULT, SINGLE
+from penstock.evaluate.evidence.paired_ratios import Ratio, RatioBook, app, phases, wire
 from penstock.evaluate.evidence.seen import seen
 from penstock.evaluate.figures import geomean
 from penstock.evaluate.request import OWN
@@ -32,14 +32,14 @@ def shown(ratio: Ratio | None) -> str:
     return f"**{ratio}**" if ratio.gains else str(ratio)
 
 
-def groups(book: Book, cluster: str) -> tuple[list[str], list[str]]:
+def groups(book: RatioBook, cluster: str) -> tuple[list[str], list[str]]:
     """The static cases that count for the headline, and those in which data is rewritten in memory."""
     cases = book.cases("static", cluster, DEFAULTS)
     apart = [case for case in cases if book.rewrites("static", cluster, case)]
     return [case for case in cases if case not in apart], apart
 
 
-def static(book: Book, cluster: str) -> Iterator[Section]:
+def static(book: RatioBook, cluster: str) -> Iterator[Section]:
     """Every workload under whom the headline is about, then rewriting in memory on its own."""
     counted, apart = groups(book, cluster)
     who = [runs for runs in HEADLINE if book.cases("static", cluster, runs)]
@@ -61,7 +61,7 @@ def static(book: Book, cluster: str) -> Iterator[Section]:
         yield Section(f"Rewriting in memory ({cluster})", words, (), [_cases(book, cluster, apart, who)])
 
 
-def _summed(book: Book, cluster: str, cases: Sequence[str], runs: Runs) -> list[str]:
+def _summed(book: RatioBook, cluster: str, cases: Sequence[str], runs: Runs) -> list[str]:
     whole = book.overall("static", cluster, cases, runs)
     each = {case: book.ratio(("static", cluster, case), runs, app) for case in cases}
     known = {case: ratio for case, ratio in each.items() if ratio is not None}
@@ -76,7 +76,7 @@ def _summed(book: Book, cluster: str, cases: Sequence[str], runs: Runs) -> list[
     ]
 
 
-def _headroom(book: Book, cluster: str, cases: Sequence[str], runs: Runs) -> str:
+def _headroom(book: RatioBook, cluster: str, cases: Sequence[str], runs: Runs) -> str:
     found = []
     for case in cases:
         mine, best = (book.ratio(("static", cluster, case), each, app) for each in (runs, CEILING))
@@ -85,7 +85,7 @@ def _headroom(book: Book, cluster: str, cases: Sequence[str], runs: Runs) -> str
     return f"{sum(found) / len(found):.2f} of {len(found)} workloads" if found else "—"
 
 
-def _cases(book: Book, cluster: str, cases: Sequence[str], who: Sequence[Runs]) -> Table:
+def _cases(book: RatioBook, cluster: str, cases: Sequence[str], who: Sequence[Runs]) -> Table:
     heading = ["workload", "default MB/s", "on the wire", "ceiling", "at"]
     for runs in who:
         heading += [named(runs), "wire", "ends at", "seen"]
@@ -103,13 +103,13 @@ def _cases(book: Book, cluster: str, cases: Sequence[str], who: Sequence[Runs]) 
     return Table(heading, rows)
 
 
-def _where(book: Book, place: tuple[str, str, str], runs: Runs) -> str:
+def _where(book: RatioBook, place: tuple[str, str, str], runs: Runs) -> str:
     """The setting that was held, or that a policy ended at, on the first seed."""
     found = book.found(*place, runs).get(0)
     return " × ".join(map(str, found.setting)) if found is not None and found.setting else "—"
 
 
-def replay(book: Book) -> Iterator[Section]:
+def replay(book: RatioBook) -> Iterator[Section]:
     """Policies over the recorded rows of real clients."""
     usual: Runs = (DEFAULT, "", "")
     cases = book.cases(replays.EXPERIMENT, replays.TRACES, usual)
@@ -133,11 +133,11 @@ def replay(book: Book) -> Iterator[Section]:
     yield Section("Replay on real traces", text, (), [Table(heading, rows)])
 
 
-def _replayed(book: Book, place: tuple[str, str, str], runs: Runs) -> str:
+def _replayed(book: RatioBook, place: tuple[str, str, str], runs: Runs) -> str:
     return f"{shown(book.ratio(place, runs, app))} at {_where(book, place, runs)}"
 
 
-def four(book: Book) -> Iterator[Section]:
+def four(book: RatioBook) -> Iterator[Section]:
     """Every learned policy with both models, guarded and not."""
     counted, _ = groups(book, HERE)
     rows = []
@@ -159,7 +159,7 @@ def four(book: Book) -> Iterator[Section]:
         yield Section("Both models, guarded and not (c220g5)", text, (), [table])
 
 
-def variants(book: Book) -> Iterator[Section]:
+def variants(book: RatioBook) -> Iterator[Section]:
     """What each improvement of CARAT is worth."""
     counted, apart = groups(book, HERE)
     rows = []
@@ -182,7 +182,7 @@ def variants(book: Book) -> Iterator[Section]:
         yield Section("What each improvement is worth (c220g5)", text, (), [Table(heading, rows)])
 
 
-def sequences(book: Book) -> Iterator[Section]:
+def sequences(book: RatioBook) -> Iterator[Section]:
     """Workloads that follow each other: by total, and by the geometric mean over phases."""
     rows = []
     for case, works in dynamic.SEQUENCES.items():
@@ -203,7 +203,7 @@ def sequences(book: Book) -> Iterator[Section]:
         yield Section("Dynamic workloads (c220g5)", text, (), [table])
 
 
-def _phase_optimum(book: Book, case: str, works: Sequence[str]) -> float | None:
+def _phase_optimum(book: RatioBook, case: str, works: Sequence[str]) -> float | None:
     base = book.found("dynamic", HERE, case, DEFAULTS).get(0)
     own = [book.found("dynamic", HERE, case, (f"own:{work}", "", "")).get(0) for work in works]
     if base is None or any(each is None for each in own):
@@ -211,7 +211,7 @@ def _phase_optimum(book: Book, case: str, works: Sequence[str]) -> float | None:
     return geomean(each.phases[i] / base.phases[i] for i, each in enumerate(own) if each is not None)
 
 
-def stage_two(book: Book) -> Iterator[Section]:
+def stage_two(book: RatioBook) -> Iterator[Section]:
     """The cache's budget where it binds."""
     rows, figures = [], []
     for name in budgets.NAMES:
@@ -251,7 +251,7 @@ def stage_two(book: Book) -> Iterator[Section]:
     yield Section("Stage 2 where budgets bind (c220g5)", text, (), [Table(heading, rows)])
 
 
-def everything(book: Book) -> list[Section]:
+def everything(book: RatioBook) -> list[Section]:
     """All sections that there are rows for, in their order."""
     found: list[Section] = []
     if book.cases("static", HERE, DEFAULTS):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.evaluate.evidence.rows import DEFAULT, Ask, Found
+from penstock.evaluate.evidence.asks import DEFAULT, Ask, Found
 from penstock.evaluate.figures import geomean, mean
 
 Runs = tuple[str, str, str]
@@ -54,7 +54,7 @@ def over_seeds(values: Sequence[float]) -> Ratio:
     return Ratio(math.exp(logs.value), low, high, len(values))
 
 
-class Book:
+class RatioBook:
     """All rows of a run of the results, to be asked for ratios. Each seed is compared with itself."""
 
     def __init__(self, rows: Mapping[Ask, Found]) -> None:
