@@ -31,7 +31,7 @@ from penstock.testing.served import Served, wait_for
 from penstock.units import GIB
 from penstock.window import Window
 
-HOME, SMALL, TINY = Setting(pages=1024, flight=8), Setting(pages=64, flight=16), Setting(pages=1, flight=1)
+HOME, SMALL, TINY = Setting(pages=1024, flight=8), Setting(pages=64, flight=16), Setting(pages=4, flight=1)
 READS = Work("read", 20.0)
 
 

@@ -32,6 +32,9 @@ class Habits:
     fair_log2: float = 0.25
     #: The same for requests, which others find before them at servers with few threads.
     crowd_log2: float = 0.04
+    #: No knob goes further, in doublings, from the original, its substitute, or the best one measured. The guard says
+    #: nearly the same.
+    reach_log2: float = 8.0
     #: A trial that brings less than this of the best one over two windows, or than the other in its very first,
     #: is left at once.
     hopeless: float = 0.75

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock.decide.belief import Belief, Floats, Measured
 from penstock.decide.habits import Habits
@@ -43,7 +44,8 @@ class Reason:
 class Stay:
     """Where a group is: the setting in force, the original, and what is gone back to in doubt.
 
-    A trial takes `windows`; a knob that acts on new opens is felt after `unfelt` more.
+    A trial takes `windows`; a knob that acts on new opens is felt after `unfelt` more. `surveyed` says whether
+    anything is known of these knobs from elsewhere.
     """
 
     place: Setting
@@ -51,6 +53,7 @@ class Stay:
     base: Setting
     windows: int
     unfelt: int
+    surveyed: bool
 
 
 def weigh(
@@ -71,8 +74,10 @@ def weigh(
     risk = _risk(original, stay, habits) * _lengths(candidates, space, stay)
     scores = worth.improvement(over) - risk * worth.shortfall(over)
     scores[[candidates.places[s] for s, m in known.items() if m.level.count >= habits.least_windows]] = 0.0
-    if original.counts[1] and not starves(original):
-        # A short look at a setting says little about writes: no gambles on what is not expected to gain.
+    scores[_beyond(candidates, [candidates.places[stay.original], base, best], habits.reach_log2)] = 0.0
+    if stay.surveyed and original.counts[1] and not starves(original):
+        # A short look at a setting says little about writes: no gambles on what is not expected to gain. Without a
+        # survey nothing ever is.
         scores[mean <= over] = 0.0
     bet = int(np.argmax(scores))
     return Prospect(belief, best, bet, float(scores[bet]))
@@ -114,6 +119,13 @@ def _prices(candidates: Candidates, home: int, space: KnobSpace, habits: Habits)
         habits.fair_log2 * _doublings(room, home, space.in_flight_bytes(space.default)),
         habits.crowd_log2 * _doublings(flights, home, usual),
     )
+
+
+def _beyond(candidates: Candidates, near: list[int], reach_log2: float) -> NDArray[np.bool_]:
+    """Which candidates have a knob further away than that from each of some places."""
+    apart = np.abs(candidates.coordinates[:, None] - candidates.coordinates[near]).max(axis=2)
+    found: NDArray[np.bool_] = apart.min(axis=1) > reach_log2
+    return found
 
 
 def _doublings(amounts: Floats, home: int, usual: float) -> Floats:

@@ -413,7 +413,8 @@ class WeirPolicy(Policy):
         belief = known.believe(
             self._cases, self.space.candidates(), self._home, self._now, self._habits.objective
         )
-        stay = Stay(place, known.best_anchor(self._home), self._base(), self._windows_needed(), self._unfelt)
+        here = (place, known.best_anchor(self._home), self._base())
+        stay = Stay(*here, self._windows_needed(), self._unfelt, surveyed=self._drawn_for is None)
         return weigh(known.measured, belief, self.space, stay, self._habits)
 
     def _ask(self, window: Window, found: Prospect, at: int, reason: Reason) -> Proposal:
