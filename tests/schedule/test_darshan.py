@@ -10,6 +10,7 @@ import pytest
 from tests.schedule.test_advice import SITE, run
 
 from penstock.errors import DataError, MissingError
+from penstock.observe import darshan_log
 from penstock.observe.darshan_log import RawLog
 from penstock.schedule.darshan import past_run, read_darshan
 
@@ -24,6 +25,16 @@ def log(shared_dir: Path) -> Path:
 def rows(file: int, rank: int, volume: int) -> dict[str, float]:
     times = {f"POSIX_F_{kind}_TIME": 2.0 for kind in ("READ", "WRITE", "META")}
     return {"id": file, "rank": rank, "POSIX_BYTES_READ": 0, "POSIX_BYTES_WRITTEN": volume, **times}
+
+
+def test_reader_may_print_any_bytes_when_it_fails(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "noisy_reader.py").write_text("import sys\nsys.stderr.buffer.write(b'\\x92')\nsys.exit(1)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(darshan_log, "READER", "noisy_reader")
+    with pytest.raises(DataError, match="damaged Darshan log"):
+        read_darshan(log)
 
 
 def test_darshan_log_gives_volume_times_and_osts(log: Path, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ class Agent:
 
     def run(self) -> None:
         """Work until SIGTERM or SIGINT, then give back what the rollback policy says."""
-        STOP.hand_over(self.clock.stopping.set)
+        STOP.hand_over(self.clock.stop)
         STOP.install()
         exports = Exports(self.config.metrics, self.status)
         self.jobs.open(boot_time_s())
@@ -207,7 +207,7 @@ class Agent:
     def _work(self, watchdog: Watchdog) -> None:
         due_s = self.clock.now()
         settled: Iterator[None] | None = None
-        while not self.clock.stopping.is_set():
+        while not self.clock.stopping:
             began_s = self.clock.now()
             with self.mutex:
                 self.tick()

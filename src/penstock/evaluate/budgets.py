@@ -154,7 +154,7 @@ def split(weights: Sequence[float], budget_mib: float) -> tuple[int, ...]:
     """The budget in proportion to weights, everybody at least the least and at most the most.
 
     >>> split([3.0, 1.0, 0.0], 464)
-    (282, 150, 32)
+    (308, 124, 32)
     """
     limits = [float(LEAST_MIB)] * len(weights)
     room = budget_mib - sum(limits)

@@ -93,7 +93,10 @@ def _read_apart(path: Path, *options: str) -> str:
         shutil.copyfile(path, copy)
         command = [sys.executable, "-m", READER, str(copy), *options]
         try:
-            result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+            # A damaged log makes its reader print any bytes.
+            result = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S, check=False
+            )
         except subprocess.TimeoutExpired:
             raise DataError(f"{path}: reading it took more than {TIMEOUT_S:.0f} s") from None
     if result.returncode:
