@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from penstock.decide.objective import SHARE, WAITING, drains, sent_bytes, updated_bytes
+from penstock.decide.objective import SHARE, WAITING, drains, rates_of, sent_bytes, updated_bytes
 from penstock.knobs import KnobSpace, Role, Setting
 from penstock.ratios import in_flight, request_s
 from penstock.units import format_size
@@ -131,6 +131,11 @@ def queued_windows(space: KnobSpace, before: Setting, after: Setting, window: Wi
     if sent <= 0:
         return 0
     return min(round(waiting / sent), math.ceil(LONGEST_QUEUE_S / window.seconds))
+
+
+def hiding_windows(space: KnobSpace, before: Setting, after: Setting, window: Window) -> int:
+    """`queued_windows` where reads meet writes: there a queue hides what a change does to reads; else none."""
+    return queued_windows(space, before, after, window) if all(rates_of(window).counts) else 0
 
 
 @dataclass(slots=True)

@@ -31,7 +31,7 @@ from penstock.decide.guard.reports import BoundUse, Effect, NodeView, bound_use
 from penstock.decide.guard.rules import RULES, Wish
 from penstock.decide.objective import WINDOW_SLACK_LOG2, Rates, gain_log2, rates_of, sent_at_least
 from penstock.decide.tuner import SpaceOf
-from penstock.decide.work import echo_windows, queued_windows, unfelt_windows
+from penstock.decide.work import echo_windows, hiding_windows, unfelt_windows
 from penstock.decision import UNIT_SEPARATOR, Decision, unit_name
 from penstock.knobs import KnobSpace, Setting
 from penstock.snapshot import Target
@@ -173,10 +173,8 @@ class Guard:
         if place != record.place:
             if record.place is not None:
                 unfelt = unfelt_windows(record.known_space, record.place, place, window.seconds)
-                queued = 0
-                if all(rates_of(window).counts):
-                    queued = queued_windows(record.known_space, record.place, place, window)
-                record.settle = 1 + max(echo_windows(window), unfelt, queued)
+                hidden = hiding_windows(record.known_space, record.place, place, window)
+                record.settle = 1 + max(echo_windows(window), unfelt, hidden)
             record.place = place
             self._move(record, place, at_home, now_s)
         settled = record.settle == 0

@@ -34,7 +34,7 @@ from penstock.decide.work import (
     CacheShare,
     dominant,
     echo_windows,
-    queued_windows,
+    hiding_windows,
     unfelt_windows,
 )
 from penstock.decision import Cases, Outlook
@@ -159,14 +159,13 @@ class WeirPolicy(Policy):
 
         A knob that acts on new opens shows only once applications open their files anew.
         """
-        unfelt = 0 if self._place is None else unfelt_windows(self.space, self._place, place, window.seconds)
-        queued = 0
-        if self._place is not None and all(rates.counts):
-            queued = queued_windows(self.space, self._place, place, window)
+        before = self._place or place
+        unfelt = unfelt_windows(self.space, before, place, window.seconds)
+        self._draining = hiding_windows(self.space, before, place, window)
         self._unfelt = math.ceil(OPEN_S / window.seconds)
         self._place = place
-        self._draining = queued
-        self._enter(State.SETTLING, 1 + max(echo_windows(window) + rates.counts[1], unfelt, queued))
+        echo = echo_windows(window) + rates.counts[1]
+        self._enter(State.SETTLING, 1 + max(echo, unfelt, self._draining))
 
     def _charge(self, place: Setting, rates: Rates) -> None:
         """Keep account of what trials cost: windows' worth of what the best known setting brings."""
