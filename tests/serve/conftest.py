@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -40,19 +39,6 @@ def tool() -> Callable[[str, str], str]:
         if path is None:
             pytest.skip(f"needs {program} (Debian: apt-get install {package})")
         return path
-
-    return find
-
-
-@pytest.fixture
-def free_port() -> Callable[[], int]:
-    """A port nobody listens on now."""
-
-    def find() -> int:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port: int = probe.getsockname()[1]
-        return port
 
     return find
 

@@ -16,6 +16,7 @@ from prometheus_client.samples import Sample
 from penstock.serve.metrics import MOST_REASONS, AgentCollector, registry, text
 from penstock.serve.status import AgentStatus, Tallies
 from penstock.testing.agents import AgentProcess
+from penstock.testing.freeport import free_port
 from penstock.testing.served import wait_for
 
 Exporting = Callable[..., AbstractContextManager[AgentProcess]]
@@ -103,7 +104,7 @@ def test_metrics_escape_hostile_names(status: AgentStatus) -> None:
     assert value(shown, "penstock_target_up", fs="scratch", target=evil.label) == 1
 
 
-def test_dead_scraper_leaves_the_loop_alone(free_port: Callable[[], int], exporting: Exporting) -> None:
+def test_dead_scraper_leaves_the_loop_alone(exporting: Exporting) -> None:
     port, slow = free_port(), []
     with exporting(port, "--mode", "tune") as running:
         try:

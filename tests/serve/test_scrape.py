@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.testing.agents import AgentProcess, agent
+from penstock.testing.freeport import free_port
 from penstock.testing.served import Served, wait_for
 
 Exporting = Callable[..., AbstractContextManager[AgentProcess]]
@@ -51,7 +52,7 @@ def query(api: str, expression: str) -> list[dict[str, Any]]:
 
 
 def test_prometheus_scrapes_a_tuning_agent(
-    tmp_path: Path, tool: Callable[[str, str], str], free_port: Callable[[], int], exporting: Exporting
+    tmp_path: Path, tool: Callable[[str, str], str], exporting: Exporting
 ) -> None:
     binary, port = tool("prometheus", "prometheus"), free_port()
     with (
@@ -70,7 +71,7 @@ def test_prometheus_scrapes_a_tuning_agent(
 
 
 def test_textfile_passes_promtool_and_goes_with_the_agent(
-    tmp_path: Path, tool: Callable[[str, str], str], free_port: Callable[[], int], exporting: Exporting
+    tmp_path: Path, tool: Callable[[str, str], str], exporting: Exporting
 ) -> None:
     promtool = tool("promtool", "prometheus")
     path = tmp_path / "textfile" / "penstock.prom"

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.testing.freeport import free_port
 from penstock.testing.served import wait_for
 from penstock.testing.slowlink import slow_link
 
@@ -91,7 +92,7 @@ def mounted(directory: Path, round_trip_s: float = ROUND_TRIP_S) -> Iterator[Glu
     show_kernel_files()
     with contextlib.ExitStack() as stack:
         _mount_tmpfs(brick, stack)
-        port = _free_port()
+        port = free_port()
         server = _serve(directory, brick, port, stack)
         near = stack.enter_context(slow_link(port, round_trip_s))
         client = _mount(directory, path, near, stack)
@@ -183,12 +184,6 @@ def _start(command: list[str], log: Path, stack: contextlib.ExitStack) -> subpro
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(signal.SIGKILL)
     process.wait()
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-    return port
 
 
 def _listens(port: int) -> bool:

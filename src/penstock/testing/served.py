@@ -176,13 +176,13 @@ def _say_ready() -> None:
     sys.stdout.flush()
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = _PATIENCE_S) -> None:
-    """Return as soon as a callable says true; raise TimeoutError when it never does."""
+def wait_for(condition: Callable[[], bool], seconds: float = _PATIENCE_S, *, every_s: float = 0.02) -> None:
+    """Ask a callable again and again; return once it says true, raise TimeoutError when it never does."""
     end_s = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end_s:
             raise TimeoutError("what was waited for did not happen")
-        time.sleep(0.02)
+        time.sleep(every_s)
 
 
 if __name__ == "__main__":

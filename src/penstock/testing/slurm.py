@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from penstock.testing.freeport import free_port
 from penstock.testing.served import wait_for
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "squeue", "sbatch", "scontrol", "scancel")
@@ -154,12 +155,11 @@ def slurm(home: Path, *, cpus: int = 16, settings: Sequence[str] = ()) -> Iterat
     for name in ("state", "spool"):
         (home / name).mkdir(parents=True)
     host = socket.gethostname().split(".")[0]
-    (ours, theirs) = _free_ports()
     text = _CONF.format(
         host=host,
         home=home,
-        controller_port=ours,
-        node_port=theirs,
+        controller_port=free_port(),
+        node_port=free_port(),
         cpus=cpus,
         memory=_MEMORY_MIB,
         partition=PARTITION,
@@ -187,10 +187,3 @@ def _start_munge(cluster: Slurm) -> None:
     # The directory is the test's own and not open to everybody, as munge would have it.
     cluster.start("munged", "munged", "--foreground", "--force", *options)
     wait_for((cluster.home / "munge.socket").exists, _START_S)
-
-
-def _free_ports() -> tuple[int, int]:
-    with socket.socket() as first, socket.socket() as second:
-        for one in (first, second):
-            one.bind(("127.0.0.1", 0))
-        return first.getsockname()[1], second.getsockname()[1]
