@@ -76,9 +76,9 @@ def weigh(
     scores[[candidates.places[s] for s, m in known.items() if m.level.count >= habits.least_windows]] = 0.0
     scores[_beyond(candidates, [candidates.places[stay.original], base, best], habits.reach_log2)] = 0.0
     if stay.surveyed and original.counts[1] and not starves(original):
-        # A short look at a setting says little about writes: no gambles on what is not expected to gain. Without a
-        # survey nothing ever is.
-        scores[mean <= over] = 0.0
+        # A short look at a setting says little about writes: no gambles on what is not expected to gain enough to be
+        # kept. Without a survey nothing ever is.
+        scores[mean < over + habits.keep_log2] = 0.0
     bet = int(np.argmax(scores))
     return Prospect(belief, best, bet, float(scores[bet]))
 
