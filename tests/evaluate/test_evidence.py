@@ -65,6 +65,13 @@ def test_mark_of_carat_knows_its_own_sources_and_not_weirs() -> None:
     )
 
 
+def test_words_for_readers_do_not_make_a_row_old() -> None:
+    plain = digest.code_of("def f():\n    return 1\n")
+    told = digest.code_of('"""A module."""\n\ndef f():\n    """One."""\n    return 1  # really\n')
+    assert plain == told
+    assert plain != digest.code_of("def f():\n    return 2\n")
+
+
 def test_mark_depends_on_model_and_policy() -> None:
     marks = {
         measuring.made_by(carat(ASK)),
