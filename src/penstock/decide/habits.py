@@ -22,15 +22,16 @@ class Habits:
     #: Every further trial must promise a little more, so that looking around comes to an end.
     worth_more_log2: float = 0.01
     #: What a trial may lose counts by the share of so many windows (two minutes) that it takes, many times over: to
-    #: be never worse comes first.
+    #: be never worse comes first. Half as much caution finds more, and harms more: of 78 random worlds 6 instead of 3
+    #: lose more than 2 %.
     horizon_windows: int = 240
     caution: float = 8.0
     #: Writes pass through a cache, so that a short look at a setting says less about it: their trials must be safer.
     risk_of_writes: float = 0.3
-    #: Who asks for more bytes in flight than the original, and than the default, may take from others who share the
-    #: servers: every doubling must bring this much.
-    fair_log2: float = 0.25
-    #: The same for requests, which others find before them at servers with few threads.
+    #: Who asks for more bytes in flight than the original, and than the default, takes from others who share the
+    #: servers: twice the bytes must bring twice as much, as they do where the link is long, and only there.
+    fair_log2: float = 1.0
+    #: The same for requests, which others find before them at servers with few threads: twice as many must bring 3 %.
     crowd_log2: float = 0.04
     #: No knob goes further, in doublings, from the original, its substitute, or the best one measured. The guard says
     #: nearly the same.

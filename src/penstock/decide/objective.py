@@ -38,6 +38,8 @@ SHARE = 0.08
 # The pile of pages not sent yet grows and shrinks all the time, by so much a second or this share of what is sent.
 USUAL_GROWTH_BYTES_PER_S = 16 * MIB
 USUAL_GROWTH_SHARE = 0.5
+# A pile that takes more than this share of what is written is filling up.
+FILLING_SHARE = 0.5
 _LEAST_BYTES_PER_S = 1.0
 
 
@@ -117,6 +119,12 @@ def drains(window: Window) -> bool:
     written = window.metrics.get("app.write_bytes")
     backlog = written is not None and written <= 0 and sent_bytes(window) > 0
     return backlog and (window.metrics.get("app.read_bytes") or 0.0) > 0
+
+
+def fills(window: Window) -> bool:
+    """Whether most of what applications write piles up in memory: nobody waits for the target yet."""
+    written, grown = window.metrics.get("app.write_bytes"), window.metrics.get("dirty.grown_bytes")
+    return written is not None and grown is not None and grown > FILLING_SHARE * written > 0
 
 
 def gain_log2(

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from penstock.decide.belief import Belief, Floats, Measured
 from penstock.decide.habits import Habits
 from penstock.decide.objective import Rates
-from penstock.decide.starving import starves
 from penstock.decision import Outlook
 from penstock.knobs import Candidates, KnobSpace, Role, Setting
 
@@ -75,7 +74,7 @@ def weigh(
     scores = worth.improvement(over) - risk * worth.shortfall(over)
     scores[[candidates.places[s] for s, m in known.items() if m.level.count >= habits.least_windows]] = 0.0
     scores[_beyond(candidates, [candidates.places[stay.original], base, best], habits.reach_log2)] = 0.0
-    if stay.surveyed and original.counts[1] and not starves(original):
+    if stay.surveyed and original.counts[1]:
         # A short look at a setting says little about writes: no gambles on what is not expected to gain enough to be
         # kept. Without a survey nothing ever is.
         scores[mean < over + habits.keep_log2] = 0.0
@@ -143,7 +142,7 @@ def _lengths(candidates: Candidates, space: KnobSpace, stay: Stay) -> Floats:
 
 
 def _risk(original: Rates, stay: Stay, habits: Habits) -> float:
-    """How much a possible loss counts: more where writes are at work, unless somebody starves beside them."""
-    if original.counts[1] and not starves(original):
+    """How much a possible loss counts: more where writes are at work."""
+    if original.counts[1]:
         return habits.risk_of_writes
     return habits.caution * (1 + stay.windows) / habits.horizon_windows

@@ -15,6 +15,7 @@ from random import Random
 from penstock.decide.guard.limits import GuardLimits
 from penstock.decide.guard.record import (
     PROVEN_WINDOWS,
+    SURGE_WINDOWS,
     Account,
     Accused,
     Aftermath,
@@ -29,6 +30,7 @@ from penstock.decide.guard.record import (
 from penstock.decide.guard.refusals import kept, within_budget
 from penstock.decide.guard.reports import BoundUse, Effect, NodeView, bound_use
 from penstock.decide.guard.rules import RULES, Wish
+from penstock.decide.level import Level
 from penstock.decide.objective import WINDOW_SLACK_LOG2, Rates, gain_log2, rates_of, sent_at_least
 from penstock.decide.tuner import SpaceOf
 from penstock.decide.work import echo_windows, hiding_windows, unfelt_windows
@@ -214,7 +216,7 @@ class Guard:
         if not turn.settled:
             visit.lost_s = max(kept_s, visit.lost_s) if lost_s > 0 else kept_s
             return
-        visit.level.take(rates)
+        visit.take(rates)
         self._report(turn, visit)
         if visit.level.count == PROVEN_WINDOWS and self._gain(visit, turn.work) >= 0:
             turn.work.proven.add(visit.place)
@@ -248,20 +250,28 @@ class Guard:
             # Files opened during a look would stay at the original for as long as they are open, and files opened
             # before it would not show it. What was measured before the change stands.
             return None
+        why = self._due_look(turn, visit)
+        return None if why is None else self._begin_look(turn, visit, self.limits.switchback_windows, why)
+
+    def _due_look(self, turn: _Turn, visit: Visit) -> str | None:
+        """Why the original is looked at now; None where it is not time yet."""
+        if visit.surge.count >= SURGE_WINDOWS:
+            # What the original brought before says nothing about this.
+            visit.level, visit.surge = visit.surge, Level()
+            return "is not known since the work grew"
         waited = self._look_after_s(turn, visit)
         # A setting that is still being measured is not left for a look, unless it takes too long.
         away_s, known = turn.now_s - visit.looked_s, visit.level.count > self.limits.switchback_windows
-        if turn.settled and away_s >= (waited if known else 2.0 * waited):
-            return self._begin_look(
-                turn, visit, self.limits.switchback_windows, f"was not seen for {waited:.0f} s"
-            )
-        return None
+        due = turn.settled and away_s >= (waited if known else 2.0 * waited)
+        return f"was not seen for {waited:.0f} s" if due else None
 
     def _look_after_s(self, turn: _Turn, visit: Visit) -> float:
-        """How long to wait for the next look: twice as long each time, and longer where the original brings far less,
-        so that looks cost no more than their share.
+        """How long to wait for the next look: twice as long each time. From the second on it is longer where the
+        original brings far less, so that looks cost no more than their share.
         """
         limits = self.limits
+        if not visit.looks:
+            return limits.switchback_first_s
         if visit.level.count >= limits.switchback_windows:
             visit.gained = 1.0 - 2.0 ** -max(self._gain(visit, turn.work), 0.0)
         look_s = (limits.switchback_windows + 1) * turn.window.seconds

@@ -17,6 +17,9 @@ PATH_STEPS = 6
 KEPT_WORKS = 16
 # Gains refund losses of a visit no faster than this, so that one lucky window does not pay for many bad ones.
 MOST_REFUND = 0.25
+# So many times what a setting brought before, for so many windows in a row, is more work, not a better setting.
+SURGE = 2.0
+SURGE_WINDOWS = 2
 # Windows of a visit after which a setting that lost nothing counts as proven.
 PROVEN_WINDOWS = 8
 
@@ -55,10 +58,21 @@ class Visit:
     reported: bool = False
     #: The share of what it brings that the original would not.
     gained: float = 0.0
+    #: The latest windows, if they brought far more than those before them at the same setting.
+    surge: Level = field(default_factory=Level)
+
+    def take(self, rates: Rates) -> None:
+        """Add a settled window at the setting in force."""
+        if self.level.count >= SURGE_WINDOWS and rates.total > SURGE * self.level.mean.total:
+            self.surge.take(rates)
+            return
+        self.surge = Level()
+        self.level.take(rates)
 
     def move(self, place: Setting, decisions: Mapping[str, str]) -> None:
         """Another setting; what was lost so far still counts."""
         self.place, self.decisions, self.level, self.reported = place, decisions, Level(), False
+        self.surge = Level()
 
 
 @dataclass(slots=True)

@@ -25,7 +25,7 @@ from penstock.decide.belief import Knowledge, Measured
 from penstock.decide.habits import HABITS, Habits
 from penstock.decide.level import Level
 from penstock.decide.memory import Memories, Recollection, remember
-from penstock.decide.objective import Rates, drains, gain_log2, rates_of
+from penstock.decide.objective import Rates, drains, fills, gain_log2, rates_of
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.prospect import Prospect, Reason, Stay, outlook_of, promise, weigh
 from penstock.decide.starving import call_bytes, relief, starves
@@ -126,6 +126,8 @@ class WeirPolicy(Policy):
             self._cache_share.take(window)
         if self._cache_share.large:
             return self._leave_alone(window, place)
+        if fills(window):
+            return _wait(window, "filling", "what is written piles up in memory for now")
         if not self._due(place):
             return _wait(window, str(self._state), f"{self._state} at {place}")
         return self._decide(window, place)
