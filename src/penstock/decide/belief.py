@@ -48,8 +48,9 @@ class Measured:
         self.at = now
 
     def noise_log2(self, noise: float, now: int) -> float:
-        """The standard error of the mean, as a base-2 logarithm. `noise` is the relative deviation of single
-        windows.
+        """The standard error of the mean, as a base-2 logarithm.
+
+        `noise` is the relative deviation of single windows.
         """
         weight = min(self.level.count, MEMORY) * math.pow(0.5, (now - self.at) / HALF_LIFE)
         return math.hypot(LEAST_NOISE, 1.5 * noise / _LN2 / math.sqrt(max(weight, 0.2)))
@@ -111,8 +112,9 @@ class Knowledge:
     def believe(
         self, cases: Cases, candidates: Candidates, home: Setting, now: int, objective: Objective
     ) -> Belief:
-        """The gain of every candidate over the original. Measured settings that are no candidates are added as
-        columns.
+        """The gain of every candidate over the original.
+
+        Measured settings that are no candidates are added as columns.
         """
         anchor = self.best_anchor(home)
         original = self.measured[anchor].level.mean
@@ -157,8 +159,9 @@ def _logs(rates: list[Rates]) -> tuple[Floats, Floats]:
 
 
 def _votes(said: Floats, seen: Floats, noises: Floats) -> Floats:
-    """The weight of each case. `said` is (case, direction, measured setting), `seen` is (direction, measured
-    setting).
+    """The weight of each case.
+
+    `said` is (case, direction, measured setting), `seen` is (direction, measured setting).
     """
     off = (said - seen) / np.hypot(CASE_LOG2, noises)
     score = -0.5 * np.minimum(off**2, FARTHEST**2).mean(axis=1).sum(axis=1)

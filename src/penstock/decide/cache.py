@@ -154,8 +154,9 @@ def fitted(
 
 
 def _cap(demand: Demand, floor_mib: float, largest: float) -> float:
-    """The most a target can use. It is unknown (the largest value) if the target filled its limit or showed few
-    windows.
+    """The most a target can use.
+
+    It is unknown (the largest value) if the target filled its limit or showed few windows.
     """
     unknown = demand.fullest >= FULL or demand.windows < TELLING_WINDOWS
     return largest if unknown else min(max(1.25 * demand.peak_dirty_bytes / MIB, floor_mib), largest)

@@ -102,8 +102,9 @@ class Recollection:
             del known.measured[setting]
 
     def consult(self, home: Setting, known: Knowledge, candidates: Candidates, now: int) -> None:
-        """Count the memories as measurements, as far as this machine has those settings. Call it once the original is
-        measured.
+        """Count the memories as measurements, as far as this machine has those settings.
+
+        Call it once the original is measured.
         """
         memory, self.aside = self.aside, {}
         if home not in memory:

@@ -228,8 +228,9 @@ class Tuner:
             )
 
     def _decision(self, window: Window, proposal: Proposal, space: KnobSpace, now_s: float) -> Decision:
-        """A decision from a proposal. A setting that the target's space does not allow becomes a decision to change
-        nothing.
+        """A decision from a proposal.
+
+        A setting that the target's space does not allow becomes a decision to change nothing.
         """
         try:
             if moved := changes(window.setting, proposal.setting):

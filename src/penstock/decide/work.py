@@ -140,8 +140,9 @@ def hiding_windows(space: KnobSpace, before: Setting, after: Setting, window: Wi
 
 @dataclass(slots=True)
 class CacheShare:
-    """How much of the recent work the page cache did. With such work, the effect of a setting shows only after
-    minutes.
+    """How much of the recent work the page cache did.
+
+    With such work, the effect of a setting shows only after minutes.
 
     The bytes written over pages not sent yet are a small difference of large counters, so one window says little. The
     mean over many windows is used, less what chance may have added.

@@ -10,8 +10,9 @@ from penstock.window import Window
 
 
 class Log2Policy(CaratPolicy):
-    """The printed score with logarithms of the knobs. Without them, 256 requests in flight outweigh everything
-    else.
+    """The printed score with logarithms of the knobs.
+
+    Without them, 256 requests in flight outweigh everything else.
     """
 
     name = "carat-log2"
