@@ -11,7 +11,6 @@ from penstock.errors import DataError
 from penstock.predict.model import DirectionModel, Model
 from penstock.predict.trees import compile_forest, scores
 from penstock.predict.trees.forest import Floats
-from penstock.train.judge import Judgement, judge
 from penstock.train.samples import Samples, samples
 from penstock.train.table import TraceTable
 
@@ -36,11 +35,6 @@ def predictions(model: Model, table: TraceTable) -> Iterator[Prediction]:
             done += 1
     if not done:
         raise DataError(f"the data holds no sample of {' or '.join(model.directions)}, all this model knows")
-
-
-def evaluate(model: Model, table: TraceTable) -> dict[str, Judgement]:
-    """How good a model is on a data set, per direction."""
-    return {item.found.direction: judge(item.found.label, item.p) for item in predictions(model, table)}
 
 
 def probabilities(part: DirectionModel, found: Samples) -> Floats:

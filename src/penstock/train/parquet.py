@@ -32,12 +32,6 @@ def read(path: Path) -> TraceTable:
         raise DataError(f"{path}: a column does not hold numbers: {error}") from None
 
 
-def provenance(path: Path) -> Mapping[str, Any]:
-    """Where a file's rows come from, as its writer stated it."""
-    found: Mapping[str, Any] = json.loads((_read(path).schema.metadata or {}).get(_PROVENANCE_KEY, b"{}"))
-    return found
-
-
 def write(path: Path, table: TraceTable, origin: Mapping[str, object]) -> None:
     """Write a table whole: a reader never sees half a file."""
     arrow, parquet = _libraries()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -110,11 +110,3 @@ def _rounded(found: Found) -> dict[str, Any]:
         name: round(value, 3) if isinstance(value, float) else [round(each, 3) for each in value]
         for name, value in plain.items()
     }
-
-
-def by_case(asks: Iterable[Ask]) -> dict[tuple[str, str, str], list[Ask]]:
-    """Asks of one case together, in their order."""
-    found: dict[tuple[str, str, str], list[Ask]] = {}
-    for ask in asks:
-        found.setdefault((ask.experiment, ask.cluster, ask.case), []).append(ask)
-    return found
