@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from penstock.cli.main import cli
-from penstock.evaluate.comparison import Lot, Terms, compare, starving_nobody, summary
+from penstock.evaluate.comparison import Terms, compare, play, starving_nobody, summary
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.simulated import Share
 from penstock.evaluate.store import Store
@@ -33,14 +33,8 @@ osts = [0]
 DEFAULT, SMALL = Setting(pages=1024, flight=8), Setting(pages=32, flight=2)
 
 
-def run_pair(policy: str, seconds: float) -> Lot:
-    with Lab(Store(None), 1) as lab:
-        row = compare(lab, [PAIR], Terms((policy,), seconds=seconds, search=False))[0]
-    return row.policies[policy]
-
-
 def test_jobs_and_targets_share_what_the_clients_moved() -> None:
-    lot = run_pair("default", 3.0)
+    lot = play(PAIR, None, Terms((), seconds=3.0))
     assert len(lot.run.jobs) == 3
     assert len(lot.jobs) == 2
     assert sum(job.app_mbps for job in lot.jobs) == pytest.approx(lot.run.app_mbps)
@@ -54,7 +48,7 @@ def test_jobs_and_targets_share_what_the_clients_moved() -> None:
 
 
 def test_decisions_are_kept_with_their_reasons() -> None:
-    lot = run_pair("climb", 15.0)
+    lot = play(PAIR, "climb", Terms((), seconds=15.0))
     assert len(lot.run.decided) > 0
     first = lot.run.decided[0]
     assert 0.0 < first.t_s <= 15.0

@@ -13,7 +13,7 @@ from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import BEST_STATIC
 from penstock.evaluate.search import DEFAULT, Race, Round, race
 from penstock.evaluate.simulated import Share
-from penstock.evaluate.trial import WARMUP_S, Measured, Trial
+from penstock.evaluate.trial import WARMUP_S, Measured, Trial, perform
 from penstock.knobs import Setting
 from penstock.train.worlds import DescribedWorld
 
@@ -80,6 +80,12 @@ class Row:
         """The worst-off direction of a target with enough requests, as a ratio to its default."""
         mine, default = self.policies[policy].run.targets, self.default.run.targets
         return min(_parts(mine, default), default=None)
+
+
+def play(world: DescribedWorld, policy: str | None = None, terms: Terms | None = None) -> Lot:
+    """One world under a policy (None: at the default), here and now, nothing cached."""
+    asked = terms or Terms(())
+    return _lot(world, perform(asked.trial(world, policy)))
 
 
 def compare(lab: Lab, worlds: Sequence[DescribedWorld], terms: Terms) -> list[Row]:
