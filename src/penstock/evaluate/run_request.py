@@ -1,4 +1,4 @@
-"""What a user may ask of one simulated run, checked before anything is compiled."""
+"""The options of one simulated run, checked before anything is compiled."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class RunRequest:
 
 
 def check_times(seconds: float | None, warmup: float | None) -> None:
-    """Refuse a run that lasts no time, or for ever."""
+    """Refuse a run with a duration of zero or infinity."""
     if seconds is not None and not 0 < seconds <= 1e6:
         raise UsageError(f"--seconds {seconds:g}: give a time above 0 and at most a million")
     if warmup is not None and not 0 <= warmup <= 1e6:
