@@ -1,4 +1,4 @@
-"""A model applied to a data set: probabilities sample by sample, and how good they are."""
+"""Applies a model to a data set: one probability per sample."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _CHUNK = 4096
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prediction:
-    """The samples of one direction and what the model says about each."""
+    """The samples of one direction and the model's probability for each."""
 
     found: Samples
     p: Floats
 
 
 def predictions(model: Model, table: TraceTable) -> Iterator[Prediction]:
-    """Every direction of which the table holds samples and the model knows something; at least one must."""
+    """Every direction that the table has samples of and the model knows. There must be at least one."""
     done = 0
     for direction, part in model.directions.items():
         found = samples(table, direction, part.history, part.features)
@@ -50,7 +50,7 @@ def probabilities(part: DirectionModel, found: Samples) -> Floats:
 
 
 def seen_runs(model: Model, table: TraceTable) -> list[str]:
-    """Runs of the table that the model was trained on: a judgement over these flatters it."""
+    """The runs of the table that the model was trained on. A judgement on these would be too good."""
     trained = model.provenance.get("runs")
     known = set(trained) if isinstance(trained, list) else set()
     return sorted(known & set(run_names(table)))
