@@ -141,7 +141,7 @@ def _rounds(events_per_s: float) -> tuple[Round, ...]:
 def starving_nobody(
     jobs: Sequence[Sequence[int]], full_s: float, found: Mapping[Setting, Sequence[Measured]], seconds: float
 ) -> dict[Setting, float]:
-    """The judge of a race: the total, but settings that starve a job come behind all others, the worst last.
+    """Rank the settings of a race by total throughput. Settings that starve a job come last, the worst at the end.
 
     In a run shorter than the full one a job needs proportionally fewer requests to count.
     """

@@ -165,7 +165,7 @@ class IndependentDocument(Head):
 
 
 class SharedFigures(TypedDict):
-    """Clients that share OSTs under one policy. The last two are None where nobody is, or everybody is, tuned."""
+    """Clients that share OSTs under one policy. The last two are None if no client or every client is tuned."""
 
     mbps: float
     ci95: float | None

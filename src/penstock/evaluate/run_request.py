@@ -16,7 +16,7 @@ from penstock.simulate.cluster import Cluster, find_cluster, with_changes
 class RunRequest:
     """What to run: a workload by name, a scenario's file or recorded requests; and how.
 
-    `seconds`, `warmup` and, for a scenario, `cluster_name` are None where nobody gave them.
+    `seconds`, `warmup` and, for a scenario, `cluster_name` are None if they were not given.
     """
 
     cluster_name: str | None
@@ -81,7 +81,7 @@ def _scenario_cluster(name: str | None, scenario: Path) -> Cluster:
 
 
 def _check_model(policy: str | None, model: Path) -> None:
-    """Refuse a model that nobody would ask."""
+    """Refuse a model that no policy of the run would use."""
     from penstock.evaluate.tuners import find_policy
 
     alone = policy is None or policy in ("best-static", "oracle")

@@ -55,7 +55,7 @@ class Store:
             self._drop_old()
 
     def find(self, trial: Trial) -> Measured | None:
-        """What an equal trial brought, if one was run."""
+        """The stored result of an equal trial, or None."""
         return self._known.get(trial.key)
 
     def keep(self, trial: Trial, measured: Measured) -> None:

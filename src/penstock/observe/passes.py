@@ -31,11 +31,11 @@ class ObservedSource(ABC):
 
     @abstractmethod
     def read(self) -> Sequence[Reading | Problem] | None:
-        """What it says now; None once it was unmounted."""
+        """The present data; None after an unmount."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let all descriptors go."""
+        """Release all descriptors."""
 
 
 class MountObserver(ABC):

@@ -64,7 +64,7 @@ class FuseSource(ObservedSource):
             return [Problem(self.name, f"discarded: {error}")]
 
     def close(self) -> None:
-        """Let all descriptors go."""
+        """Release all descriptors."""
         self._files.close()
 
     def _reading(self, t_s: float) -> Reading:

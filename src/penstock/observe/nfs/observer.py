@@ -92,7 +92,7 @@ class NfsSource(ObservedSource):
         return found if seen == {mount.device for mount in self.mounts.values()} else None
 
     def close(self) -> None:
-        """Let all descriptors go."""
+        """Release all descriptors."""
         self._files.close()
 
     def _reading(

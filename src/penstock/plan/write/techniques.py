@@ -54,7 +54,7 @@ _LARGEST = {"n_estimators": 2000, "max_depth": 200, "degree": 6}
 
 
 def check_technique(technique: str) -> None:
-    """Refuse a technique nobody offers."""
+    """Refuse an unknown technique."""
     if technique not in TECHNIQUES:
         known = ", ".join(TECHNIQUES)
         raise UsageError(f"no technique {technique!r}: {known}{did_you_mean(technique, TECHNIQUES)}")
