@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from penstock.predict.features import candidate_matrix, names
+from penstock.predict.features import names
+from penstock.predict.featuresets import FULL
 from penstock.predict.trees import compile_forest, scores_numba, scores_numpy
 from penstock.predict.trees.forest import Floats
 from penstock.spaces import LUSTRE
@@ -45,7 +46,7 @@ def made_up(direction: str) -> tuple[Floats, Floats]:
     rng = np.random.default_rng(0)
     count = len(names(direction, HISTORY[direction]))
     vectors = rng.uniform(0, 12, (20_000, count))
-    vectors[:, -3:] = candidate_matrix(LUSTRE.candidates())[rng.integers(0, 99, len(vectors))]
+    vectors[:, -3:] = FULL.candidate_matrix(LUSTRE.candidates())[rng.integers(0, 99, len(vectors))]
     logit = vectors[:, -1] - vectors[:, 0] + 0.3 * vectors[:, 5] * np.sin(vectors[:, -2])
     return vectors, 1 / (1 + np.exp(-logit))
 
@@ -56,7 +57,7 @@ def measured(direction: str, directory: Path) -> tuple[Floats, Floats]:
 
 
 def report(direction: str, vectors: Floats, target: Floats) -> None:
-    grid = candidate_matrix(LUSTRE.candidates())
+    grid = FULL.candidate_matrix(LUSTRE.candidates())
     booster = boost(vectors, target, BOOSTING[direction])
     forest = to_forest(booster)
     compiled = compile_forest(forest, grid)

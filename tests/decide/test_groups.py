@@ -8,9 +8,9 @@ import pytest
 
 from penstock.decide.groups import groups
 from penstock.decide.objective import drains
-from penstock.decide.policies._base import Policy, Proposal
+from penstock.decide.policies import Policy, Proposal
 from penstock.decide.tuner import Tuner
-from penstock.decide.work import CacheShare, Work, WorkBook, WorkTracker, work_of
+from penstock.decide.work import CacheShare, Work, WorkBook, WorkTracker
 from penstock.decision import Outlook
 from penstock.knobs import KnobSpace, Setting
 from penstock.snapshot import Target
@@ -47,7 +47,7 @@ def work(
 def test_groups_are_targets_of_one_mount_that_do_the_same() -> None:
     windows = [work("a", "write"), work("b", "read"), work("c", "write"), work("d", "write", 4096.0)]
     book = WorkBook()
-    found = groups([(w, book.find(work_of(w))) for w in windows])
+    found = groups([(w, WorkTracker().take(w, book)) for w in windows])
     assert [[m.target.name for m in group.members] for group in found] == [["a", "c"], ["b"], ["d"]]
     assert len({group.target.name for group in found}) == 3
 
@@ -89,9 +89,15 @@ def test_somebody_who_waits_counts_however_few_bytes_move() -> None:
         "write.bytes": 2e8,
         "write.rpcs": 50.0,
     }
-    assert work_of(Window(Target("a", "fs"), 0.0, 0.5, LUSTRE.default, metrics)).kind == "both"
+    assert (
+        WorkTracker().take(Window(Target("a", "fs"), 0.0, 0.5, LUSTRE.default, metrics), WorkBook()).kind
+        == "both"
+    )
     stray = metrics | {"read.usec": 1e3}
-    assert work_of(Window(Target("a", "fs"), 0.0, 0.5, LUSTRE.default, stray)).kind == "write"
+    assert (
+        WorkTracker().take(Window(Target("a", "fs"), 0.0, 0.5, LUSTRE.default, stray), WorkBook()).kind
+        == "write"
+    )
 
 
 def test_work_is_alike_by_direction_and_request_size() -> None:
@@ -106,7 +112,7 @@ def test_pages_written_before_and_reads_from_memory_are_known() -> None:
     metrics = {"app.read_bytes": 1e8, "read.bytes": 6e7, "write.bytes": 1e8, "app.write_bytes": 0.0}
     window = Window(target, 0.0, 0.5, LUSTRE.default, metrics)
     assert drains(window)
-    assert work_of(window).kind == "read"
+    assert WorkTracker().take(window, WorkBook()).kind == "read"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from penstock.errors import UsageError
 from penstock.knobs import Candidates, Setting
 from penstock.predict import features
+from penstock.predict.featuresets import FULL
 from penstock.predict.model import ForestPredictor
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE
@@ -68,7 +69,7 @@ def test_history_is_read_backwards_and_short_ones_are_padded() -> None:
 
 
 def test_candidate_features_know_the_window() -> None:
-    found = features.candidate_matrix(
+    found = FULL.candidate_matrix(
         Candidates(LUSTRE, [Setting(pages=1024, flight=8), Setting(pages=1, flight=1)])
     )
     assert found.tolist() == [[10.0, 3.0, 13.0], [0.0, 0.0, 0.0]]

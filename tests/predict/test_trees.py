@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.predict.features import candidate_matrix
+from penstock.predict.featuresets import FULL
 from penstock.predict.trees import Forest, compile_forest, score_rows, scores_numba, scores_numpy
 from penstock.spaces import LUSTRE
 from penstock.testing.made_models import random_forest
 
-GRID = candidate_matrix(LUSTRE.candidates())
+GRID = FULL.candidate_matrix(LUSTRE.candidates())
 
 
 def walked_one_by_one(forest: Forest, past: np.ndarray, candidates: np.ndarray) -> np.ndarray:

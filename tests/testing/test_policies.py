@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.decide.policies import POLICY_NAMES, policy_class
-from penstock.decide.policies._base import Policy, Proposal
+from penstock.decide.policies import POLICY_NAMES, Policy, Proposal, policy_class
 from penstock.decision import Outlook
 from penstock.errors import KnobError
 from penstock.testing.policies import check_any_legal_start_is_survived, check_policy

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
+from pyarrow.parquet import read_schema  # type: ignore[import-untyped]
 
 from penstock.decision import Receipt
 from penstock.errors import UsageError
@@ -99,7 +101,8 @@ def test_a_kept_run_is_not_repeated_and_says_where_it_comes_from(tmp_path: Path)
     runs = [CollectedRun("c220g5", "s_rd_sq_1m", number, 7, 40, 0.5) for number in (1, 2)]
     keep(runs[0], tabulate("s_rd_sq_1m", 1, list(walk(Ports(toy, toy, toy), how()))), tmp_path, "a toy")
     assert missing(runs, tmp_path) == [runs[1]]
-    origin = parquet.provenance(runs[0].path(tmp_path))
+    schema = read_schema(runs[0].path(tmp_path))
+    origin = json.loads(schema.metadata[b"penstock.provenance"])
     assert (origin["cluster"], origin["seed"], origin["run"]) == ("c220g5", 7, runs[0].id)
     assert np.isfinite(parquet.read(runs[0].path(tmp_path)).column("read_bytes")).all()
 

@@ -8,10 +8,10 @@ import pytest
 from penstock.errors import DataError
 from penstock.predict import modelfile
 from penstock.predict.explain import explain
-from penstock.predict.features import candidate_matrix
+from penstock.predict.featuresets import FULL
 from penstock.predict.trees import compile_forest, score_rows, scores_numba, scores_numpy
 from penstock.spaces import LUSTRE
-from penstock.train.apply import evaluate, predictions, seen_runs
+from penstock.train.apply import predictions, seen_runs
 from penstock.train.boost import Boosting, boost, to_forest
 from penstock.train.build import build_model
 from penstock.train.calibrate import calibrate
@@ -36,7 +36,7 @@ def test_trees_equal_lightgbm_with_and_without_missing_values(table: TraceTable)
     rows = found.vectors[:200].copy()
     rows[::3, ::5] = np.nan
     assert np.abs(booster.predict(rows, raw_score=True) - score_rows(forest, rows)).max() < 1e-9
-    grid = candidate_matrix(LUSTRE.candidates())
+    grid = FULL.candidate_matrix(LUSTRE.candidates())
     past = np.ascontiguousarray(rows[:9, :-3])
     full = np.hstack([np.repeat(past, 99, axis=0), np.tile(grid, (9, 1))])
     theirs = booster.predict(full, raw_score=True).reshape(9, 99)
@@ -73,9 +73,10 @@ def test_model_is_judged_and_knows_what_it_has_seen(table: TraceTable) -> None:
     assert seen_runs(model, table) == [
         "seq_r_1_io_1m/1", "seq_r_1_io_1m/2", "seq_w_1_io_1m/1", "seq_w_1_io_1m/2",
     ]  # fmt: skip
-    found = evaluate(model, late)
-    assert found["read"].error < found["read"].trivial_error
     for item in predictions(model, late):
+        if item.found.direction == "read":
+            judged = judge(item.found.label, item.p)
+            assert judged.error < judged.trivial_error
         forest = model[item.found.direction].forest
         plain = forest.probability(score_rows(forest, item.found.vectors))
         assert np.abs(item.p - plain).max() < 1e-9

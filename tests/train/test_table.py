@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from pyarrow.parquet import read_schema  # type: ignore[import-untyped]
 
 from penstock.errors import DataError
 from penstock.train import parquet
@@ -73,13 +75,13 @@ def test_parquet_round_trip_keeps_rows_and_origin(table: TraceTable, tmp_path: P
     found = parquet.read(path)
     assert np.array_equal(found.values, table.values)
     assert found.workload.tolist() == table.workload.tolist()
-    assert parquet.provenance(path) == {"cluster": "c220g5", "seed": 3}
+    assert json.loads(read_schema(path).metadata[b"penstock.provenance"]) == {"cluster": "c220g5", "seed": 3}
     assert list(tmp_path.glob("*.tmp")) == []
 
 
 def test_parquet_of_another_schema_is_refused(table: TraceTable, tmp_path: Path) -> None:
     import pyarrow  # type: ignore[import-untyped]
-    import pyarrow.parquet  # type: ignore[import-untyped]
+    import pyarrow.parquet
 
     path = tmp_path / "other.parquet"
     pyarrow.parquet.write_table(pyarrow.table({"workload": ["a"]}), path)

@@ -1,1 +1,1 @@
-"""Set what was decided, and undo it after anything. Nothing in this room chooses a value."""
+"""Sets knobs as decided, and restores them after any failure. This room never chooses a value."""

@@ -53,18 +53,18 @@ class FuseActuator(JournalledActuator):
         return next(there, Target(name, fs="(unmounted)", mount=name))
 
     def open(self, target: Target) -> MountFiles:
-        """The files of a mount. Raises `TargetGoneError` when it is not there, or is another one by now."""
+        """The files of a mount. Raises `TargetGoneError` if it is gone or was replaced by another."""
         for known, mount in self._served():
             if known.name == target.name:
                 return MountFiles(self._root, target.name, knob_files(mount.device, mount.minor))
         raise TargetGoneError(f"{target.name} is gone (unmounted)")
 
     def bounds(self, target: Target, files: KnobFiles) -> KnobSpace:
-        """The kernel's own, the same for all."""
+        """The kernel's bounds, the same for all mounts."""
         return self.whole
 
     def completed(self, wish: TargetWish, goal: Setting) -> Setting:
-        """The goal, with the threshold of reading ahead moved along with the requests in flight."""
+        """The goal, with the congestion threshold changed along with the requests in flight."""
         if "flight" not in goal or "congested" in wish.wanted or "congested" in wish.entry.manual:
             return goal
         return self.whole.settle(wish.before, goal).only("congested", *goal)

@@ -1,8 +1,8 @@
-"""The write-ahead journal of originals: what to go back to, on disk before any knob moves.
+"""The write-ahead journal: the original values, on disk before any knob changes.
 
-One small file holds every touched target. A new version is written beside it, synced, renamed over it, and
-the directory is synced; the version before stays as a second name. A checksum tells a whole file from a torn
-one, the boot id tells whether its knobs still exist, the root tells whose they are.
+One small file holds all changed targets. A new version is written to a separate file, synced and renamed, and the
+directory is synced. The previous version is kept under a second name. A checksum detects a damaged file. The boot id
+tells whether the knobs still exist, and the root tells which system they belong to.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _HOST_BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One touched target.
+    """One changed target.
 
-    `original` is what the client would hold had nobody tuned it. `possible` lists, knob by knob, the values
-    that may be in force because of us; whatever is neither is somebody else's. `actual` was read back after
-    the last complete change. Knobs in `manual` belong to their administrator, whose value is the original.
+    `original` is the setting without any tuning. `possible` lists for each knob the values that may be in force
+    because of us; any other value, except the original, was set by somebody else. `actual` was read back after the
+    last complete change. Knobs in `manual` belong to the administrator, whose value counts as the original.
     """
 
     original: Setting
@@ -46,14 +46,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class JournalOwner:
-    """Whose knobs a journal holds: one root in the life of one boot."""
+    """The system that a journal belongs to: one root during one boot."""
 
     root: str
     boot_id: str
 
 
 def owner_of(root: str | Path) -> JournalOwner:
-    """The owner of everything below a root now; a tree may carry its own boot id."""
+    """The present owner of a root. A tree may carry its own boot id."""
     for path in (Path(root) / _HOST_BOOT_ID.lstrip("/"), Path(_HOST_BOOT_ID)):
         try:
             boot_id = path.read_text(encoding="ascii").strip()
@@ -64,10 +64,10 @@ def owner_of(root: str | Path) -> JournalOwner:
 
 
 class Journal:
-    """The originals of every target touched since boot. Opened once, then kept by its one writer.
+    """The originals of every target changed since boot. It is opened once and has a single writer.
 
-    `trusted` is False when only the previous copy could be read: good for restoring what it knows, not for
-    changing anything more. `note` says what was found amiss.
+    `trusted` is false if only the previous copy could be read. That copy is good for restoring, but nothing more may
+    be changed. `note` says what was wrong.
     """
 
     def __init__(self, directory: str | Path, owner: JournalOwner, system: System = SYSTEM) -> None:
@@ -82,24 +82,24 @@ class Journal:
 
     @property
     def entries(self) -> Mapping[str, Entry]:
-        """All touched targets by name."""
+        """All changed targets by name."""
         return dict(self._entries)
 
     def get(self, name: str) -> Entry | None:
-        """One target's entry, None when it was never touched."""
+        """The entry of a target, or None if it was never changed."""
         return self._entries.get(name)
 
     def record(self, name: str, entry: Entry) -> None:
-        """Keep an entry; it is on disk when this returns. Unchanged entries cost nothing."""
+        """Store an entry. It is on disk when this returns. An unchanged entry costs nothing."""
         self.record_all({name: entry})
 
     def record_all(self, entries: Mapping[str, Entry]) -> None:
-        """Keep several entries at the price of one: all are on disk when this returns, or none is."""
+        """Store several entries in one write. When this returns, all are on disk, or none is."""
         if any(self._entries.get(name) != entry for name, entry in entries.items()):
             self._save({**self._entries, **entries})
 
     def drop(self, *names: str) -> None:
-        """Forget targets that hold nothing of ours any more."""
+        """Forget targets that have no setting of ours any more."""
         kept = {name: entry for name, entry in self._entries.items() if name not in names}
         if len(kept) != len(self._entries):
             self._save(kept)
@@ -126,7 +126,7 @@ class Journal:
         self._entries = {name: _entry(fields) for name, fields in body["targets"].items()}
 
     def _read(self, file: str) -> dict[str, Any] | str | None:
-        """The body of one copy; a sentence when it cannot be used, None when it is not there."""
+        """The body of one copy; a sentence if it cannot be used; None if it does not exist."""
         path = self._path(file)
         try:
             raw = self._read_raw(path)
@@ -182,7 +182,7 @@ class Journal:
         self._entries = dict(entries)
 
     def _body(self, entries: Mapping[str, Entry]) -> str:
-        """The canonical text of the body; entries that stay as they were are not spelt out anew."""
+        """The canonical text of the body. The text of unchanged entries is reused."""
         texts = {}
         for name, entry in entries.items():
             known = self._texts.get(name)
@@ -211,7 +211,7 @@ class Journal:
         except FileNotFoundError:
             return
         except FileExistsError:
-            # Left behind by a process that was killed right here.
+            # Left by a process that was killed at this point.
             self._system.unlink(fresh)
             self._system.link(self._path(FILE), fresh)
         self._system.rename(fresh, self._path(PREVIOUS))
@@ -238,7 +238,7 @@ class Journal:
 
 
 def _refuse_newer(path: str, written: object) -> None:
-    """What a later version wrote may mean something else: neither it nor the copy before it is guessed at."""
+    """Refuse a journal of a newer version, because its entries may have another meaning."""
     if isinstance(written, int) and written > FORMAT:
         raise InvalidError(
             f"{path}: format {written} of a newer Penstock, this one reads up to {FORMAT}; "

@@ -1,8 +1,8 @@
-"""Actuators of real systems: get, set, verify and restore, target by target, with every original in a journal.
+"""The base class of real actuators: get, set, verify and restore, with every original in a journal.
 
 Knobs are written in the order of their space, and all are read back. The original is in the journal before the first
-knob moves. A value that somebody else gave a knob is never overwritten. What is special about one kind of file system
-is in its subclass: where its knobs lie, their bounds, and what must be set together.
+knob changes. A value that somebody else set is never overwritten. A subclass defines what is specific to a file
+system: where its knobs are, their bounds, and what must be set together.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from penstock.knobs import Knob, KnobSpace, Scope, Setting
 from penstock.snapshot import Target
 
 log = logging.getLogger(__name__)
-# So many targets share one write of the journal.
+# The number of targets that share one write of the journal.
 BATCH = 128
 _READ_ONLY = DENIED | {errno.EROFS}
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A knob that does not hold what it should."""
+    """A knob that does not have the expected value."""
 
     target: str
     knob_id: str
@@ -50,7 +50,7 @@ class Difference:
 
 @dataclass(slots=True)
 class _Learned:
-    """Refusals and roundings of one target, remembered while the process runs."""
+    """The refused and rounded values of one target, kept while the process runs."""
 
     floors: dict[str, int] = field(default_factory=dict)
     ceilings: dict[str, int] = field(default_factory=dict)
@@ -60,20 +60,22 @@ class _Learned:
 
 @dataclass(frozen=True, slots=True)
 class TargetWish:
-    """What was asked of one target, and how it stands."""
+    """The requested setting of one target, and its state."""
 
     name: str
     entry: Entry
     before: Setting
     wanted: Setting
     connection: Connection
-    #: Knobs that belong to their administrator or that the configuration denies.
+    #: Knobs that belong to the administrator or that the configuration denies.
     fixed: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """One wish, planned: the receipt if nothing more happens, the journal entry to write first, the goal."""
+    """The plan for one request: the receipt if nothing more happens, the journal entry to write first, and the
+    goal.
+    """
 
     receipt: Receipt
     entry: Entry | None = None
@@ -94,12 +96,12 @@ def nothing_denied(target: Target) -> frozenset[str]:
 
 
 class JournalledActuator(ABC):
-    """Sets targets of one kind. One process, one journal, not for use from several threads.
+    """Sets targets of one kind. It has one journal and is for one process and one thread.
 
-    `whole` has the knobs within the widest bounds any target of this kind may have.
+    `whole` has the knobs with the widest bounds that any target of this kind may have.
     """
 
-    #: Knobs whose values the system rounds; what became of a value is remembered, so that it is not tried again.
+    #: Knobs whose values the system rounds. The rounded value is remembered, so that it is not tried again.
     rounded: frozenset[str] = frozenset()
 
     def __init__(self, journal: Journal, whole: KnobSpace) -> None:
@@ -115,7 +117,7 @@ class JournalledActuator(ABC):
 
     @abstractmethod
     def target_named(self, name: str) -> Target | None:
-        """The target that a journal calls so; None where the name is that of another kind."""
+        """The target with this name in the journal, or None if the name belongs to another kind."""
 
     @abstractmethod
     def open(self, target: Target) -> KnobFiles:
@@ -123,26 +125,26 @@ class JournalledActuator(ABC):
 
     @abstractmethod
     def bounds(self, target: Target, files: KnobFiles) -> KnobSpace:
-        """The knobs within what this target's own files say it takes."""
+        """The knobs within the bounds that this target's files state."""
 
     def checked(self, wanted: Setting) -> None:
-        """Raise `KnobError` for a knob that does not exist, or a value that nobody should offer the system."""
+        """Raise `KnobError` for an unknown knob, or for a value that must never be written."""
         self.whole.check(wanted)
 
     def connection(self, files: KnobFiles) -> Connection:
-        """What ties the target to its server, where that shows in its files."""
+        """The connection of the target to its server, if its files show it."""
         return Connection()
 
     def storing(self, connection: Connection) -> KnobSpace:
-        """The knobs as a target with this connection stores them, rounding included."""
+        """The knobs as a target with this connection stores them, including rounding."""
         return self.whole
 
     def completed(self, wish: TargetWish, goal: Setting) -> Setting:
-        """The goal with all that must be set along with it."""
+        """The goal with everything that must be set along with it."""
         return goal
 
     def commands(self, target: Target, setting: Mapping[str, int]) -> list[str]:
-        """The lines an administrator would paste to bring a setting about."""
+        """The commands that an administrator would type to make this setting."""
         with self.open(target) as files:
             lines = [
                 files.command(knob_id, setting[knob_id]) for knob_id in self.whole.ids if knob_id in setting
@@ -150,7 +152,7 @@ class JournalledActuator(ABC):
         return [line for line in lines if line]
 
     def space(self, target: Target) -> KnobSpace:
-        """The knobs within what this target takes: its own bounds, its refusals, what belongs to others."""
+        """The knobs that this target accepts: within its bounds, without refused values, without knobs of others."""
         with self.open(target) as files:
             space, now = self.bounds(target, files), files.setting()
         learned = self._learned.get(target.name, _Learned())
@@ -164,7 +166,7 @@ class JournalledActuator(ABC):
         return replace(space, knobs=tuple(knobs))
 
     def get(self, target: Target) -> Setting:
-        """What is in force now. Raises `TargetGoneError` when the target was unmounted."""
+        """The setting in force. Raises `TargetGoneError` if the target was unmounted."""
         with self.open(target) as files:
             return files.setting()
 
@@ -174,7 +176,7 @@ class JournalledActuator(ABC):
         return entry.manual if entry else frozenset()
 
     def take_back(self, target: Target) -> Setting:
-        """Manage yielded knobs again, with the administrator's values as the originals; returns those."""
+        """Manage given-up knobs again, with the administrator's values as the originals. Returns these values."""
         entry = self.journal.get(target.name)
         if entry is None or not entry.manual:
             return Setting()
@@ -182,11 +184,14 @@ class JournalledActuator(ABC):
         return entry.original.only(*sorted(entry.manual))
 
     def set(self, target: Target, wanted: Setting) -> Receipt:
-        """Write the given knobs, read all back. When one of them fails, none of them stays changed."""
+        """Write the given knobs and read all back. If one fails, none stays changed."""
         return self.set_all([(target, wanted)])[0]
 
     def set_all(self, wishes: Sequence[tuple[Target, Setting]]) -> list[Receipt]:
-        """As `set` for each, journalled in batches: a batch's originals are on disk before its first move."""
+        """Like `set` for several targets, journalled in batches.
+
+        A batch's originals are on disk before its first write.
+        """
         found: list[Receipt] = []
         for start in range(0, len(wishes), BATCH):
             plans = [self._plan(target, wanted) for target, wanted in wishes[start : start + BATCH]]
@@ -197,14 +202,15 @@ class JournalledActuator(ABC):
                 receipts = [self._carry_out(plan, settled) if plan.goal else plan.receipt for plan in plans]
                 self.journal.record_all(settled)
             except JournalUnwritableError as error:
-                # Nothing moved yet, or all did: then what is on disk still covers every value that may be in force.
+                # Either nothing was changed or everything was, so the journal on disk covers every value that may be
+                # in force.
                 affected = settled or {plan.target.name for plan in plans if plan.entry}
                 receipts = [_with_problem(one, str(error), affected) for one in receipts]
             found += receipts
         return found
 
     def restore(self, target: Target) -> Receipt:
-        """Bring back every original; a knob that somebody else moved keeps their value."""
+        """Restore every original. A knob that somebody else changed keeps that value."""
         entry = self.journal.get(target.name)
         try:
             with self.open(target) as files:
@@ -218,7 +224,7 @@ class JournalledActuator(ABC):
             return Receipt(target, entry.original if entry else Setting(), Setting(), str(error))
 
     def verify(self, target: Target, *, tuned: bool = True) -> tuple[Difference, ...]:
-        """The knobs that differ from what was last set or, when no agent is at work, from their originals."""
+        """The knobs that differ from what was last set or, if no agent runs, from their originals."""
         entry = self.journal.get(target.name)
         if entry is None:
             return ()
@@ -236,7 +242,10 @@ class JournalledActuator(ABC):
 
     @contextmanager
     def _opened(self, target: Target) -> Iterator[KnobFiles]:
-        """The target's files. `TargetUnusableError` says why they cannot be used; one that is gone is forgotten."""
+        """The target's files.
+
+        `TargetUnusableError` says why they cannot be used. A target that is gone is forgotten.
+        """
         try:
             with self.open(target) as files:
                 yield files
@@ -247,7 +256,7 @@ class JournalledActuator(ABC):
             raise TargetUnusableError(f"{target.name}: {error}") from None
 
     def _plan(self, target: Target, wanted: Setting) -> _Plan:
-        """What shall move, and the journal's entry that covers every value on the way; nothing moves yet."""
+        """What to change, and the journal entry that covers every value on the way. Nothing is changed yet."""
         self.checked(wanted)
         try:
             with self._opened(target) as files:
@@ -271,7 +280,7 @@ class JournalledActuator(ABC):
         return _Plan(receipt, replace(entry, possible=merged(entry.possible, path)), goal)
 
     def _carry_out(self, plan: _Plan, settled: dict[str, Entry]) -> Receipt:
-        """Move one target of a batch, unless somebody else did since it was looked at."""
+        """Change one target of a batch, unless somebody else changed it since it was read."""
         before = plan.receipt.actual
         problems = [plan.receipt.error] if plan.receipt.error else []
         try:
@@ -292,7 +301,7 @@ class JournalledActuator(ABC):
         return Receipt(plan.target, plan.wanted, actual, "; ".join(problems) or None, before)
 
     def _read_back(self, files: KnobFiles, plan: _Plan, problems: Sequence[str]) -> Setting:
-        """What is really in force; what rounding made of a value is remembered."""
+        """The setting really in force. Rounded values are remembered."""
         actual = files.setting()
         becomes = self._learned.setdefault(files.name, _Learned()).becomes
         for knob_id in self.rounded & plan.wanted.keys() if not problems else ():
@@ -302,7 +311,7 @@ class JournalledActuator(ABC):
     def _goal(
         self, target: Target, entry: Entry, before: Setting, wanted: Setting
     ) -> tuple[Setting, list[str]]:
-        """What shall and may move, and why the rest may not; one value out of bounds stops the group."""
+        """What shall and may change, and why the rest may not. One value out of bounds stops the whole group."""
         learned, denied = self._learned.get(target.name, _Learned()), self.denied(target)
         goal: dict[str, int] = {}
         problems: list[str] = []
@@ -327,7 +336,7 @@ class JournalledActuator(ABC):
         return Setting(goal), problems
 
     def _revert(self, files: KnobFiles, before: Setting, error: RefusedError) -> list[str]:
-        """Learn from a refusal and put the other knobs of the group back; what to tell about both."""
+        """Remember a refusal and revert the other knobs of the group. Returns what to report."""
         if error.errno in GONE:
             raise TargetGoneError(f"{files.name} is gone (unmounted)") from None
         said = self._learn(files.name, error, before)
@@ -363,12 +372,12 @@ class JournalledActuator(ABC):
         try:
             self.journal.record(name, entry)
         except JournalUnwritableError as error:
-            # Going back to the originals is right with or without a journal.
+            # Restoring the originals is right with or without a journal.
             return [str(error)]
         return []
 
     def _finish(self, name: str, entry: Entry, actual: Setting) -> list[str]:
-        """Nothing of ours is left: keep only the memory of knobs that belong to their administrator."""
+        """Nothing of ours is left. Only the knobs that belong to the administrator are remembered."""
         try:
             if entry.manual:
                 self.journal.record(name, replace(entry, original=actual, possible={}, actual=None))
@@ -395,14 +404,14 @@ class JournalledActuator(ABC):
         return str(error)
 
     def _move(self, files: KnobFiles, goal: Mapping[str, int]) -> None:
-        """Write, in order, every knob that does not hold its goal; each is looked at right before its turn."""
+        """Write, in order, every knob that does not have its new value. Each is read right before it is written."""
         for knob_id in self.whole.ids:
             if knob_id in goal and not files.is_at(knob_id, goal[knob_id]):
                 written = self._cause(knob_id, goal)
                 files.write(written, goal[written])
 
     def _cause(self, knob_id: str, goal: Mapping[str, int]) -> str:
-        """The knob to write so that this one holds its goal: nobody may write what only a side effect makes."""
+        """The knob to write so that this one gets its value, because some values arise only as side effects."""
         if goal[knob_id] <= self.whole[knob_id].ceiling:
             return knob_id
         couplings = (coupling for coupling in self.whole.couplings if coupling.affects == knob_id)
@@ -410,7 +419,7 @@ class JournalledActuator(ABC):
         return next(causes, knob_id)
 
     def _forget(self, name: str) -> None:
-        """Drop a target that was unmounted, with everything known of it."""
+        """Drop everything known about a target that was unmounted."""
         self._learned.pop(name, None)
         try:
             self.journal.drop(name)

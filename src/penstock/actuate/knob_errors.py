@@ -1,4 +1,4 @@
-"""What can go wrong while knobs are set or their originals are kept."""
+"""The errors of setting knobs and of keeping their originals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 
 from penstock.errors import AccessError, DataError, MissingError, PenstockError
 
-# A held descriptor of an unmounted target answers ENODEV, its path ENOENT.
+# After an unmount an open descriptor gives ENODEV, the path ENOENT.
 GONE = frozenset({errno.ENOENT, errno.ENODEV, errno.ENOTDIR, errno.ESTALE, errno.ENXIO})
 DENIED = frozenset({errno.EACCES, errno.EPERM})
 
@@ -21,7 +21,7 @@ class TargetUnusableError(PenstockError):
 
 
 class RefusedError(PenstockError):
-    """The system did not take one value of one knob."""
+    """The system did not accept a value of a knob."""
 
     def __init__(self, knob_id: str, value: int, path: str, cause: OSError) -> None:
         super().__init__(f"{path}: {value} refused: {diagnose(cause)}")
@@ -31,11 +31,11 @@ class RefusedError(PenstockError):
 
 
 class JournalCorruptError(DataError):
-    """A journal is there and cannot be trusted; nothing is guessed from it."""
+    """A journal exists but cannot be trusted. Nothing is guessed from it."""
 
 
 class JournalUnwritableError(AccessError):
-    """The originals cannot be kept, so nothing may be changed."""
+    """The originals cannot be stored, so nothing may be changed."""
 
 
 def diagnose(error: OSError) -> str:

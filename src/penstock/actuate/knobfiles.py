@@ -1,4 +1,4 @@
-"""The knob files of one target, read and written with care: one value is one write(2), and it is read back."""
+"""The knob files of one target. One value is one write(2), and it is read back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXT_BYTES = 1 << 14
 
 
 class KnobFiles(ABC):
-    """One target, its files within reach for the length of a `with` block."""
+    """The files of one target, open for the duration of a `with` block."""
 
     name: str
     knob_ids: tuple[str, ...]
@@ -36,18 +36,18 @@ class KnobFiles(ABC):
 
     @abstractmethod
     def open_knob(self, knob_id: str, flags: int) -> tuple[str, int]:
-        """Where a knob's file is, and a descriptor of it. Raises `TargetGoneError` after an unmount."""
+        """The path of a knob's file and a descriptor of it. Raises `TargetGoneError` after an unmount."""
 
     @abstractmethod
     def command(self, knob_id: str, value: int) -> str:
-        """The line an administrator would paste to set the knob; empty where none would do that."""
+        """The command that an administrator would type to set the knob, or an empty string if there is none."""
 
     def parsed(self, knob_id: str, text: bytes) -> int:
-        """The knob's value, from the first line of its file. Raises ValueError."""
+        """The knob's value from the first line of its file. Raises ValueError."""
         return int(text)
 
     def spelled(self, knob_id: str, value: int) -> bytes:
-        """What must be written to give the knob a value."""
+        """The text to write for a value."""
         return b"%d\n" % value
 
     def setting(self) -> Setting:
@@ -55,10 +55,10 @@ class KnobFiles(ABC):
         return Setting({knob_id: self.read(knob_id)[0] for knob_id in self.knob_ids})
 
     def read(self, knob_id: str) -> tuple[int, bool]:
-        """A knob's value, and whether its file holds nothing else.
+        """A knob's value, and whether its file contains nothing else.
 
-        An ordinary file standing in for the kernel's keeps the tail of a longer value it held before; what
-        counts is its first line.
+        An ordinary file in place of a kernel file keeps the end of a longer value that was there before. Only its
+        first line counts.
         """
         path, text = self.text(knob_id)
         first, newline, rest = text.partition(b"\n")
@@ -68,7 +68,7 @@ class KnobFiles(ABC):
             raise DataError(f"/{path}: {text[:40]!r} is not a number") from None
 
     def write(self, knob_id: str, value: int) -> None:
-        """Store one value. Raises `RefusedError` with the system's own answer."""
+        """Write one value. Raises `RefusedError` with the system's error."""
         data = self.spelled(knob_id, value)
         path = knob_id
         try:
@@ -84,7 +84,7 @@ class KnobFiles(ABC):
             raise RefusedError(knob_id, value, str(error.filename or f"/{path}"), error) from None
 
     def why_not_writable(self, knob_id: str) -> str | None:
-        """Why a knob's file cannot be opened for writing; None where it can. Nothing is written."""
+        """Why a knob's file cannot be opened for writing, or None if it can. Nothing is written."""
         try:
             self.system.close(self.open_knob(knob_id, WRITE)[1])
         except OSError as error:
@@ -92,14 +92,14 @@ class KnobFiles(ABC):
         return None
 
     def is_at(self, knob_id: str, value: int) -> bool:
-        """Whether a knob holds exactly this value. Raises `RefusedError` when it cannot be read."""
+        """Whether a knob has exactly this value. Raises `RefusedError` if it cannot be read."""
         try:
             return self.read(knob_id) == (value, True)
         except OSError as error:
             raise RefusedError(knob_id, value, str(error.filename or knob_id), error) from None
 
     def text(self, knob_id: str) -> tuple[str, bytes]:
-        """Where a knob's file is and what it says."""
+        """The path of a knob's file and its text."""
         path, fd = self.open_knob(knob_id, READ)
         return path, self.read_open(fd)
 
@@ -116,7 +116,7 @@ class KnobFiles(ABC):
 
 
 def walk(system: System, root: str, relative: str) -> int:
-    """A directory below the root, reached without following any link below it."""
+    """Open a directory below the root without following any link."""
     fd = system.open(root, os.O_PATH | os.O_DIRECTORY)
     for part in relative.split("/"):
         try:

@@ -1,4 +1,4 @@
-"""One process at a time may change the knobs that a state directory answers for."""
+"""The lock of a state directory: only one process at a time may change its knobs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class BusyError(PenstockError):
 
 
 class StateLock:
-    """Held until `release` or the end of the process, however it ends; the file names the holder's pid."""
+    """Held until `release` or until the process ends. The file contains the holder's pid."""
 
     def __init__(self, directory: str | Path, system: System = SYSTEM) -> None:
         path = f"{directory}/{FILE}"
@@ -37,7 +37,7 @@ class StateLock:
 
 
 def holder(directory: str | Path, system: System = SYSTEM) -> int | None:
-    """The pid of the process that holds the directory; None when nobody does."""
+    """The pid of the process that holds the lock, or None."""
     try:
         fd = system.open(f"{directory}/{FILE}", os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:

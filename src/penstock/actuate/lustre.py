@@ -1,6 +1,6 @@
-"""The actuator of a Lustre client: where its knobs lie, and what storing one does to the others.
+"""The actuator of a Lustre client.
 
-Knobs are written in the order pages, flight, dirty, because storing an RPC knob recomputes max_dirty_mb.
+Knobs are written in the order pages, flight, dirty, because writing an RPC knob recomputes max_dirty_mb.
 """
 
 from __future__ import annotations
@@ -49,19 +49,22 @@ class LustreActuator(JournalledActuator):
         return lustre_space(self._ram_bytes, pages_floor=floor, pages_ceiling=max(floor, most))
 
     def checked(self, wanted: Setting) -> None:
-        """Unknown knobs, and a dirty limit only a side effect could make: the rest is learned from refusals."""
+        """Refuse unknown knobs, and a dirty limit that can only arise as a side effect.
+
+        Other limits are learned from refusals.
+        """
         for knob_id in wanted:
             self.whole[knob_id]
         self.whole.check({knob_id: wanted[knob_id] for knob_id in wanted if knob_id == "dirty"})
 
     def connection(self, files: KnobFiles) -> Connection:
-        """What the import says."""
+        """The import's data."""
         return files.connection() if isinstance(files, OscFiles) else Connection()
 
     def storing(self, connection: Connection) -> KnobSpace:
-        """Requests are rounded up to whole chunks of the server's."""
+        """Page counts are rounded up to whole chunks of the server."""
         return lustre_space(self._ram_bytes, pages_ceiling=4096, chunk_pages=connection.chunk_pages)
 
     def completed(self, wish: TargetWish, goal: Setting) -> Setting:
-        """The goal; a dirty limit that may not change is put back to what it was."""
+        """The goal. A dirty limit that must not change is set back to its value."""
         return goal.replace(dirty=wish.before["dirty"]) if "dirty" in wish.fixed else goal

@@ -1,4 +1,4 @@
-"""The knob files of one mount: named by the kernel's tables, written below real directories only.
+"""The knob files of one mount. Their paths come from the kernel's tables.
 
 Only files that a knob space names are ever opened for writing, and no symbolic link is followed on the way.
 """
@@ -15,12 +15,12 @@ from penstock.actuate.knobfiles import KnobFiles, walk
 from penstock.actuate.system import System
 from penstock.errors import DataError
 
-# Where a knob may live, the better place first, and how many of its units one unit there is.
+# The places where a knob may be, the preferred one first, and the factor between the units.
 Places = tuple[tuple[str, int], ...]
 
 
 class MountFiles(KnobFiles):
-    """One mount. `files` says where each knob may be; `fixed` holds what only mounting anew would change."""
+    """One mount. `files` says where each knob may be. `fixed` has the values that only a new mount would change."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class MountFiles(KnobFiles):
         return b"%d\n" % (value // self._found(knob_id)[1])
 
     def command(self, knob_id: str, value: int) -> str:
-        """A line that writes the file; none for what only mounting anew would change."""
+        """A command that writes the file; none for a value that only a new mount would change."""
         if knob_id in self._fixed:
             return ""
         path, unit = self._found(knob_id)
@@ -84,7 +84,7 @@ class MountFiles(KnobFiles):
         raise TargetGoneError(f"{self.name}: {knob_id} is gone (unmounted)")
 
     def _found(self, knob_id: str) -> tuple[str, int]:
-        """The place that is in use, which need not be opened where there is but one."""
+        """The place in use. With a single place it need not be opened."""
         places = self._files[knob_id]
         if len(places) == 1:
             return places[0]

@@ -1,4 +1,4 @@
-"""The actuator of kernel NFS mounts: readahead of a mount, and the node's dirty limit where that was asked for."""
+"""The actuator of kernel NFS mounts: readahead per mount, and the node's dirty limit if that was opted in to."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ _DIRTY_BYTES, _DIRTY_RATIO = "proc/sys/vm/dirty_bytes", "proc/sys/vm/dirty_ratio
 
 
 class NfsFiles(MountFiles):
-    """The files of one NFS mount. Without a limit in bytes the node's dirty limit counts as the largest there is."""
+    """The files of one NFS mount. Without a limit in bytes, the node's dirty limit counts as the largest value."""
 
     def read(self, knob_id: str) -> tuple[int, bool]:
         value, whole = super().read(knob_id)
         return (BY_RATIO, whole) if knob_id == "dirty_bytes" and value == 0 else (value, whole)
 
     def write(self, knob_id: str, value: int) -> None:
-        """Store one value. That no limit in bytes is wanted is said to the kernel by the ratio, which comes next."""
+        """Write one value. To remove the limit in bytes, the ratio is written next, so nothing is written here."""
         if knob_id != "dirty_bytes" or value != BY_RATIO:
             super().write(knob_id, value)
 
     def command(self, knob_id: str, value: int) -> str:
-        """A line that writes the file; none for the limit in bytes that goes away as the ratio is set."""
+        """A command that writes the file; none for the limit in bytes, which disappears when the ratio is set."""
         return "" if knob_id == "dirty_bytes" and value == BY_RATIO else super().command(knob_id, value)
 
 
 class NfsActuator(JournalledActuator):
     """Sets NFS mounts below a root. `node_knobs` names the node-wide knobs that may be set, none by default.
 
-    A node-wide knob belongs to no mount. It is set only while there is a single one to judge it by.
+    A node-wide knob belongs to no mount. It is set only if there is a single mount to judge it by.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class NfsActuator(JournalledActuator):
         return Target(name, fs=seen.target.fs if seen else "(unmounted)", mount=name)
 
     def open(self, target: Target) -> NfsFiles:
-        """The files of a mount. Raises `TargetGoneError` when it is not there, or is another one by now."""
+        """The files of a mount. Raises `TargetGoneError` if it is gone or was replaced by another."""
         seen = self._find(target.name)
         if seen is None:
             raise TargetGoneError(f"{target.name} is gone (unmounted)")
@@ -83,18 +83,18 @@ class NfsActuator(JournalledActuator):
         return NfsFiles(self._root, target.name, _places(target.name), fixed)
 
     def bounds(self, target: Target, files: KnobFiles) -> KnobSpace:
-        """The kernel's own; node-wide knobs only where no other mount would feel them."""
+        """The kernel's bounds. Node-wide knobs are included only if no other mount would be affected."""
         alone = len(self._seen()) == 1
         return self.whole if alone else nfs_space(self.whole["dirty_ratio"].default, frozenset())
 
     def completed(self, wish: TargetWish, goal: Setting) -> Setting:
-        """The goal, with the ratio that rules once there is no limit in bytes any more."""
+        """The goal, with the ratio that applies once there is no limit in bytes."""
         if goal.get("dirty_bytes") != BY_RATIO:
             return goal
         return goal.replace(dirty_ratio=wish.entry.original["dirty_ratio"])
 
     def _original_ratio(self, journal: Journal) -> int:
-        """What rules without a limit in bytes: what is in force, or was before we set one."""
+        """The ratio that applies without a limit in bytes: the present one, or the one before we set a limit."""
         for entry in journal.entries.values():
             if "dirty_ratio" in entry.original:
                 return entry.original["dirty_ratio"]
@@ -109,7 +109,7 @@ class NfsActuator(JournalledActuator):
         return self._observer.observe().targets
 
     def _find(self, name: str) -> TargetSnapshot | None:
-        """The mount of that device, unless it was made anew since: its age is known to the second only."""
+        """The mount with this device, unless it was mounted again since. Its age is known to the second only."""
         match = _NAME.fullmatch(name)
         for seen in self._seen() if match else ():
             known = _NAME.fullmatch(seen.target.name)

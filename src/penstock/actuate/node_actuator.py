@@ -1,4 +1,4 @@
-"""All file systems of a node behind one actuator: each target is set by the kind it belongs to."""
+"""One actuator for all file systems of a node. Each target is set by the actuator of its kind."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from penstock.snapshot import Target
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What may be set beyond Lustre (kinds of FUSE mounts, node-wide knobs by name), and what may not anywhere.
+    """What may be set besides Lustre (kinds of FUSE mounts, node-wide knobs by name), and which knobs are denied.
 
-    `denied` names the knobs of a target that stay as they are.
+    `denied` names the knobs of a target that must stay as they are.
     """
 
     fuse_kinds: frozenset[str] = NETWORK_KINDS
@@ -106,7 +106,7 @@ class NodeActuator:
 
     def _of(self, target: Target) -> JournalledActuator:
         for prefix, kind in (("nfs-", self._kinds[1]), ("fuse.", self._kinds[2])):
-            # A Lustre file system may be called nfs: its targets' names end otherwise.
+            # A Lustre file system may be called nfs, but its targets' names end differently.
             if target.name.startswith(prefix) and kind.target_named(target.name) is not None:
                 return kind
         return self._kinds[0]

@@ -1,8 +1,8 @@
-"""The knob files of one Lustre data path: found where they live, read, and written with care.
+"""The knob files of one Lustre data path.
 
-Only the three files of the allow-list are ever opened for writing, only below a directory whose name is that
-of a client data path, and no symbolic link is followed on the way. One value is one write(2): pwrite fails on
-2.15's procfs, and several parameters in one go hide which of them failed.
+Only the three files of the allow-list are ever opened for writing, and only below a directory whose name is that of a
+client data path. No symbolic link is followed on the way. One value is one write(2): pwrite fails on 2.15's procfs,
+and several parameters in one write hide which of them failed.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ from penstock.units import PAGE_BYTES
 KNOB_FILES: Mapping[str, str] = MappingProxyType(
     {"pages": "max_pages_per_rpc", "flight": "max_rpcs_in_flight", "dirty": "max_dirty_mb"}
 )
-# Came with the version that refuses fewer than 16 pages.
+# Introduced with the version that refuses fewer than 16 pages.
 _SIGN_OF_FLOOR, _FLOOR_PAGES = "max_mb_per_rpc_read", 16
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,32}-OST[0-9a-fA-F]{4}-osc-[0-9a-f]{4,32}")
 
 
 def check_name(name: str) -> str:
-    """The name itself if it is that of a client data path; anything else is refused before it meets a path.
+    """The name itself, if it is that of a client data path.
+
+    Any other name is refused before it becomes part of a path.
 
     >>> check_name("lustre-OST0000-osc-ff1100010179b000")
     'lustre-OST0000-osc-ff1100010179b000'
@@ -43,7 +45,7 @@ def check_name(name: str) -> str:
 
 
 class OscPlaces:
-    """The directories of data paths below a root, each reached once without following any link."""
+    """The directories of data paths below a root. Each is opened once, without following any link."""
 
     def __init__(self, system: System, root: str) -> None:
         self.system = system
@@ -59,16 +61,16 @@ class OscPlaces:
         return tuple(sorted(found))
 
     def open(self, name: str) -> list[tuple[str, int]]:
-        """The directories of one data path and where they are; none when it is gone."""
+        """The directories of one data path and their paths; none if it is gone."""
         found = self._try_open(name)
         if not found and self._fds:
-            # The module may have been loaded anew since, and all of its directories with it.
+            # The module may have been loaded again since, with new directories.
             self.close()
             found = self._try_open(name)
         return found
 
     def close(self) -> None:
-        """Let the directories go; the next use finds them again."""
+        """Close the directories. The next use opens them again."""
         while self._fds:
             self.system.close(self._fds.popitem()[1])
 
@@ -110,7 +112,7 @@ class OscPlaces:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What the target's connection says about its bounds; None where it cannot be read."""
+    """The bounds that the target's connection states; None if it cannot be read."""
 
     generation: int | None = None
     brw_pages: int | None = None
@@ -118,7 +120,7 @@ class Connection:
 
 
 class OscFiles(KnobFiles):
-    """One data path, its directories held open for the length of a `with` block."""
+    """One data path. Its directories are open for the duration of a `with` block."""
 
     knob_ids = tuple(KNOB_FILES)
 
@@ -169,7 +171,9 @@ class OscFiles(KnobFiles):
         return Connection(generation, brw_bytes // PAGE_BYTES if brw_bytes else None, chunk_pages)
 
     def pages_floor(self) -> int:
-        """The smallest max_pages_per_rpc this client takes, told by its files, not by its version."""
+        """The smallest max_pages_per_rpc that this client accepts, determined from its files, not from its
+        version.
+        """
         for _, directory in self._places:
             try:
                 self.system.close(self.system.open(_SIGN_OF_FLOOR, os.O_PATH | os.O_NOFOLLOW, 0, directory))

@@ -1,4 +1,4 @@
-"""Whose value is in force: ours, the original, or somebody else's. Pure reasoning about journal entries."""
+"""Decides whose value is in force: ours, the original, or somebody else's. Pure functions of journal entries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.knobs import KnobSpace, Setting
 
 
 def reachable(space: KnobSpace, before: Setting, goal: Setting) -> dict[str, frozenset[int]]:
-    """Every value a knob can hold between `before` and `goal`, and on the way back from any point between."""
+    """Every value a knob can have between `before` and `goal`, and on the way back from any point in between."""
     found: dict[str, set[int]] = {knob_id: {before[knob_id]} for knob_id in space.ids}
     for there in _path(space, before, goal):
         for state in (there, *_path(space, there, before)):
@@ -32,19 +32,19 @@ def _path(space: KnobSpace, start: Setting, goal: Setting) -> Iterator[Setting]:
 def merged(
     one: Mapping[str, frozenset[int]], other: Mapping[str, frozenset[int]]
 ) -> dict[str, frozenset[int]]:
-    """Both sets of possible values, knob by knob."""
+    """The union of both sets of possible values, for each knob."""
     return {
         knob_id: one.get(knob_id, frozenset()) | other.get(knob_id, frozenset()) for knob_id in (*one, *other)
     }
 
 
 def reconcile(entry: Entry, now: Setting, connection: Connection, space: KnobSpace) -> Entry:
-    """The entry brought up to what is found in force.
+    """The entry, updated to the values found in force.
 
-    A reconnect is applied to originals and possible values alike: what the server took from everybody is a
-    new baseline. A value that is neither original nor ours is its administrator's: it becomes the original
-    and the knob is theirs until given back. What the system itself made of other knobs because somebody
-    moved one is nobody's: it is undone with the rest.
+    A reconnect changes originals and possible values alike: what the server reduced for everybody is the new
+    baseline. A value that is neither original nor ours is the administrator's. It becomes the original, and the knob
+    is the administrator's until it is given back. A value that the system computed because somebody changed another
+    knob belongs to nobody and is undone with the rest.
     """
     entry = _reconnected(entry, now, connection, space)
     original, possible, manual = entry.original, dict(entry.possible), set(entry.manual)
@@ -67,9 +67,9 @@ def reconcile(entry: Entry, now: Setting, connection: Connection, space: KnobSpa
 def _recomputed(
     space: KnobSpace, entry: Entry, now: Setting, knob_id: str, moved: Sequence[str]
 ) -> frozenset[int]:
-    """The values a side effect can have given a knob while others were moved to where they are.
+    """The values that a side effect can have given a knob while others were changed to their present values.
 
-    Others may have been moved one after the other, so each counts with every value it had meanwhile.
+    The others may have been changed one after the other, so each counts with every value it had in between.
     """
     had = {
         other: entry.possible.get(other, frozenset()) | {now[other], entry.original[other]} for other in now
@@ -84,7 +84,9 @@ def _recomputed(
 
 
 def _reconnected(entry: Entry, now: Setting, connection: Connection, space: KnobSpace) -> Entry:
-    """A server that lowers its bulk size silently cuts max_pages_per_rpc; connecting recomputes the rest."""
+    """The effects of a reconnect: a server with a smaller bulk size reduces max_pages_per_rpc, and the rest is
+    recomputed.
+    """
     same = connection.generation == entry.generation and connection.brw_pages == entry.brw_pages
     if connection.generation is None or connection.brw_pages is None or same:
         return entry

@@ -1,4 +1,4 @@
-"""Restoring and verifying from the journal alone, with no agent running."""
+"""Restores and verifies from the journal alone, without an agent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.errors import AccessError, DataError, MissingError
 
 @dataclass(frozen=True, slots=True)
 class RestoredKnob:
-    """A knob that was brought back."""
+    """A knob that was restored."""
 
     target: str
     change: Change
@@ -27,7 +27,7 @@ class RestoredKnob:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A knob that keeps the value somebody else gave it."""
+    """A knob that keeps the value that somebody else set."""
 
     target: str
     knob_id: str
@@ -36,7 +36,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What one restore did, target by target."""
+    """The result of a restore, by target."""
 
     moved: tuple[RestoredKnob, ...] = ()
     left: tuple[Left, ...] = ()
@@ -47,7 +47,7 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What one verification found, and the commands that would undo everything by hand."""
+    """The result of a verification, and the commands that would undo everything by hand."""
 
     differences: tuple[Difference, ...] = ()
     rollback: tuple[str, ...] = ()
@@ -57,10 +57,10 @@ class Verified:
 
 
 def restore_all(root: str | Path, state_dir: str | Path, system: System = SYSTEM) -> Restored:
-    """Bring back every original that the journal holds.
+    """Restore every original in the journal.
 
-    Raises `JournalCorruptError` when no copy of the journal can be trusted, `BusyError` while an agent runs.
-    Interrupted at any instant, it can be run again.
+    Raises `JournalCorruptError` if no copy of the journal can be trusted, and `BusyError` while an agent runs. After
+    an interruption at any point it can be run again.
     """
     _require(root)
     if not Path(state_dir).is_dir():
@@ -78,8 +78,10 @@ def restore_all(root: str | Path, state_dir: str | Path, system: System = SYSTEM
 
 
 def verify_all(root: str | Path, state_dir: str | Path, system: System = SYSTEM) -> Verified:
-    """Compare every touched target with what it should hold: with an agent at work what that set, else the
-    originals. Nothing is written."""
+    """Compare every changed target with its expected values: those the agent set if one runs, else the originals.
+
+    Nothing is written.
+    """
     _require(root)
     if not Path(state_dir).is_dir():
         return Verified(notes=(f"{state_dir}: no journal, so nothing was ever changed from here",))
@@ -104,7 +106,7 @@ def verify_all(root: str | Path, state_dir: str | Path, system: System = SYSTEM)
 
 
 class _Locked:
-    """Holds the state directory's lock. Where that cannot be written, restoring goes on without it."""
+    """Holds the lock of the state directory. If the lock cannot be written, restoring goes on without it."""
 
     def __init__(self, state_dir: str | Path, system: System) -> None:
         self.note: str | None = None

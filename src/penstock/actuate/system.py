@@ -1,7 +1,7 @@
-"""Every system call that moves a knob or keeps its original: one method each.
+"""Every system call that changes a knob or stores its original, one method each.
 
-Journal and actuator reach the operating system through one `System`, so that a test can end the process
-after any single call and see that nothing is lost.
+Journal and actuator use the operating system through one `System`. So a test can end the process after any single
+call and check that nothing is lost.
 """
 
 # These are the calls themselves, one to one:
@@ -18,7 +18,7 @@ class System:
     """The operating system as it is."""
 
     def open(self, path: str, flags: int, mode: int = 0o600, dir_fd: int | None = None) -> int:
-        """A descriptor that no child inherits."""
+        """Open a file. Children do not inherit the descriptor."""
         return os.open(path, flags | os.O_CLOEXEC, mode, dir_fd=dir_fd)
 
     def close(self, fd: int) -> None:
@@ -29,7 +29,7 @@ class System:
         return os.read(fd, size)
 
     def write(self, fd: int, data: bytes) -> int:
-        """One write(2); how much was taken."""
+        """One write(2). Returns the number of bytes written."""
         return os.write(fd, data)
 
     def truncate(self, fd: int, size: int) -> None:
@@ -45,7 +45,7 @@ class System:
         return os.fstat(fd)
 
     def rename(self, old: str, new: str) -> None:
-        """Replace one name by another in one step."""
+        """Replace a file atomically."""
         os.replace(old, new)
 
     def link(self, old: str, new: str) -> None:
@@ -64,7 +64,7 @@ class System:
         return sorted(os.listdir(fd))
 
     def lock(self, fd: int) -> bool:
-        """Take a file for this process alone until it ends; False when another process has it."""
+        """Lock a file for this process until it ends. Returns false if another process has it."""
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,1 +1,1 @@
-"""The agent: the one place where clock, observer, tuner and actuator meet."""
+"""The agent: connects clock, observer, tuner and actuator in one control loop, and runs it as a service."""

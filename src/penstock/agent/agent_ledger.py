@@ -1,4 +1,4 @@
-"""What the agent has done since it started: the last change of each target, and counts."""
+"""What the agent has done since it started: the last change of each target, and counters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_GAINS = 1000
 
 @dataclass(slots=True)
 class AgentLedger:
-    """Written by the loop alone. Readers on other threads see whole values: entries are never changed."""
+    """Written by the loop only. Entries are replaced, never changed, so other threads always read complete values."""
 
     last: dict[str, LastChange] = field(default_factory=dict)
     knob_changes: dict[tuple[str, str, str], int] = field(default_factory=dict)
@@ -29,16 +29,16 @@ class AgentLedger:
     refusals: dict[str, int] = field(default_factory=dict)
     voids: dict[str, int] = field(default_factory=dict)
     guarded: dict[str, str] = field(default_factory=dict)
-    #: What the last judged changes did, after over before.
+    #: Throughput after over before, for the last changes that were judged.
     gains: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_GAINS))
-    #: The last switchback trial, as the log holds it.
+    #: The last switchback trial, in the form of the log.
     trial: Mapping[str, Any] | None = None
     failures: int = 0
     restores: int = 0
     policy_errors: int = 0
 
     def take(self, steps: Sequence[Step]) -> None:
-        """Count what one tick brought beside changes, and forget targets that are gone."""
+        """Count the events of one tick besides changes, and forget targets that are gone."""
         guarded = {}
         for step in steps:
             window, decision = step.window, step.decision
@@ -57,7 +57,7 @@ class AgentLedger:
         self.knob_changes = {key: n for key, n in self.knob_changes.items() if key[1] in present}
 
     def changed(self, decision: Decision, receipt: Receipt | None, wall_s: float) -> None:
-        """Note one change, or one piece of advice when there is no receipt; what was refused is only counted."""
+        """Record one change, or one piece of advice if there is no receipt. A refused change is only counted."""
         moved = decision.changes if receipt is None else made(decision, receipt)
         if moved:
             self.last[decision.target.name] = LastChange(
@@ -79,7 +79,7 @@ class AgentLedger:
             self.knob_changes[key] = self.knob_changes.get(key, 0) + 1
 
     def judged(self, effect: Effect) -> None:
-        """Note what a change turned out to do."""
+        """Record the measured effect of a change."""
         if effect.before_bytes_per_s <= 0:
             return
         self.gains.append(effect.gain)
@@ -88,7 +88,7 @@ class AgentLedger:
             self.last[effect.target.name] = replace(last, gain=effect.gain)
 
     def state(self, target: Target, now_s: float, trial_s: float) -> str:
-        """The guard's word on a target: the rule that holds it back, `trial` or nothing."""
+        """The guard's state for a target: the rule that holds it back, `trial`, or an empty string."""
         rule = self.guarded.get(target.name)
         if rule is not None:
             return rule

@@ -1,4 +1,4 @@
-"""Finds out what an agent would see, change and refuse on this node, without starting one and without a write."""
+"""Checks what an agent would see, change and refuse on this node, without starting one and without writing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TUNED = "may be tuned"
 
 @dataclass(frozen=True, slots=True)
 class KnobCheck:
-    """One knob: what it holds, between which bounds it may move, and whether the agent would move it."""
+    """One knob: its value, its bounds, and whether the agent would change it."""
 
     knob_id: str
     value: int
@@ -37,7 +37,7 @@ class KnobCheck:
 
 @dataclass(frozen=True, slots=True)
 class TargetCheck:
-    """One target; `refused` says why nothing of it would be touched, None where something may be."""
+    """One target. `refused` is the reason why nothing of it would be changed, or None."""
 
     target: str
     short: str
@@ -49,19 +49,19 @@ class TargetCheck:
 
 @dataclass(frozen=True, slots=True)
 class NodeCheck:
-    """The whole node; `problems` are what keeps the agent from starting or from tuning anything."""
+    """The whole node. `problems` prevent the agent from starting or from tuning anything."""
 
     mode: str
     policy: str
     agent_pid: int | None
     targets: tuple[TargetCheck, ...]
-    #: Network mounts that are no targets, each with the reason.
+    #: Network mounts that are not targets, with the reason.
     others: tuple[str, ...]
     problems: tuple[str, ...]
 
 
 def check_node(config: AgentConfig, places: Places, policy: type[Policy]) -> NodeCheck:
-    """Look once. Raises for a journal of a newer version, as `penstock agent run` would."""
+    """Check once. Raises for a journal of a newer version, as `penstock agent run` would."""
     problems = [*_state_problems(places), *_model_problems(policy, config)]
     try:
         journal: Journal | None = Journal(places.state_dir, owner_of(places.root))
@@ -89,7 +89,7 @@ def check_node(config: AgentConfig, places: Places, policy: type[Policy]) -> Nod
 
 
 class _Node:
-    """Asks each target's files what they would take."""
+    """Reads what each target's files would accept."""
 
     def __init__(self, config: AgentConfig, places: Places, journal: Journal | None) -> None:
         self._config = config

@@ -1,4 +1,4 @@
-"""Real time for the loop: monotonic, and interruptible by a stop."""
+"""Real time for the loop: a monotonic clock whose sleep can be interrupted."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import weakref
 
 
 class MonotonicClock:
-    """The kernel's monotonic clock; a stop wakes whoever sleeps.
+    """The kernel's monotonic clock. `stop` wakes a sleeper.
 
-    `stop` may be called by a signal handler at any instant, so it takes no lock: a handler would wait for ever for
-    one that the code it interrupted holds. A byte in a pipe wakes the sleeper instead.
+    A signal handler may call `stop` at any time, so it takes no lock: the interrupted code might hold that lock, and
+    the handler would wait forever. A byte in a pipe wakes the sleeper instead.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class MonotonicClock:
         return time.monotonic()
 
     def stop(self) -> None:
-        """From now on nobody sleeps."""
+        """Make every present and future sleep return at once."""
         self.stopping = True
         with contextlib.suppress(BlockingIOError):
             os.write(self._tells, b".")

@@ -1,4 +1,4 @@
-"""What can be asked of a running agent over its socket."""
+"""The commands that a running agent accepts over its socket."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LAST = "last"
 
 
 class Commanded(Protocol):
-    """The part of an agent that the commands use."""
+    """The part of the agent that the commands need."""
 
     places: Places
     paused: set[str]
@@ -34,34 +34,34 @@ class Commanded(Protocol):
     def status(self) -> AgentStatus: ...
 
     def targets(self) -> tuple[Target, ...]:
-        """The targets at hand."""
+        """The present targets."""
         ...
 
     def touched(self) -> list[Target]:
-        """Those of them that hold something of ours."""
+        """The targets that have a setting of ours."""
         ...
 
     def set_mode(self, wanted: Mode) -> None: ...
 
     def restore(self, target: Target) -> dict[str, Any]:
-        """Bring one target's originals back."""
+        """Restore one target's original values."""
         ...
 
     def take_back(self, name: str) -> list[dict[str, Any]]:
-        """Manage yielded knobs again."""
+        """Manage knobs again that were given up to an administrator."""
         ...
 
     def note_trial(self, verdict: Mapping[str, Any]) -> None:
-        """Keep what a switchback trial found."""
+        """Keep the result of a switchback trial."""
         ...
 
     def event(self, kind: str, **fields: Any) -> None:
-        """Put something into the log."""
+        """Add an event to the log."""
         ...
 
 
 class AgentCommands:
-    """The verbs. Those that change anything wait for the tick in progress; those that read do not."""
+    """The commands. Those that change something wait for the current tick; those that only read do not."""
 
     def __init__(self, agent: Commanded) -> None:
         self._agent = agent
@@ -88,7 +88,7 @@ class AgentCommands:
         return answer
 
     def _verify(self, arguments: Arguments) -> Answer:
-        """Which knobs do not hold what this agent last set, and the commands that undo everything."""
+        """The knobs that differ from what this agent last set, and the commands that undo everything."""
         found = verify_all(self._agent.places.root, self._agent.places.state_dir)
         return {"findings": [asdict(one) for one in found.differences], "rollback": list(found.rollback)}
 
@@ -105,7 +105,7 @@ class AgentCommands:
         return {"paused": sorted(self._agent.paused)}
 
     def _resume(self, arguments: Arguments) -> Answer:
-        """End a pause; with `take_back`, also manage the named targets' yielded knobs again."""
+        """End a pause. With `take_back`, also manage the given-up knobs of the named targets again."""
         if not arguments.get("take_back"):
             return self._pause(arguments, self._agent.paused.discard)
         name = str(arguments.get("target") or "")
@@ -115,20 +115,20 @@ class AgentCommands:
         return {**self._pause(arguments, self._agent.paused.discard), "taken_back": taken}
 
     def _known(self, name: str) -> str:
-        """The full name of what was named: everything, something paused earlier, or something that is there."""
+        """The full name of a target, a file system, or something paused earlier."""
         if name == "*" or name in self._agent.paused:
             return name
         return resolve(name, self._agent.targets())
 
     def _restore(self, arguments: Arguments) -> Answer:
-        """Give everything back and stay out of the way until resumed."""
+        """Restore everything and change nothing until resumed."""
         agent = self._agent
         agent.paused.add("*")
         restored = [agent.restore(target) for target in agent.touched()]
         return {"restored": restored, "paused": sorted(agent.paused)}
 
     def _trial(self, arguments: Arguments) -> Answer:
-        """Keep the verdict of a switchback trial: it is the headline of status and report."""
+        """Keep the verdict of a switchback trial. It comes first in status and report."""
         try:
             verdict = {key: float(arguments[key]) for key in ("gain", "low", "high")}
             found = {**verdict, "pairs": int(arguments["pairs"]), "time_s": time.time()}
@@ -139,7 +139,7 @@ class AgentCommands:
 
 
 def explain(path: Path, decision_id: str) -> dict[str, Any]:
-    """One decision from the log, with everything it looked at and what became of it; `last` is the newest."""
+    """One decision from the log with its evidence and outcome. `last` is the newest one."""
     found: dict[str, Any] | None = None
     effect: dict[str, Any] | None = None
     for event in read_log(path):

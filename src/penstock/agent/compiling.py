@@ -1,6 +1,6 @@
-"""Compiles inference beside the loop: numpy answers until that is done, and no interval waits for it.
+"""Compiles inference in the background. Until that is done numpy answers, so no interval waits.
 
-Compiling pays on nodes with many targets only, so it is left alone on others unless the configuration asks for it.
+Compiling pays only on nodes with many targets. On other nodes it is done only if the configuration asks for it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DIRECTORY = "compiled"
 
 
 class Compiling:
-    """Decides whether to compile, does so once on a thread of its own, and switches the predictor over."""
+    """Decides whether to compile, compiles once in a separate thread, and then switches the predictor over."""
 
     def __init__(self, predictor: Predictor | None, wish: Compile, state_dir: Path) -> None:
         self._predictor = predictor if isinstance(predictor, ForestPredictor) else None
@@ -31,7 +31,7 @@ class Compiling:
             self._predictor.compiled_walk = False
 
     def consider(self, targets: int) -> None:
-        """Start compiling when there are targets enough for it to pay; asked after every look."""
+        """Start compiling if there are enough targets. Called after every observation."""
         if self._predictor is None or self._thread is not None or self._wish is Compile.NEVER:
             return
         if targets < FEWEST_TARGETS and self._wish is not Compile.ALWAYS:
@@ -42,7 +42,7 @@ class Compiling:
     def _compile(self) -> None:
         from penstock.agent.footprint import page_out_compiler
 
-        # systemd names the unit's own cache directory; without one the state directory is as safe.
+        # systemd names the unit's own cache directory. Without one the state directory is as safe.
         home = os.environ.get("CACHE_DIRECTORY") or str(self._state_dir / DIRECTORY)
         os.environ.setdefault("NUMBA_CACHE_DIR", home)
         try:

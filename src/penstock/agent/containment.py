@@ -1,4 +1,4 @@
-"""Policies as the agent runs them: whatever one does wrong, its target is left alone and all others go on."""
+"""Contains the errors of policies: if one fails, its target is left alone and all other targets continue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Report = Callable[[str], None]
 
 
 def contained(inner: type[Policy], report: Report) -> PolicyFactory:
-    """A factory of the same policies, of which none can raise; each failure is reported in a sentence."""
+    """A factory of the same policies that never raise. Each failure is reported as a sentence."""
 
     class Contained(Policy):
         name = inner.name

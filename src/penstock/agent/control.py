@@ -1,8 +1,8 @@
-"""The control socket: one JSON line in, one JSON line out, over a unix socket only its owners may use.
+"""The control socket: one JSON line as request, one as answer, over a unix socket with restricted access.
 
-Reading (`status`, `explain`) is open to whoever may connect: the socket's mode is 0660. Whatever changes
-state is answered only to root and to the agent's own user, told by the kernel's peer credentials, not by the
-request.
+The socket's mode is 0660. Everyone who can connect may read (`status`, `explain`). Commands that change something are
+accepted only from root and from the agent's own user. The user is taken from the kernel's peer credentials, not from
+the request.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Handler = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Who is at the other end, as the kernel knows it."""
+    """The process at the other end, as the kernel reports it."""
 
     pid: int
     uid: int
@@ -40,10 +40,10 @@ class Peer:
 
 
 class ControlServer:
-    """Serves each client on a thread of its own, so that a slow or silent one holds up nobody.
+    """Serves each client in a separate thread, so that a slow or silent client does not delay others.
 
-    A client has a few seconds in all, and of too many the oldest is cut off. The handler runs on these threads:
-    it must only touch what is safe to touch beside the control loop.
+    A client has a few seconds in total. If there are too many, the oldest is cut off. The handler runs in these
+    threads, so it may use only what is safe to use beside the control loop.
     """
 
     def __init__(self, path: Path, handler: Handler, timeout_s: float = TIMEOUT_S) -> None:
@@ -112,7 +112,10 @@ class ControlServer:
 
 
 def request(path: Path, verb: str, timeout_s: float = TIMEOUT_S, **arguments: Any) -> dict[str, Any]:
-    """Ask a running agent. Raises `UnreachableError` when none answers, or the error it answered with."""
+    """Send a request to a running agent.
+
+    Raises `UnreachableError` if none answers, or the error that it answered with.
+    """
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(timeout_s)
@@ -129,7 +132,7 @@ def request(path: Path, verb: str, timeout_s: float = TIMEOUT_S, **arguments: An
 
 
 def peer_of(connection: socket.socket) -> Peer:
-    """The kernel's word on who connected."""
+    """The peer's credentials from the kernel."""
     size = struct.calcsize("3i")
     return Peer(*struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)))
 
@@ -151,7 +154,7 @@ def _listen(path: Path) -> socket.socket:
 
 
 def _read_line(connection: socket.socket, limit_bytes: int, timeout_s: float) -> bytes:
-    """One line within a size and a time, however small the pieces it comes in."""
+    """Read one line with limits on its size and on the total time, however small the pieces are."""
     line, end_s = b"", time.monotonic() + timeout_s
     while not line.endswith(b"\n"):
         if len(line) > limit_bytes:

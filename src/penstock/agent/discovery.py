@@ -1,4 +1,4 @@
-"""What is mounted on a node, and what the agent will and will not do with each mount."""
+"""The mounts of a node, and what the agent will do with each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penstock.snapshot import Target
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """One mount or data path: which of its knobs may be set, which can only be advised, and why not more."""
+    """One mount or data path: the knobs that may be set, those that can only be advised, and the reason."""
 
     name: str
     fs: str
@@ -28,7 +28,7 @@ class Discovered:
 
     @property
     def sentence(self) -> str:
-        """All of it in one line."""
+        """A description in one line."""
         parts = [f"may set {', '.join(self.tuned)}"] if self.tuned else ["left alone"]
         parts += [f"can only advise {', '.join(self.advised)}"] if self.advised else []
         parts += [self.why] if self.why else []
@@ -37,7 +37,9 @@ class Discovered:
 
 
 def sentences(findings: Iterable[Discovered]) -> tuple[str, ...]:
-    """One line for all targets of a file system of which the same is true: a node may have a thousand."""
+    """One line for all targets of a file system with the same description, because a node may have a thousand
+    targets.
+    """
     alike: dict[Discovered, list[str]] = {}
     for finding in findings:
         alike.setdefault(replace(finding, name=""), []).append(finding.name)
@@ -55,7 +57,7 @@ def _together(like: Discovered, names: Sequence[str]) -> str:
 def discover(
     root: Path, actuator: NodeActuator, in_scope: Callable[[Target], bool]
 ) -> tuple[Discovered, ...]:
-    """Every target, then every network mount that is none. Nothing is asked of a mount itself."""
+    """Every target, then every network mount that is not a target. The mounts themselves are not accessed."""
     targets = actuator.targets()
     known = {target.fs for target in targets}
     return (*(_target(actuator, target, in_scope) for target in targets), *_others(root, known))
@@ -89,7 +91,7 @@ def _why_node_wide(space: KnobSpace) -> str:
 
 
 def _others(root: Path, known: set[str]) -> Iterator[Discovered]:
-    """Network mounts that are no targets, each with the reason."""
+    """Network mounts that are not targets, with the reason."""
     try:
         mounts = in_sight(read_mounts(KernelFs(root)))
     except (OSError, DataError):

@@ -1,4 +1,4 @@
-"""One sentence on what tuning brought this node: from a trial where there was one, else before against after."""
+"""One sentence about the effect of tuning: from a trial if there was one, otherwise before against after."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 
 def headline(trial: Mapping[str, Any] | None, gains: Iterable[float]) -> dict[str, Any] | None:
-    """The last switchback trial's figure with its interval; without one, the mean over judged changes; else None.
+    """The result of the last switchback trial with its interval, or the mean over judged changes, or None.
 
-    A change that was judged before and after may owe its gain to the workload; a switchback's does not.
+    A gain before against after may be due to the workload. That of a switchback trial is not.
     """
     if trial is not None and trial.get("gain") is not None:
         kept = ("gain", "low", "high", "pairs", "time_s")

@@ -1,4 +1,4 @@
-"""Carries a switchback trial out: turns a running agent's tuning on and off and measures the node."""
+"""Carries out a switchback trial: turns a running agent's tuning on and off and measures the node."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ PROBE_S = 1.0
 
 
 class SwitchbackTrial:
-    """Turns tuning on and off and gives the agent its former mode back, however the trial ends."""
+    """Turns tuning on and off. The agent gets its former mode back, however the trial ends."""
 
     def __init__(self, state_dir: Path) -> None:
         self._socket = state_dir / SOCKET_FILE
         status = request(self._socket, "status")
         self._mode = str(status["mode"])
-        # The agent's own root: another client's counters would tell nothing.
+        # The agent's own root, because counters of another client would be meaningless.
         self._observer = open_observer(Path(status["root"]))
 
     def __enter__(self) -> Self:
@@ -38,13 +38,13 @@ class SwitchbackTrial:
         request(self._socket, "resume")
 
     def report(self, verdict: Verdict) -> None:
-        """Let the agent keep a verdict; one without an interval is none."""
+        """Give the agent a verdict to keep. A verdict without an interval is not kept."""
         if verdict.gain is not None:
             figures = {"gain": verdict.gain, "low": verdict.low, "high": verdict.high}
             request(self._socket, "trial", TIMEOUT_S, pairs=verdict.pairs, **figures)
 
     def switch(self, tuned: bool) -> None:
-        """On: tune. Off: every original back and hands off."""
+        """On: tune. Off: restore all originals and change nothing."""
         if tuned:
             request(self._socket, "resume")
             request(self._socket, "mode", mode="tune")
@@ -52,7 +52,7 @@ class SwitchbackTrial:
             request(self._socket, "restore")
 
     def measure(self, seconds: float) -> float:
-        """Bytes per second over a block, less its first tenth, which still shows the block before."""
+        """Bytes per second over a block without its first tenth, which still shows the block before."""
         time.sleep(seconds * SETTLE_RATIO)
         end_s = time.monotonic() + seconds * (1 - SETTLE_RATIO)
         before, moved, measured_s = self._observer.observe(), 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Starts the metrics exports that the configuration names, each on a thread of its own."""
+"""Starts the metrics exports that the configuration names, each in a separate thread."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Exports:
-    """The metrics of one agent, on whatever threads their readers need; closed with it."""
+    """The metrics exports of one agent. They are closed with it."""
 
     def __init__(self, settings: MetricsSection, status: Callable[[], AgentStatus]) -> None:
         self._status = status

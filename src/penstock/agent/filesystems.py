@@ -1,4 +1,4 @@
-"""The file systems the agent tunes: the only module of this room that names one."""
+"""The file systems that the agent tunes. No other module of this room names one."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from penstock.observe.fuse.observer import NETWORK_KINDS
 from penstock.observe.nfs.mountstats import KINDS as NFS_KINDS
 from penstock.observe.node_observer import NodeObserver
 
-# What a node must have for the agent to have anything to do.
+# What a node must have before the agent has anything to do.
 CLIENT = "Lustre client, NFS mount or FUSE mount of a network file system"
-# The kinds of mounts that users may add to or take from.
+# The kinds of mounts that users may add or remove.
 MOUNT_KINDS = tuple(sorted(NETWORK_KINDS))
-# What governs a whole node is set only where an administrator names it.
+# Knobs that affect a whole node are set only if an administrator names them.
 NODE_KNOBS = ("dirty_bytes",)
-# Mounts over a network for which there is nothing to set; Lustre's targets are its data paths, not its mounts.
+# Network mounts without anything to set. Lustre's targets are its data paths, not its mounts.
 _OTHERS = frozenset({"cifs", "smb3", "ceph", "9p", "afs", "gpfs", "beegfs"})
 _FUSE = re.compile(r"fuse(\..+|blk)?")
 _TUNED_TYPES = ("lustre", "nfs", "fuse.")
 
 
 def open_observer(root: Path, reach: Reach | None = None, *, peek: bool = False) -> NodeObserver:
-    """Reads what the agent tunes; with `peek`, a target at rest costs one short read."""
+    """An observer of everything that the agent tunes. With `peek`, an idle target costs one short read."""
     return NodeObserver(root, peek=peek, fuse_kinds=(reach or Reach()).fuse_kinds)
 
 
@@ -39,7 +39,7 @@ def is_mount_kind(kind: str) -> bool:
 
 
 def why_no_target(kind: str) -> str | None:
-    """Why a mount of this kind is no target; None where nobody would expect it to be one."""
+    """Why a mount of this kind is not a target, or None if nobody would expect it to be one."""
     if kind in NFS_KINDS:
         return "its counters could not be read"
     if _FUSE.fullmatch(kind):
@@ -48,9 +48,9 @@ def why_no_target(kind: str) -> str | None:
 
 
 def tuned_type(path: Path, mounts_text: str) -> str:
-    """The type of the mount a path is on if the agent tunes such mounts, else nothing.
+    """The type of the mount that a path is on, if the agent tunes such mounts.
 
-    What the agent writes must never land on what it tunes.
+    The agent must not write its own files to a file system that it tunes.
     """
     best, kind = "", ""
     for line in mounts_text.splitlines():

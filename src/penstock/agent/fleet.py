@@ -1,7 +1,7 @@
-"""Many nodes' logs as one report: where tuning helped, where changes were reverted, where nothing was to gain.
+"""Combines the logs of many nodes into one report: where tuning helped, harmed, or changed nothing.
 
-Nodes are independent of each other, changes on one node are not. So a node counts once, however often it changed
-something, and the fleet's confidence interval is over nodes.
+Nodes are independent of each other, but changes on one node are not. So each node counts once, however many changes
+it made, and the confidence interval is over nodes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from penstock.agent.switchback import Verdict, over_ratios
 from penstock.errors import MissingError, UsageError
 from penstock.report.page import Section, Table, render
 
-# A node whose judged changes are within this of no gain neither gained nor lost.
+# A node whose judged changes differ from no gain by less than this neither gained nor lost.
 NOTICEABLE = 0.03
 CLASSES = {
     "helped": "Tuning helped.",
@@ -49,12 +49,12 @@ class NodeReport:
 
     @property
     def reverted(self) -> int:
-        """Changes that the guard took back."""
+        """Changes that the guard reverted."""
         return sum(target.reverted for target in self.summary.targets)
 
     @property
     def gain(self) -> float | None:
-        """What tuning is worth there: by experiment where there was one, else the mean over judged changes."""
+        """The gain: from a trial if there was one, otherwise the mean over judged changes."""
         effect = self.summary.effect
         return None if effect is None else float(effect["gain"])
 
@@ -63,7 +63,7 @@ class NodeReport:
         """One of `CLASSES`."""
         if not self.made and not self.advised:
             return "not needed"
-        # A change that is taken back is two changes: there and back.
+        # A reverted change is two changes: there and back.
         mostly_back = self.made > 0 and 2 * self.reverted >= 0.8 * self.made
         if mostly_back or (self.gain is not None and self.gain < 1 - NOTICEABLE):
             return "taken back"
@@ -90,7 +90,7 @@ class FleetReport:
 
     nodes: tuple[NodeReport, ...]
     jobs: tuple[JobReport, ...]
-    #: Over the nodes that ran a switchback trial; each counts once.
+    #: Over the nodes that ran a switchback trial. Each counts once.
     trial: Verdict
 
     def by_class(self) -> dict[str, list[NodeReport]]:
@@ -99,7 +99,7 @@ class FleetReport:
 
 
 def fleet_report(files: Sequence[Path], since_s: float, until_s: float) -> FleetReport:
-    """Merge logs: files of any name, or state directories. Two of the same node's name are an error."""
+    """Merge log files or state directories. It is an error if two have the same node name."""
     nodes: dict[str, NodeReport] = {}
     for file in files:
         path = file / LOG_FILE if file.is_dir() else file
@@ -126,7 +126,7 @@ def _jobs(nodes: Sequence[NodeReport]) -> tuple[JobReport, ...]:
             len(some),
             sum(job.made for job in some),
             sum(job.reverted for job in some),
-            # As for the fleet: each of the job's nodes counts once.
+            # As for the fleet, each of the job's nodes counts once.
             geometric_mean(job.mean_gain for job in some if job.mean_gain is not None),
         )
         for name, some in sorted(parts.items())
@@ -161,7 +161,7 @@ def _node(node: NodeReport) -> Mapping[str, Any]:
 
 
 def sentence(report: FleetReport) -> str:
-    """The whole fleet in one sentence that claims no more than was measured."""
+    """The result for the fleet in one sentence that claims no more than was measured."""
     trial = report.trial
     if trial.gain is not None:
         return f"{trial.sentence}, over {trial.pairs} nodes that switched tuning on and off"

@@ -1,4 +1,4 @@
-"""Keeps the process small: gives memory back that only the start needed."""
+"""Keeps the process small: releases memory that only the start needed."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from penstock.window import DIRECTIONS
 
 _MAPS = Path("/proc/self/maps")
 _COMPILER = "libllvmlite"
-# From <linux/mman.h>: reclaim these pages now. Contents stay: what is touched again is read again.
+# From <linux/mman.h>: reclaim these pages now. Their contents are kept; a page is read again when it is touched.
 _MADV_PAGEOUT = 21
 
 
 def settling(predictor: Predictor | None, candidates: Sequence[Candidates]) -> Iterator[None]:
-    """Ask the model once about each set of candidates, so that the first decisions find everything made ready.
+    """Call the model once for each set of candidates, so that the first decisions find everything prepared.
 
-    Each step is short, because a slow core must look in between. In the end the objects made so far, which live as
-    long as the process, are taken out of the garbage collector's rounds.
+    Each step is short, because a slow core must observe in between. At the end all existing objects, which live as
+    long as the process, are excluded from garbage collection.
     """
     if predictor is not None:
         for direction, each in itertools.product(DIRECTIONS, candidates):
@@ -34,7 +34,7 @@ def settling(predictor: Predictor | None, candidates: Sequence[Candidates]) -> I
 
 
 def page_out_compiler() -> None:
-    """Return the compiler's code to the kernel's page cache; a kernel that cannot do so keeps it mapped."""
+    """Return the compiler's code to the page cache. If the kernel cannot do that, the code stays mapped."""
     try:
         maps = _MAPS.read_text(encoding="utf-8", errors="replace")
         madvise = ctypes.CDLL(None).madvise
@@ -46,7 +46,7 @@ def page_out_compiler() -> None:
 
 
 def _compiler_ranges(maps: str) -> Iterator[tuple[int, int]]:
-    """Where the compiler's library lies and is never written."""
+    """The read-only address ranges of the compiler's library."""
     for line in maps.splitlines():
         fields = line.split(maxsplit=5)
         if len(fields) == 6 and _COMPILER in os.path.basename(fields[5]) and "w" not in fields[1]:  # noqa: PTH119

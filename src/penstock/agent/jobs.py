@@ -1,9 +1,9 @@
-"""Jobs on this node, as the batch system's prolog and epilog mark them.
+"""The jobs on this node, as marked by the batch system's prolog and epilog.
 
-A mark's first line names the user, the second is `off` when the job asked to be left alone.
-The hooks leave one small file a mark, `ID.begin` or `ID.end`, in a directory that only root may write; they
-never talk to the agent, so nothing the agent does can hold up a job. The agent takes marks at its own pace
-and keeps `ID.running` until the job ends, so that a restarted agent knows what runs.
+The hooks write one small file per mark, `ID.begin` or `ID.end`, into a directory that only root may write. They never
+talk to the agent, so the agent cannot delay a job. The first line of a mark names the user; the second is `off` if
+the job asked to be left alone. The agent reads marks at its own pace. It keeps `ID.running` until the job ends, so
+that a restarted agent knows the running jobs.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ _USER = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.@-]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class JobMark:
-    """A job began or ended here, by the wall clock of the node."""
+    """A job began or ended on this node, at this wall-clock time."""
 
     job: str
     what: str
     user: str
     time_s: float
-    #: The job asked to be left alone.
+    #: Whether the job asked to be left alone.
     hands_off: bool = False
 
     def event(self) -> dict[str, Any]:
-        """As the decision log holds it."""
+        """The mark as an event of the decision log."""
         found = {"event": "job", "time_s": self.time_s, "job": self.job, "what": self.what, "user": self.user}
         return {**found, "hands_off": True} if self.hands_off else found
 
 
 @dataclass(slots=True)
 class JobBook:
-    """Takes marks from a directory. Whatever is wrong with it costs marks, never the agent."""
+    """Reads marks from a directory. An error there can lose marks, but never stops the agent."""
 
     directory: Path
     trusted_uids: frozenset[int] = field(default_factory=lambda: frozenset({0, os.geteuid()}))
@@ -57,7 +57,7 @@ class JobBook:
     _next_look_s: float = float("-inf")
 
     def open(self, boot_s: float) -> None:
-        """Make the directory and learn what the last agent knew to run; a reboot ended all that."""
+        """Create the directory and read which jobs were running. After a reboot none is."""
         with contextlib.suppress(OSError):
             self.directory.mkdir(mode=0o700, exist_ok=True)
         for name in self._names():
@@ -81,14 +81,14 @@ class JobBook:
         return tuple(sorted(known, key=lambda job: (known[job], job)))
 
     def take_when_due(self, now_s: float) -> tuple[JobMark, ...]:
-        """Like `take`, at most once a second: prologs are rare and ticks are not."""
+        """Like `take`, at most once a second, because prologs are rarer than ticks."""
         if now_s < self._next_look_s:
             return ()
         self._next_look_s = now_s + LOOK_EVERY_S
         return self.take()
 
     def take(self) -> tuple[JobMark, ...]:
-        """The marks that came since, in the order of their times; an end follows its begin."""
+        """The marks since the last call, in the order of their times. An end comes after its begin."""
         names = [name for name in self._names() if not name.endswith(".running") and name not in self._stuck]
         found = [(name, mark) for name in names[:MOST_MARKS] if (mark := self._read(name)) is not None]
         found.sort(key=lambda pair: (pair[1].time_s, pair[1].what))
@@ -154,7 +154,7 @@ class JobBook:
         self._or_leave(name, Path.unlink)
 
     def _or_leave(self, name: str, change: Callable[[Path], object]) -> None:
-        """A mark that cannot be moved away is taken once and then looked past."""
+        """Remember a mark that cannot be removed, so that it is read only once."""
         try:
             change(self.directory / name)
         except OSError:
@@ -162,7 +162,7 @@ class JobBook:
 
 
 def boot_time_s() -> float:
-    """When this machine booted, by its wall clock; the beginning of time where that is not known."""
+    """The wall-clock time of the last boot, or 0 if it is unknown."""
     try:
         up_s = float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
     except (OSError, ValueError, IndexError):

@@ -1,4 +1,4 @@
-"""Formats log lines for journald: with the priority it reads, without a time, which it adds itself."""
+"""Formats log lines for journald: with a priority, and without a time, which journald adds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class JournalFormatter(logging.Formatter):
 
 
 def goes_to_journal(descriptor: int, environment: str | None) -> bool:
-    """Whether a descriptor is the stream that `JOURNAL_STREAM` names, and not something redirected since."""
+    """Whether a descriptor is the stream that `JOURNAL_STREAM` names, and was not redirected since."""
     try:
         status = os.fstat(descriptor)
     except OSError:
@@ -29,7 +29,7 @@ def goes_to_journal(descriptor: int, environment: str | None) -> bool:
 
 
 def log_to_stderr(*, debug: bool) -> None:
-    """Say everything from INFO on, or with `debug` everything, in the form that suits whoever listens."""
+    """Log to stderr from INFO on, or everything with `debug`, formatted for journald or for a terminal."""
     handler = logging.StreamHandler(sys.stderr)
     journal = goes_to_journal(sys.stderr.fileno(), os.environ.get("JOURNAL_STREAM"))
     handler.setFormatter(JournalFormatter("%(message)s") if journal else logging.Formatter(_STAMPED))

@@ -1,7 +1,7 @@
-"""What this node measured itself, kept across restarts in its state directory.
+"""What this node has measured, kept across restarts in the state directory.
 
-Losing it costs nothing but the time to measure again. So whatever is wrong with the file is said once, the file is
-put aside, and the agent begins without it; a directory that cannot be written is said once, too.
+Losing it costs only the time to measure again. So if the file is damaged, that is logged once, the file is put aside,
+and the agent starts without it. A directory that cannot be written is also logged once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SAVE_S = 300.0
 
 
 class KnowledgeFile:
-    """The memories of one node. A new version is written beside the file, synced, and renamed over it."""
+    """The memories of one node. A new version is written to a separate file, synced, and renamed."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / FILE
@@ -33,7 +33,7 @@ class KnowledgeFile:
         self._complained = False
 
     def load(self) -> list[WorkMemory]:
-        """What was kept, oldest first; nothing where there is no file or it is not to be trusted."""
+        """The memories, oldest first, or none if the file is missing or cannot be trusted."""
         try:
             self._kept = parse(_read(self.path), str(self.path))
         except FileNotFoundError:
@@ -45,11 +45,11 @@ class KnowledgeFile:
         return [one.memory for one in self._kept]
 
     def loaded(self) -> Iterator[dict[str, Any]]:
-        """What was loaded, for the log: decisions made from it can then be understood."""
+        """What was loaded, as an event for the log, so that decisions based on it can be understood."""
         return (unit_fields(one.memory) for one in self._kept)
 
     def keep_when_due(self, remembered: Callable[[], Iterable[WorkMemory]], now_s: float) -> None:
-        """Every few minutes, keep what is remembered now."""
+        """Save the present memories every few minutes."""
         if self._due_s is None:
             self._due_s = now_s + SAVE_S
         elif now_s >= self._due_s:
@@ -57,7 +57,7 @@ class KnowledgeFile:
             self.keep(remembered(), now_s)
 
     def keep(self, memories: Iterable[WorkMemory], now_s: float) -> None:
-        """Write these, and what was kept of other work, unless nothing changed; the oldest are dropped."""
+        """Save these memories and those of other work, unless nothing changed. The oldest are dropped."""
         kept = self._kept
         for memory in memories:
             old = like((one.memory for one in kept), memory.fs, memory.work)
@@ -91,7 +91,7 @@ class KnowledgeFile:
 
 
 def _read(path: Path) -> bytes:
-    """At most one byte more than may be; nothing through a link, nothing that others could have written."""
+    """Read the file up to the size limit. Links and files that others could have written are refused."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         status = os.fstat(file.fileno())
         if status.st_uid not in (os.geteuid(), 0) or status.st_mode & 0o022:

@@ -1,6 +1,6 @@
-"""The decision log: JSON lines, rotated, readable to its last whole line whatever happened to the writer.
+"""The decision log: JSON lines with rotation. Every complete line is readable, whatever happened to the writer.
 
-A decision that shall move a knob is in the log before the knob moves; its outcome follows as a line of its own.
+A decision that changes a knob is logged before the knob is written. Its outcome follows as a separate line.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from penstock.errors import AccessError, PenstockError
 
 MODE = 0o640
 MOST_CANDIDATES = 10
-# Larger knob spaces are not mapped: a log line stays a few kilobytes.
+# The map of a larger knob space is left out, so that a log line stays within a few kilobytes.
 MOST_MAPPED = 256
 
 
 @dataclass(slots=True)
 class DecisionLog:
-    """Appends one line per event. A full disk or a lost directory costs lines, never the agent."""
+    """Appends one line per event. A full disk or a missing directory loses lines, but never stops the agent."""
 
     path: Path
     max_bytes: int = 10_000_000
@@ -31,11 +31,11 @@ class DecisionLog:
     lost: int = 0
 
     def append(self, event: Mapping[str, Any]) -> bool:
-        """Write one line; false when it could not be written."""
+        """Write one line. Returns false if it could not be written."""
         return self.append_all([event])[0]
 
     def append_all(self, events: Sequence[Mapping[str, Any]]) -> list[bool]:
-        """Write one line each in a single call and say which of them are in the log now."""
+        """Write several lines in a single call. Returns for each whether it is in the log."""
         lines = [_line(event) for event in events]
         whole = b"".join(line for line in lines if line is not None)
         written = not whole or self._write(whole)
@@ -43,7 +43,7 @@ class DecisionLog:
         return [line is not None and written for line in lines]
 
     def _write(self, lines: bytes) -> bool:
-        """All of it or nothing: half a line would spoil the next one too."""
+        """Write everything or nothing, because half a line would also damage the next one."""
         try:
             self._rotate(len(lines))
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
@@ -76,17 +76,17 @@ class DecisionLog:
 
 
 class Settler:
-    """Puts each decision together with its outcome, however far apart their lines are.
+    """Combines each decision with its outcome, however far apart their lines are.
 
-    A decision whose outcome is not in the log, because the agent died before it could write it or is at it right
-    now, keeps its mark `pending` and an error that says so.
+    A decision without an outcome stays marked as `pending` with an error that says so. The agent may have died before
+    it could write the outcome, or it is about to write it.
     """
 
     def __init__(self) -> None:
         self._waiting: dict[str, dict[str, Any]] = {}
 
     def take(self, lines: bytes) -> Iterator[dict[str, Any]]:
-        """The events that these whole lines complete, in order."""
+        """The events that these complete lines finish, in order."""
         for event in _events(lines):
             kind = event.get("event")
             if kind == "decision" and event.get("pending"):
@@ -107,7 +107,7 @@ class Settler:
 
 
 def read_log(path: Path, keep: int = 5) -> Iterator[dict[str, Any]]:
-    """Every whole event, oldest first, rotated files included; a torn last line is left out.
+    """Every complete event, oldest first, including rotated files. An incomplete last line is left out.
 
     A decision comes with its outcome; see `Settler`.
     """
@@ -145,7 +145,7 @@ def _unsettled(decision: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _line(event: Mapping[str, Any]) -> bytes | None:
-    """One event as a line, or nothing where it cannot be written as JSON."""
+    """One event as a line, or nothing if it cannot be written as JSON."""
     try:
         return (json.dumps(event, allow_nan=False, separators=(",", ":")) + "\n").encode()
     except (ValueError, TypeError, RecursionError):
@@ -163,7 +163,7 @@ def _events(raw: bytes) -> Iterator[dict[str, Any]]:
 
 
 def decision_event(decision: Decision, wall_s: float) -> dict[str, Any]:
-    """A decision as the log holds it before anything is done about it."""
+    """A decision as it is logged before it is carried out."""
     return {
         "event": "decision",
         "id": decision.id,
@@ -192,7 +192,7 @@ def decision_event(decision: Decision, wall_s: float) -> dict[str, Any]:
 
 
 def outcome_event(decision: Decision, receipt: Receipt, wall_s: float) -> dict[str, Any]:
-    """What became of a decision; `read_log` puts both together."""
+    """The outcome of a decision. `read_log` combines the two."""
     return {
         "event": "outcome",
         "time_s": wall_s,
@@ -204,9 +204,9 @@ def outcome_event(decision: Decision, receipt: Receipt, wall_s: float) -> dict[s
 
 
 def _outlook_event(outlook: Outlook | None) -> dict[str, Any] | None:
-    """The best candidates to read, and of all of them what is needed to draw the knob space.
+    """The best candidates in readable form, and for all candidates what is needed to draw the map.
 
-    A survey's outlook holds cases only: what they say of each candidate is the policy's to work out.
+    The outlook of a survey holds cases only. Their meaning for each candidate is computed by the policy.
     """
     worth = (outlook.gains or outlook.probabilities) if outlook is not None else ()
     if outlook is None or not worth:
@@ -220,7 +220,7 @@ def _outlook_event(outlook: Outlook | None) -> dict[str, Any] | None:
 
 
 def _map_event(outlook: Outlook) -> dict[str, Any]:
-    """One list a knob and a figure, all in the order of the candidates; few digits, because a log holds many."""
+    """One list per knob and per figure, in the order of the candidates, with few digits to save space."""
     candidates = outlook.candidates
     return {
         "knobs": {knob_id: [setting[knob_id] for setting in candidates] for knob_id in candidates.ids},

@@ -1,4 +1,4 @@
-"""The control loop: observe, compare, decide, guard, set; once an interval, in real or virtual time."""
+"""The control loop: observe, compare, decide, guard, set. It runs once per interval, in real or virtual time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORGET_TICKS = 120
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one interval brought for one target."""
+    """The result of one interval for one target."""
 
     window: Window | Void
     decision: Decision | None
@@ -32,22 +32,22 @@ class Step:
 
 
 def everything(target: Target) -> bool:
-    """The widest scope."""
+    """A scope that contains every target."""
     return True
 
 
 def unrecorded(decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
-    """No record is kept: everything is carried out."""
+    """A recorder that keeps nothing and lets every decision pass."""
     return decisions
 
 
 @dataclass(slots=True)
 class Loop:
-    """One node's control loop. `tick` does one interval's work; whoever calls it owns the time between.
+    """The control loop of one node. `tick` does the work of one interval; the caller decides when.
 
-    While `acting` is false decisions are made and shown but not carried out. Only targets in `scope` whose
-    knobs can all be read are decided about. `record` writes decisions down before they are carried out; one it
-    cannot write comes back as a decision to keep. The guard is optional: the papers' algorithms ran without one.
+    While `acting` is false, decisions are made and shown but not carried out. Only targets in `scope` with readable
+    knobs are considered. `record` stores decisions before they are carried out; a decision that it cannot store is
+    returned as a decision to change nothing. The guard is optional, because the papers' algorithms ran without one.
     """
 
     ports: Ports
@@ -63,7 +63,7 @@ class Loop:
     absent: dict[Target, int] = field(default_factory=dict)
 
     def tick(self) -> tuple[Step, ...]:
-        """Observe now and act on what happened since the last look; the first look only looks."""
+        """Observe, and act on what happened since the last call. The first call only observes."""
         after = self.ports.observer.observe()
         before, self.before = self.before, after
         if before is None:
@@ -82,34 +82,34 @@ class Loop:
         return tuple(Step(w, made.get(w.target), receipts.get(w.target)) for w in seen)
 
     def spaces_in_scope(self) -> tuple[KnobSpace, ...]:
-        """The different knob spaces of the targets in scope that were seen last."""
+        """The distinct knob spaces of the targets in scope at the last observation."""
         seen = self.before.targets if self.before is not None else ()
         found: dict[KnobSpace, None] = {}
         for one in seen:
-            # One that was unmounted since has none.
+            # A target that was unmounted since has no space.
             with contextlib.suppress(OSError, PenstockError):
                 found |= {self._book().space_of(one.target): None} if self.scope(one.target) else {}
         return tuple(found)
 
     def look_again(self, target: Target) -> None:
-        """Ask anew what a target's knobs may do: somebody gave one away or took it back."""
+        """Read a target's knob space again, because a knob was given up or taken back."""
         self._book().refresh(target)
 
     def _view(self, seen: Sequence[Window | Void], decisions: Sequence[Decision]) -> NodeView:
-        """The node, with the dirty limits of all targets that nobody decides about in this interval."""
+        """The node's limits, with the dirty limits of all targets that are not decided about in this interval."""
         if self.before is None or not any(decision.changes for decision in decisions):
             return NodeView()
         judged = {window.target for window in seen if isinstance(window, Window)}
         held = 0
         for one in self.before.targets:
             if one.target not in judged:
-                # One that was unmounted since holds nothing.
+                # A target that was unmounted since holds nothing.
                 with contextlib.suppress(OSError, PenstockError, KeyError):
                     held += self._book().space_of(one.target).cache_bytes(one.setting)
         return replace(self.node(), elsewhere_mib=held / MIB)
 
     def _carry_out(self, decisions: Sequence[Decision]) -> dict[Target, Receipt]:
-        """Write the knobs that may be set now; what else a decision wants is advice for the administrator."""
+        """Write the knobs that may be set now. Everything else in a decision is advice for the administrator."""
         wishes = []
         for decision in decisions:
             if decision.changes:
@@ -136,7 +136,7 @@ class Loop:
         return self._book().space_of(window.target).covered_by(window.setting)
 
     def _forget_the_gone(self, before: NodeSnapshot, after: NodeSnapshot) -> None:
-        """Drop targets missing for long; one unreadable moment must not wipe budgets and blacklists."""
+        """Drop targets that were missing for long. A single failed read must not erase budgets and blacklists."""
         present = {snapshot.target for snapshot in after.targets}
         for snapshot in before.targets:
             if snapshot.target not in present:
@@ -159,9 +159,9 @@ class Loop:
 
 
 def ticks(loop: Loop) -> Iterator[tuple[Step, ...]]:
-    """Run a loop for ever, one tuple of steps an interval; the caller stops by not asking for the next.
+    """Run a loop without end and yield the steps of each interval. The caller stops by not asking for the next.
 
-    A loop that overran its interval skips what it missed: there is never a burst of catching up.
+    If an interval took too long, the missed intervals are skipped. They are not made up for.
     """
     clock = loop.ports.clock
     loop.tick()
@@ -173,7 +173,7 @@ def ticks(loop: Loop) -> Iterator[tuple[Step, ...]]:
 
 
 def next_due_s(due_s: float, interval_s: float, now_s: float) -> float:
-    """The first multiple of the interval after the last due time that still lies ahead.
+    """The first multiple of the interval after the last due time that is still in the future.
 
     >>> next_due_s(10.0, 0.5, 10.1), next_due_s(10.0, 0.5, 11.7)
     (10.5, 12.0)

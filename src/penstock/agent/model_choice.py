@@ -1,4 +1,4 @@
-"""The agent's model: the one asked for, else the last one that was good, else none and observing only."""
+"""Chooses the agent's model: the configured one, or the last one that worked, or none (then it only observes)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ LAST_GOOD = {
 
 
 def load_predictor(kind: str, wanted: str | None, places: Places) -> Predictor:
-    """The model of a file, or the shipped one of this kind. Whatever loads is kept as the last good one.
+    """Load a model file, or the shipped model of this kind. A model that loads is kept as the last good one.
 
-    Raises `ModelFileError` when neither the wanted model nor a last good one can be used.
+    Raises `ModelFileError` if neither the wanted model nor a last good one can be used.
     """
     from penstock.predict import kinds
 
@@ -48,7 +48,7 @@ def load_predictor(kind: str, wanted: str | None, places: Places) -> Predictor:
 
 
 def _load_own(kind: str, path: Path) -> ForestPredictor | SurveyPredictor:
-    """A model is data, but it steers what root sets: its author must be trusted with that."""
+    """Load a user's model. It is data, but it determines what root sets, so its owner must be trusted."""
     from penstock.predict.kinds import load_predictor as load
 
     require_own(path)

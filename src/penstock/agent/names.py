@@ -1,4 +1,4 @@
-"""Short names for targets, used where only one target of the node can be meant."""
+"""Short names for targets, used if they are unambiguous on the node."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_NAMED = 6
 
 
 def alone_in_their_place(targets: Iterable[Target]) -> frozenset[Target]:
-    """The targets that no other one shares file system and resource with, as a second mount's targets do."""
+    """The targets that share file system and resource with no other target. A second mount would cause that."""
     known = tuple(targets)
     shared = Counter((target.fs, target.resource) for target in known)
     return frozenset(t for t in known if t.resource and shared[t.fs, t.resource] == 1)
@@ -26,9 +26,9 @@ def short_names(targets: Iterable[Target]) -> dict[Target, str]:
 
 
 def resolve(name: str, targets: Iterable[Target]) -> str:
-    """The full name of the target, or the file system, that somebody named in full or in short.
+    """The full name of a target or file system, from its full or short name.
 
-    Raises `MissingError` with the nearest name when there is none.
+    Raises `MissingError` with the nearest name if there is none.
     """
     names: dict[str, str] = {}
     for target, short in short_names(targets).items():

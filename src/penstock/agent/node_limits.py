@@ -1,4 +1,4 @@
-"""What the guard must know of the node: memory left, and the budget for dirty data."""
+"""The node's limits that the guard needs: free memory, and the budget for dirty data."""
 
 from __future__ import annotations
 

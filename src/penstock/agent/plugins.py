@@ -1,4 +1,4 @@
-"""Where policies come from: built in, installed by another package, or a user's own file."""
+"""Finds policies: built in, installed by another package, or in a user's file."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ GROUP = "penstock.policies"
 
 
 def find_policy(name: str) -> type[Policy]:
-    """The policy as its author wrote it; a name ending in `.py` is a file that sets `POLICY`.
+    """The class of a policy. A name that ends in `.py` is a file that sets `POLICY`.
 
-    Nothing of a package is imported before one of its policies is asked for by name. A file is code that runs as
-    whoever runs the agent: it must belong to them or to root, and nobody else may be able to write it.
+    A package is imported only when one of its policies is requested. A file runs as the user who runs the agent. So
+    it must belong to that user or to root, and nobody else may be able to write it.
     """
     if name.endswith(".py"):
         return _from_file(Path(name))
@@ -38,12 +38,12 @@ def find_policy(name: str) -> type[Policy]:
 
 
 def is_foreign(name: str) -> bool:
-    """Whether a policy's code is somebody else's; a built-in name cannot be taken over."""
+    """Whether a policy is not built in. A built-in name cannot be overridden."""
     return name.endswith(".py") or (name not in POLICY_NAMES and name in installed())
 
 
 def require_known(name: str) -> str:
-    """The name itself, or a `UsageError` that suggests the nearest; files are looked at when they are loaded."""
+    """The name itself, or a `UsageError` that suggests the nearest. Files are checked when they are loaded."""
     if is_foreign(name):
         return name
     if name not in (*POLICY_NAMES, *EXPERIMENT_NAMES):
@@ -55,7 +55,7 @@ def require_known(name: str) -> str:
 
 @cache
 def installed() -> dict[str, EntryPoint]:
-    """What other packages offer in the entry point group `penstock.policies`, by name."""
+    """The policies of other packages, by name, from the entry point group `penstock.policies`."""
     found: dict[str, EntryPoint] = {}
     for entry in entry_points(group=GROUP):
         other = found.setdefault(entry.name, entry)
@@ -67,7 +67,7 @@ def installed() -> dict[str, EntryPoint]:
 
 
 def source_file(name: str) -> Path | None:
-    """The file that defines somebody else's policy, where it can be told."""
+    """The file that defines a policy that is not built in, if it can be determined."""
     if name.endswith(".py"):
         return Path(name)
     if not is_foreign(name):
@@ -77,7 +77,9 @@ def source_file(name: str) -> Path | None:
 
 
 def blamed_line(error: BaseException, file: str) -> str:
-    """`FILE:LINE` of the innermost call inside a file, or inside whatever it called where it is not on the way."""
+    """`FILE:LINE` of the innermost call inside a file, or of the innermost call at all if the file is not in the
+    traceback.
+    """
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)

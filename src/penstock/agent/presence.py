@@ -1,4 +1,4 @@
-"""Targets that vanish, come back or lose their server: one line for each event, however many targets it meets."""
+"""Reports targets that vanish, return or lose their server: one line per event, however many targets it affects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """One thing that happened to targets of one file system between two looks."""
+    """One event that happened to targets of one file system between two observations."""
 
     what: str
     fs: str
@@ -51,16 +51,16 @@ class Sighting:
 
 @dataclass(slots=True)
 class Presence:
-    """Compares each look with the one before; the first one only says who has no server."""
+    """Compares each observation with the one before. The first only reports targets without a server."""
 
-    #: Every target of the last look, with the state it was in: `up`, `lost` or `deactivated`.
+    #: The state of every target at the last observation: `up`, `lost` or `deactivated`.
     states: dict[Target, str] = field(default_factory=dict)
-    #: Targets that were there once and are not now.
+    #: Targets that were seen before and are missing now.
     gone: set[Target] = field(default_factory=set)
     looked: bool = False
 
     def note(self, snapshot: NodeSnapshot) -> tuple[Sighting, ...]:
-        """What happened since the last look, grouped by kind and file system."""
+        """What happened since the last observation, grouped by kind and file system."""
         found: dict[tuple[str, str], list[str]] = {}
         for target, what in self._events(snapshot):
             found.setdefault((what, target.fs), []).append(target.name)
@@ -78,7 +78,7 @@ class Presence:
         missing = [target for target in before if target not in now]
         troubled = " ".join(f"{one.source} {one.message}" for one in snapshot.problems) if missing else ""
         for target in missing:
-            # One that cannot be read is still there: the problem itself is said elsewhere.
+            # A target that cannot be read still exists. The problem itself is reported elsewhere.
             if target.name in troubled:
                 now[target] = before[target]
             else:

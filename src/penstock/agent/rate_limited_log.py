@@ -1,7 +1,7 @@
-"""A log for the system's journal that never floods it: one line a change or event, one line a condition.
+"""A log for the system journal that cannot flood it: one line per change or event, one line per condition.
 
-A condition that lasts is logged once and then counted; once an hour it is logged again with its count. Lines about
-changes have an hourly budget; those beyond it are counted, and the decision log, which rotates, has them all.
+A lasting condition is logged once and then counted; every hour it is logged again with its count. Lines about changes
+have an hourly budget. Lines beyond it are only counted; the decision log has them all.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CHANGES_PER_HOUR = 120
 EVENTS_PER_HOUR = 60
 MOST_CONDITIONS = 500
 MOST_REMINDERS = 5
-# A condition not met for so long is over.
+# A condition that did not occur for this long is over.
 OVER_AFTER_S = 600.0
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w.-]*\w)")
 
@@ -46,7 +46,7 @@ class RateLimitedLog:
         self._conditions: dict[str, _Condition] = {}
 
     def change(self, sentence: str) -> None:
-        """One line for one change, while this hour's budget lasts."""
+        """Log one change, while this hour's budget lasts."""
         self._left -= 1
         if self._left >= 0:
             self._log.info("%s", sentence)
@@ -56,7 +56,7 @@ class RateLimitedLog:
                 self._log.info("%d changes in this hour; the others are only in the log", self._budget)
 
     def event(self, sentence: str) -> None:
-        """One line for something that happened to the node, while this hour's budget lasts."""
+        """Log one event of the node, while this hour's budget lasts."""
         self._events_left -= 1
         if self._events_left >= 0:
             self._log.warning("%s", sentence)
@@ -66,11 +66,14 @@ class RateLimitedLog:
                 self._log.warning("%d events in this hour; the others are only in the log", EVENTS_PER_HOUR)
 
     def over(self, sentence: str) -> None:
-        """A condition has ended: it does not stand any more, and is said again when it returns."""
+        """End a condition. If it occurs again, it is logged again."""
         self._conditions.pop(_NUMBER.sub("#", sentence), None)
 
     def condition(self, sentence: str, *, lasting: bool = False) -> None:
-        """Something that may be met again at every tick; numbers in it do not make it a new one."""
+        """Log a condition that may occur in every tick.
+
+        Different numbers in the text do not make it a new condition.
+        """
         key = _NUMBER.sub("#", sentence)
         now_s, known = self._clock(), self._conditions.get(key)
         if known is not None:
@@ -82,7 +85,7 @@ class RateLimitedLog:
             self._log.warning("%s", sentence)
 
     def standing(self) -> list[str]:
-        """The conditions that stand, for status and metrics; may be asked from any thread."""
+        """The present conditions, for status and metrics. It may be called from any thread."""
         now_s = self._clock()
         return sorted(
             known.sentence
@@ -91,7 +94,9 @@ class RateLimitedLog:
         )
 
     def settle(self) -> None:
-        """Once an hour: remind of what stands with its count, forget what is over, fill the budget."""
+        """Once an hour: log present conditions with their counts, forget those that are over, and reset the
+        budget.
+        """
         now_s = self._clock()
         if now_s < self._hour_ends_s:
             return

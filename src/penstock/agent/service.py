@@ -1,8 +1,8 @@
-"""The agent as a process: wiring, modes, signals, and giving everything back.
+"""The agent as a process: wiring, modes, signals, and restoring at the end.
 
-It observes unless told otherwise. What it changes is in the journal first; what it decided is in the log;
-what was tuned is given back when it stops, as the rollback policy says, or by `penstock agent restore` after
-a crash.
+It only observes unless told otherwise. Every change is in the journal before it is made, and every decision is in the
+log. When the agent stops, it restores what the rollback setting says. After a crash `penstock agent restore` does
+that.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ log = logging.getLogger(__name__)
 
 
 class Agent:
-    """One running agent. Built, it has only given back what a dead one left; `run` returns when stopped."""
+    """One running agent. The constructor restores what a dead agent left behind. `run` returns when stopped."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Agent:
         self._presence = Presence()
         self.mutex = threading.Lock()
         self.clock = MonotonicClock()
-        # Nodes must not act in step, so each agent draws a seed of its own.
+        # Each agent draws its own seed, so that nodes do not act in step.
         self.seed = int.from_bytes(os.urandom(4), "big")
         self._advised: dict[Target, tuple[str, ...]] = {}
         prepare(places)
@@ -99,7 +99,7 @@ class Agent:
         self.loop.tuner.recall(self._knowledge.load())
 
     def run(self) -> None:
-        """Work until SIGTERM or SIGINT, then give back what the rollback policy says."""
+        """Work until SIGTERM or SIGINT, then restore what the rollback setting says."""
         STOP.hand_over(self.clock.stop)
         STOP.install()
         exports = Exports(self.config.metrics, self.status)
@@ -138,7 +138,7 @@ class Agent:
             self._lock.release()
 
     def status(self) -> AgentStatus:
-        """Where it stands now; may be asked from any thread."""
+        """The present status. It may be called from any thread."""
         return gather(self)
 
     def targets(self) -> tuple[Target, ...]:
@@ -146,7 +146,7 @@ class Agent:
         return self._actuator.targets()
 
     def set_mode(self, wanted: Mode) -> None:
-        """Switch; leaving tune gives back what the rollback policy allows."""
+        """Change the mode. Leaving `tune` restores what the rollback setting allows."""
         if wanted is Mode.TUNE and self._why_not_tune:
             raise InvalidError(f"only observing is possible: {self._why_not_tune}")
         if self.mode is Mode.TUNE and wanted is not Mode.TUNE:
@@ -154,13 +154,13 @@ class Agent:
         self.mode = wanted
 
     def give_back(self) -> None:
-        """Restore every touched target; under `on_idle` only those that are."""
+        """Restore every changed target; under `on_idle` only idle ones."""
         for target in self.touched():
             if self.config.rollback is not Rollback.ON_IDLE or not self._is_busy(target):
                 self.restore(target)
 
     def restore(self, target: Target) -> dict[str, Any]:
-        """Bring one target's originals back and forget what was learned of it."""
+        """Restore one target's originals and forget what was learned about it."""
         receipt = self._actuator.restore(target)
         self.loop.tuner.forget(target)
         outcome = {"target": target.name, "actual": dict(receipt.actual), "error": receipt.error}
@@ -171,9 +171,9 @@ class Agent:
         return outcome
 
     def take_back(self, name: str) -> list[dict[str, Any]]:
-        """Manage the knobs again that a target, or a file system's targets, had yielded; each is logged.
+        """Manage the knobs again that a target, or the targets of a file system, had given up. Each is logged.
 
-        What the administrator set is the original from now on: it is what a restore brings back.
+        From now on the administrator's value is the original, which a restore brings back.
         """
         named = [target for target in self.targets() if name in (target.name, target.fs)]
         taken = []
@@ -186,7 +186,7 @@ class Agent:
         return taken
 
     def touched(self) -> list[Target]:
-        """The targets at hand that hold something of ours."""
+        """The present targets that have a setting of ours."""
         names = set(self._journal.entries)
         return [target for target in self.targets() if target.name in names] if names else []
 
@@ -196,12 +196,12 @@ class Agent:
         return entry.manual if entry is not None else frozenset()
 
     def note_trial(self, verdict: Mapping[str, Any]) -> None:
-        """Keep what a switchback trial found; `status` and `report` lead with it."""
+        """Keep the result of a switchback trial, which comes first in `status` and `report`."""
         self.ledger.trial = verdict
         self.log.append({"event": "trial", **verdict})
 
     def event(self, kind: str, **fields: Any) -> None:
-        """Put something other than a decision into the log."""
+        """Add an event that is not a decision to the log."""
         self.log.append({"event": kind, "time_s": time.time(), **fields})
 
     def _work(self, watchdog: Watchdog) -> None:
@@ -214,7 +214,8 @@ class Agent:
             self.stopwatch.tick(self.clock.now() - began_s)
             watchdog.beat()
             if settled is None:
-                # After the first look, not before it, and one step between two looks: it is long for a slow core.
+                # After the first observation, with one step between two observations, because it takes long on a slow
+                # core.
                 settled = settling(self._predictor, surveyed(self._predictor, self.loop.spaces_in_scope()))
             next(settled, None)
             watchdog.beat()
@@ -222,7 +223,7 @@ class Agent:
             self.clock.sleep_until(due_s)
 
     def tick(self) -> None:
-        """One interval: observe, decide, set, and log what happened. Whoever runs the agent owns the time between."""
+        """One interval: observe, decide, set, and log. The caller decides when."""
         self.loop.acting = self.mode is Mode.TUNE
         self._take_marks()
         steps = self.loop.tick()
@@ -241,7 +242,7 @@ class Agent:
             self._give_back_idle()
 
     def _take_marks(self) -> None:
-        """Note jobs that began or ended; one that asked to be left alone gets the originals back at once."""
+        """Record jobs that began or ended. If a job asked to be left alone, the originals are restored at once."""
         left_alone = self.jobs.hands_off
         for mark in self.jobs.take_when_due(self.clock.now()):
             self.log.append(mark.event())
@@ -264,13 +265,13 @@ class Agent:
             self.messages.condition(f"{problem.source}: {problem.message}")
 
     def _give_back_idle(self) -> None:
-        """Under `on_idle`, a target that was tuned and now rests gets its originals back at once."""
+        """Under `on_idle`, restore a tuned target as soon as it is idle."""
         for target in self.touched():
             if not self.loop.tuner.is_active(target):
                 self.restore(target)
 
     def _record(self, decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
-        """Put the changes to be made into the log; those that cannot be written are not made."""
+        """Log the changes that are about to be made. A change that cannot be logged is not made."""
         moving = [decision for decision in decisions if decision.changes]
         events = [{**self._decision_event(decision), "pending": True} for decision in moving]
         written = self.log.append_all(events)
@@ -302,7 +303,10 @@ class Agent:
         self._say_change(decision, receipt)
 
     def _say_change(self, decision: Decision, receipt: Receipt | None) -> None:
-        """One line for what was done, one condition for what was refused; both name the target."""
+        """Log one line for a change that was made, one condition for a change that was refused.
+
+        Both name the target.
+        """
         moved = decision.changes if receipt is None else made(decision, receipt)
         if moved:
             what = f"{'advise' if receipt is None else 'set'} {decision.target.name}"
@@ -354,7 +358,10 @@ class Agent:
         return self.config.scope.covers(target)
 
     def _policies(self, policy: type[Policy], predictor: Predictor | None) -> PolicyFactory:
-        """The chosen policy where its model knows the knobs, a learning one elsewhere; mistakes of both contained."""
+        """The chosen policy where its model knows the knobs, a learning policy elsewhere.
+
+        Errors of both are contained.
+        """
         chosen = contained(policy, self._policy_failed)
         return (
             where_surveyed(chosen, contained(ClimbPolicy, self._policy_failed), predictor)

@@ -30,7 +30,7 @@ class Mode(StrEnum):
 
 
 class Rollback(StrEnum):
-    """When originals come back: reverting under load has caused outages elsewhere."""
+    """When originals are restored. Reverting under load has caused outages elsewhere."""
 
     ALWAYS = "always"
     NOT_ON_EXIT = "not_on_exit"
@@ -38,7 +38,7 @@ class Rollback(StrEnum):
 
 
 class Compile(StrEnum):
-    """Whether inference is compiled, where the extra `[fast]` is installed."""
+    """Whether inference is compiled, if the extra `[fast]` is installed."""
 
     AUTO = "auto"
     ALWAYS = "always"

@@ -1,4 +1,4 @@
-"""The knob spaces of the targets at hand, asked for once and shared where they are alike."""
+"""The knob spaces of all targets, read once. Equal spaces share one object."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Signature = tuple[str, tuple[tuple[str, int, int], ...]]
 
 
 class SpaceBook:
-    """Remembers each target's space until told to look again.
+    """Keeps each target's space until `refresh`.
 
-    Asking costs system calls, and targets with equal bounds should share one object, so that the model can be
-    asked about all of them together.
+    Reading a space takes system calls. And if targets with equal bounds share one object, the model can be called for
+    all of them together.
     """
 
     def __init__(self, ask: Callable[[Target], KnobSpace]) -> None:
@@ -32,5 +32,5 @@ class SpaceBook:
         return found
 
     def refresh(self, target: Target) -> None:
-        """Ask again next time: the target refused something, reconnected, or is gone."""
+        """Read the space again next time, because the target refused a value, reconnected, or is gone."""
         self._spaces.pop(target, None)

@@ -1,4 +1,4 @@
-"""Gathers the agent's status without a lock and without a system call per target."""
+"""Collects the agent's status without a lock and without a system call per target."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from penstock.spaces import SPACES
 from penstock.units import MIB
 from penstock.window import Void
 
-# So long after a change, at most, it counts as being on trial.
+# A change counts as on trial for at most this long.
 TRIAL_INTERVALS = 20
 _KNOBS = [knob for space in SPACES for knob in space.knobs]
 _SCALES = {knob.id: MIB if knob.unit == "MiB" else 1 for knob in _KNOBS}
@@ -35,7 +35,7 @@ _CACHE_UNITS = {knob.id: knob.unit_bytes for knob in _KNOBS if knob.role is Role
 
 
 class Stopwatch:
-    """Measures the loop: how many ticks, how long they took, how many outlasted their interval."""
+    """Measures the loop: the number of ticks, their duration, and how many exceeded their interval."""
 
     def __init__(self, interval_s: float) -> None:
         self._interval_s = interval_s
@@ -59,7 +59,7 @@ class Stopwatch:
 
 
 class Watched(Protocol):
-    """What is looked at. Whatever of it changes is replaced as a whole by the loop."""
+    """The values that the status is made from. The loop replaces each as a whole."""
 
     config: AgentConfig
     places: Places
@@ -80,7 +80,7 @@ class Watched(Protocol):
 
 
 def gather(agent: Watched) -> AgentStatus:
-    """The agent now; may be asked from any thread."""
+    """The present status. It may be called from any thread."""
     seen = agent.loop.before.targets if agent.loop.before is not None else ()
     labels = _labels(snapshot.target for snapshot in seen)
     return AgentStatus(
@@ -107,7 +107,7 @@ def gather(agent: Watched) -> AgentStatus:
 
 
 def _node(agent: Watched, seen: Iterable[TargetSnapshot]) -> NodeStatus:
-    """Memory and the dirty budget, with what all targets hold of it."""
+    """Memory and the dirty budget, with what all targets use of it."""
     view = node_view(agent.places.root, agent.config.cache_ratio)
     limits = sum(s.setting.get(knob_id, 0) * unit for s in seen for knob_id, unit in _CACHE_UNITS.items())
     return NodeStatus(limits, view.dirty_budget_mib * MIB, view.memory_available_ratio)
@@ -116,7 +116,7 @@ def _node(agent: Watched, seen: Iterable[TargetSnapshot]) -> NodeStatus:
 def _targets(
     agent: Watched, seen: Iterable[TargetSnapshot], labels: Mapping[str, str]
 ) -> tuple[TargetStatus, ...]:
-    """Those of the last look, and those of the last interval that this look missed."""
+    """The targets of the last observation, and those of the last interval that this observation missed."""
     latest, looked = agent.latest, {snapshot.target: snapshot for snapshot in seen}
     everyone = list(looked) + [target for target in latest if target not in looked]
     shorts = short_names(everyone)
@@ -172,7 +172,7 @@ def _sentence(step: Step | None, decision: Decision | None) -> str | None:
 
 
 def _labels(targets: Iterable[Target]) -> dict[str, str]:
-    """Short names where they are unique within their file system: a remount then continues its series."""
+    """Short names if they are unique within their file system, so that metrics continue after a remount."""
     known = tuple(targets)
     alone = alone_in_their_place(known)
     return {target.name: target.resource if target in alone else target.name for target in known}

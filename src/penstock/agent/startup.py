@@ -1,4 +1,4 @@
-"""Before the first observation: check the state directory, undo what a dead agent left, open the journal."""
+"""Before the first observation: checks the state directory, restores what a dead agent left, opens the journal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOG_FILE, SOCKET_FILE = "decisions.jsonl", "control.sock"
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the client is and where the agent keeps what it must not lose."""
+    """The client's root and the agent's state directory."""
 
     root: Path
     state_dir: Path
@@ -36,7 +36,7 @@ class Places:
 
 
 class NoJournal(Journal):
-    """Stands in for a journal that cannot be trusted: nothing can be changed through it."""
+    """Replaces a journal that cannot be trusted. Nothing can be changed through it."""
 
     def __init__(self, places: Places, note: str) -> None:
         self.directory, self.owner = str(places.state_dir), owner_of(places.root)
@@ -45,7 +45,10 @@ class NoJournal(Journal):
 
 
 def prepare(places: Places) -> None:
-    """Make the state directory; refuse one others may write, or on a file system the agent might tune."""
+    """Create the state directory.
+
+    It is refused if others may write it, or if it is on a file system that the agent might tune.
+    """
     directory = places.state_dir
     try:
         directory.mkdir(mode=0o750, parents=True, exist_ok=True)
@@ -60,14 +63,14 @@ def prepare(places: Places) -> None:
 
 
 def require_private(directory: Path) -> None:
-    """Refuse a directory that others may write: nothing in it could be trusted."""
+    """Refuse a directory that others may write, because its contents could not be trusted."""
     require_own(directory)
     if directory.stat().st_mode & stat.S_IWOTH:
         raise AccessError(f"{directory}: anybody may write it, so nothing in it can be trusted (chmod o-w)")
 
 
 def recover(places: Places) -> None:
-    """A journal with entries means that somebody died with knobs turned: give them back first."""
+    """Restore the originals if the journal has entries: an agent died with knobs changed."""
     try:
         outcome = restore_all(places.root, places.state_dir)
     except JournalCorruptError:
@@ -79,7 +82,7 @@ def recover(places: Places) -> None:
 
 
 def open_journal(places: Places) -> Journal:
-    """The journal; in place of a corrupt one, one that lets nothing change and says why in its note."""
+    """The journal. If it is corrupt, a replacement that allows no changes and gives the reason in its note."""
     try:
         return Journal(places.state_dir, owner_of(places.root))
     except JournalCorruptError as error:

@@ -1,4 +1,4 @@
-"""What the agent changed, or would have changed, over a period, and what that did, from its log alone."""
+"""Summarises a period from the log: what the agent changed, or would have changed, and the effect."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from penstock.agent.effect import geometric_mean, headline
 
 @dataclass(slots=True)
 class TargetSummary:
-    """One target's period."""
+    """The period of one target."""
 
     target: str
-    #: The target without its log's other details: what people call it. Logs of earlier versions do not tell it.
+    #: The short name of the target. Logs of earlier versions do not have it.
     short: str = ""
     made: int = 0
     advised: int = 0
@@ -28,15 +28,15 @@ class TargetSummary:
 
     @property
     def mean_gain(self) -> float | None:
-        """The geometric mean of what judged changes did to throughput; None when none was judged."""
+        """The geometric mean of the effect of judged changes on throughput, or None if none was judged."""
         return geometric_mean(self.gains)
 
 
 @dataclass(slots=True)
 class JobSummary:
-    """One job's time on this node; an end that is None lies outside the period or is still to come.
+    """A job's time on this node. An end of None is outside the period or in the future.
 
-    Jobs that share a node share its changes: each counts them all.
+    Jobs that share a node share its changes; each job counts all of them.
     """
 
     job: str
@@ -95,14 +95,14 @@ def summarise(events: Iterable[Mapping[str, Any]], since_s: float, until_s: floa
 
 
 class _Jobs:
-    """Adds up what happened while each job ran."""
+    """Counts what happened while each job ran."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, JobSummary] = {}
         self._during: dict[str, list[JobSummary]] = {}
 
     def summaries(self) -> tuple[JobSummary, ...]:
-        """In the order they began, as far as that is known."""
+        """In the order of their start, as far as it is known."""
         return tuple(sorted(self._jobs.values(), key=lambda job: (job.began_s or 0.0, job.job)))
 
     def take(self, event: Mapping[str, Any]) -> None:
@@ -138,7 +138,7 @@ class _Jobs:
 
 
 def _tell_apart(rows: Sequence[TargetSummary]) -> None:
-    """Two targets of one short name, or one without any, go by their whole names."""
+    """Use full names for targets whose short name is missing or not unique."""
     often = Counter(row.short for row in rows)
     for row in rows:
         row.short = row.short if row.short and often[row.short] == 1 else row.target
@@ -160,9 +160,9 @@ def _decision(summary: TargetSummary, event: Mapping[str, Any]) -> None:
 
 
 def outcome_of(event: Mapping[str, Any]) -> str:
-    """What became of a decision: `made` in part or whole, `advised`, or `failed` when no knob moved.
+    """The outcome of a decision: `made` (at least in part), `advised`, or `failed` if no knob was changed.
 
-    Logs of earlier versions do not say which knobs moved; there an error means none.
+    Logs of earlier versions do not say which knobs were changed; an error there means none.
     """
     if event.get("made"):
         return "made"

@@ -1,4 +1,4 @@
-"""Chooses the policy of each target: a model knows the knobs of some file systems only."""
+"""Chooses the policy of each target. A model knows the knobs of some file systems only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.ports import Predictor
 
 
 def surveyed(predictor: Predictor | None, spaces: Iterable[KnobSpace]) -> tuple[Candidates, ...]:
-    """The candidates of those of these spaces that the model knows."""
+    """The candidates of those spaces that the model knows."""
     known = () if predictor is None else predictor.spaces
     return tuple(space.candidates() for space in spaces if space.name in known)
 
@@ -20,9 +20,9 @@ def surveyed(predictor: Predictor | None, spaces: Iterable[KnobSpace]) -> tuple[
 def where_surveyed(
     chosen: PolicyFactory, learner: PolicyFactory, predictor: Predictor | None
 ) -> PolicyFactory:
-    """The chosen policy where its model knows the knobs; elsewhere the learner, which goes by what it measures there.
+    """The chosen policy if its model knows the knobs, otherwise the learning policy, which uses its own measurements.
 
-    The guard's bound holds for both.
+    The guard's limits apply to both.
     """
     known = frozenset(() if predictor is None else predictor.spaces)
 

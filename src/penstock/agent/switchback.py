@@ -1,8 +1,8 @@
-"""A switchback experiment: tuning on and off in turns on the user's own node, and an honest verdict.
+"""A switchback experiment: tuning on and off in alternating blocks on the user's own node, with a statistical
+verdict.
 
-Blocks come in pairs, one on and one off, in an order drawn for each pair, so that a drift of the workload
-favours neither side. Each pair yields one log ratio; Student's t over the pairs gives the interval. Blocks
-without I/O tell nothing and their pairs are left out.
+Blocks come in pairs, one on and one off, in random order, so that a drift of the workload favours neither side. Each
+pair gives one log ratio. Student's t over the pairs gives the interval. Pairs with a block without I/O are left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from random import Random
 
 from penstock.errors import UsageError
 
-# Two-sided 95 % quantiles of Student's t for 1..30 degrees of freedom; beyond, the normal's serves.
+# Two-sided 95 % quantiles of Student's t for 1..30 degrees of freedom. Beyond that the normal quantile is used.
 _T_95 = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
     2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
@@ -27,7 +27,7 @@ FEWEST_PAIRS = 3
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One stretch of time with tuning on or off, and what the node moved per second in it."""
+    """A block of time with tuning on or off, and the node's throughput in it."""
 
     tuned: bool
     bytes_per_s: float
@@ -35,7 +35,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Tuned over untuned throughput with its 95 % interval; no interval when too few pairs did any I/O."""
+    """Throughput with tuning over without, and its 95 % interval; None if too few pairs did any I/O."""
 
     pairs: int
     gain: float | None
@@ -44,7 +44,7 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """The outcome in words that claim no more than the interval does."""
+        """The result in words that claim no more than the interval supports."""
         if self.gain is None or self.low is None or self.high is None:
             pairs = "1 pair" if self.pairs == 1 else f"{self.pairs} pairs"
             return f"no verdict: only {pairs} of blocks saw I/O, {FEWEST_PAIRS} are needed"
@@ -66,12 +66,12 @@ class TrialPlan:
 
     @property
     def pairs(self) -> int:
-        """Whole pairs only: half a pair compares with nothing."""
+        """The number of complete pairs."""
         return int(self.total_s // (self.on_s + self.off_s))
 
 
 def check(plan: TrialPlan) -> None:
-    """Refuse a plan that cannot reach a verdict, before it has cost hours."""
+    """Refuse a plan that cannot reach a verdict, before it costs hours."""
     if min(plan.on_s, plan.off_s) <= 0:
         raise UsageError("blocks must last longer than 0 s")
     if plan.pairs < FEWEST_PAIRS:
@@ -97,7 +97,7 @@ def run(
 
 
 def judge(blocks: Sequence[Block]) -> Verdict:
-    """The gain over all pairs and how sure it is."""
+    """The gain over all pairs with its interval."""
     ratios = []
     for first, second in zip(blocks[::2], blocks[1::2], strict=False):
         on, off = (first, second) if first.tuned else (second, first)

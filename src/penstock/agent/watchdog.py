@@ -1,7 +1,7 @@
-"""Ends the process when the loop hangs, and tells the service manager meanwhile that it runs.
+"""Ends the process if the loop hangs, and meanwhile tells the service manager that it runs.
 
-The process ends without restoring anything: whatever hangs may hang restoring too. Whoever starts next finds
-the journal and restores from it.
+The process ends without restoring anything, because whatever hangs may hang the restore too. The next start finds the
+journal and restores from it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ HUNG_EXIT_CODE = 70
 
 
 def notify(message: str) -> bool:
-    """Tell the service manager something (`READY=1`, `WATCHDOG=1`); false when there is none."""
+    """Notify the service manager (`READY=1`, `WATCHDOG=1`). Returns false if there is none."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
         return False
@@ -33,7 +33,7 @@ def notify(message: str) -> bool:
 
 
 class Watchdog:
-    """Ends the process when `beat` was not called for too long."""
+    """Ends the process if `beat` was not called for too long."""
 
     def __init__(self, limit_s: float) -> None:
         self._limit_s = limit_s

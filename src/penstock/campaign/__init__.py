@@ -1,1 +1,1 @@
-"""Many simulations side by side."""
+"""Campaigns: large numbers of simulations, run as shards on many processes or machines."""

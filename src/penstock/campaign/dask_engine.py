@@ -1,7 +1,8 @@
-"""Shards on dask.distributed: a scheduler that is there, one of our own on this machine, or Slurm jobs.
+"""Runs shards on dask.distributed: on an existing scheduler, on one of our own on this machine, or in Slurm jobs.
 
-Dask queues, retries and notices dead workers. All that crosses it are a function's name and JSON texts. It pickles
-what it sends, so whoever reaches a scheduler can run code: schedulers listen on loopback only, or speak TLS.
+Dask queues tasks, retries them and notices dead workers. We send only a function name and JSON texts through it. Dask
+itself uses pickle, so anyone who can reach a scheduler can run code. Schedulers therefore listen on loopback only, or
+use TLS.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Connect = Callable[[contextlib.ExitStack], Any]
 
 
 class DaskEngine:
-    """Some Dask cluster for as long as the `with` block lasts."""
+    """Shards on a Dask cluster. The cluster exists for the duration of the `with` block."""
 
     def __init__(self, connect: Connect, retries: int) -> None:
         self._connect = connect
@@ -48,8 +49,7 @@ class DaskEngine:
         self._open.close()
 
     def each(self, tasks: Mapping[str, str], tick: Tick) -> Iterator[tuple[str, str | ShardFailedError]]:
-        """As the port says."""
-        # Texts differ between campaigns, so one's results are never taken for another's.
+        # The task text differs between campaigns, so Dask never returns the result of another campaign.
         names = {
             f"penstock-{hashlib.sha256(text.encode()).hexdigest()[:32]}": key for key, text in tasks.items()
         }
@@ -77,7 +77,7 @@ class DaskEngine:
 
 
 def scheduler_at(address: str) -> Connect:
-    """A scheduler that somebody started; refused where its traffic could be read or forged by others."""
+    """An existing scheduler. It is refused if others could read or forge its traffic."""
     _check_address(address)
 
     def connect(stack: contextlib.ExitStack) -> Any:
@@ -91,7 +91,7 @@ def scheduler_at(address: str) -> Connect:
 
 
 def own_scheduler(workers: int) -> Connect:
-    """Scheduler and workers on this machine, on loopback."""
+    """A scheduler and workers on this machine, on loopback."""
 
     def connect(stack: contextlib.ExitStack) -> Any:
         distributed = _distributed()
@@ -105,9 +105,10 @@ def own_scheduler(workers: int) -> Connect:
 
 
 def slurm_scheduler(asked: SlurmSection, directory: Path, jobs: int) -> Connect:
-    """A scheduler here and workers in Slurm jobs, as many as there is work for, up to `jobs`; all traffic is TLS.
+    """A scheduler here, and workers in up to `jobs` Slurm jobs. All traffic uses TLS.
 
-    The directory must be visible on the nodes: results, certificates and the jobs' logs go there.
+    The number of jobs follows the amount of work. The directory must be visible on the compute nodes: results,
+    certificates and job logs go there.
     """
 
     def connect(stack: contextlib.ExitStack) -> Any:
@@ -118,7 +119,7 @@ def slurm_scheduler(asked: SlurmSection, directory: Path, jobs: int) -> Connect:
             raise require_extra("scale", error) from None
         private = directory / "tls"
         private.mkdir(mode=0o700, exist_ok=True)
-        # A requeued or lost job costs the shards it had in hand; Dask gives them to others.
+        # When a job is requeued or lost, Dask gives its unfinished shards to other workers.
         cluster = dask_jobqueue.SLURMCluster(  # type: ignore[attr-defined]
             queue=asked.partition,
             account=asked.account,
@@ -169,6 +170,6 @@ def _distributed() -> Any:
         import distributed
     except ImportError as error:
         raise require_extra("scale", error) from None
-    # What it warns of when workers come and go is its daily business; failures reach us as answers.
+    # Dask warns whenever workers come or go, which is normal here. Failures reach us as results.
     logging.getLogger("distributed").setLevel(logging.ERROR)
     return distributed

@@ -1,4 +1,4 @@
-"""Where shards run: the port, and processes of this machine behind it."""
+"""Engines run shards. This module has the interface and the engine for local processes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Tick = Callable[[], None]
 
 
 class ShardFailedError(Exception):
-    """A shard that failed as often as it may; the message is that of its last failure."""
+    """A shard failed as often as it may. The message is that of the last failure."""
 
 
 class Engine(Protocol):
-    """Some workers for as long as the `with` block lasts."""
+    """A set of workers that exists for the duration of the `with` block."""
 
     def __enter__(self) -> Self: ...
 
@@ -28,12 +28,15 @@ class Engine(Protocol):
     ) -> None: ...
 
     def each(self, tasks: Mapping[str, str], tick: Tick) -> Iterator[tuple[str, str | ShardFailedError]]:
-        """Every task's key with its answer, as each is done. `tick` is called about once a second and may raise."""
+        """Yield each task's key and result as soon as it is done.
+
+        `tick` is called about once a second and may raise.
+        """
         ...
 
 
 class LocalEngine:
-    """Processes of this machine. A shard that raises, or whose process dies, is tried again."""
+    """Local processes. A shard is tried again if it raises or if its process dies."""
 
     def __init__(self, workers: int, retries: int) -> None:
         self._workers = workers
@@ -48,7 +51,6 @@ class LocalEngine:
         return
 
     def each(self, tasks: Mapping[str, str], tick: Tick) -> Iterator[tuple[str, str | ShardFailedError]]:
-        """As the port says."""
         left = dict(tasks)
         tries: Counter[str] = Counter()
         last: dict[str, str] = {}
@@ -65,7 +67,7 @@ class LocalEngine:
                     last[key] = error
 
     def _round(self, left: Mapping[str, str], tick: Tick) -> Iterator[tuple[str, str, str | None]]:
-        """Every shard once, with its answer or what went wrong; those that a dying process took along fail too."""
+        """Try every shard once. Yields its result or its error; shards lost with a dead process count as failed."""
         handed: set[str] = set()
 
         def hand_out() -> Iterator[tuple[str, str]]:

@@ -1,7 +1,7 @@
-"""What a campaign can be about: a table of kinds, each defined in the room whose work it is.
+"""The kinds of campaign. Each kind is defined in the room that does the work.
 
-A kind turns a table of the specification into shards and a shard into rows. What describes a shard is plain JSON, so
-it can be handed to a process on another machine.
+A kind turns its table of the specification into shards, and a shard into rows. A shard is described in plain JSON, so
+that it can be sent to a process on another machine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from penstock.config import Section
 from penstock.errors import UsageError, did_you_mean
 
 Row = Mapping[str, Any]
-# Where each kind is defined; imported only when it is used.
+# The module of each kind. It is imported on first use.
 HOMES = {
     "surface": "penstock.evaluate.shards:SURFACE",
     "static": "penstock.evaluate.shards:STATIC",
@@ -30,29 +30,29 @@ HOMES = {
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A piece of work: equal descriptions give equal rows, whoever runs them and however often."""
+    """A piece of work. Equal descriptions give equal rows, wherever and however often they are run."""
 
-    #: Unique in its campaign, and its file's name.
+    #: Unique in the campaign. It is also the name of the result file.
     key: str
-    #: What to do, as JSON.
+    #: The work to do, as JSON.
     work: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of work."""
+    """A kind of campaign."""
 
-    #: The kind's own table of the specification.
+    #: The model that checks this kind's table of the specification.
     section: type[Section]
-    #: The shards of such a table; files it names are looked for below the given directory.
+    #: Makes the shards of such a table. File names in it are relative to the given directory.
     shards: Callable[[Any, Path], Sequence[Shard]]
-    #: The rows of one shard.
+    #: Computes the rows of one shard.
     perform: Callable[[Mapping[str, Any]], Sequence[Row]]
-    #: The columns of a row: str, int or float.
+    #: The type of each column: str, int or float.
     columns: Mapping[str, type]
-    #: What else is written into the head of every file.
+    #: Further entries for the metadata of every result file.
     stamp: Mapping[str, str] = field(default_factory=dict)
-    #: The parts of the package whose change makes results incomparable.
+    #: The parts of the package that determine results: if one changes, old and new results must not be mixed.
     program: tuple[str, ...] = (
         "simulate",
         "evaluate",
@@ -65,7 +65,6 @@ class Kind:
 
 
 def find_kind(name: str) -> Kind:
-    """The kind of that name."""
     if name not in HOMES:
         raise UsageError(f"kind {name!r}: there is {', '.join(HOMES)}{did_you_mean(name, HOMES)}")
     module, _, attribute = HOMES[name].partition(":")

@@ -1,7 +1,8 @@
-"""A campaign's directory: what it is, which shards are done, what each cost, and who runs it.
+"""The directory of a campaign: its definition, its finished shards, their cost, and the process that runs it.
 
-`campaign.json` says what the campaign is and never changes. `shards/KEY.parquet` is there once its shard is done.
-`log.jsonl` has a line for every start, every finished and every failed shard; a torn last line is ignored.
+- `campaign.json` defines the campaign and never changes.
+- `shards/KEY.parquet` exists once that shard is done.
+- `log.jsonl` has one line for each start and for each finished or failed shard. An incomplete last line is ignored.
 """
 
 from __future__ import annotations
@@ -19,29 +20,29 @@ from penstock.campaign.spec import Specification
 from penstock.errors import DataError, MissingError, PenstockError, refusal
 
 MANIFEST, LOG, CANCEL = "campaign.json", "log.jsonl", "cancel"
-# A campaign in which more than this share of the shards failed has failed.
+# A campaign fails if more than this share of its shards failed.
 MOST_FAILED = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How far a campaign is."""
+    """The progress of a campaign."""
 
     kind: str
     shards: int
     done: int
     failed: Mapping[str, str]
     rows: int
-    #: CPU time of all finished shards so far, and what all shards will have cost at that rate.
+    #: CPU time of the finished shards so far, and the estimate for all shards.
     cpu_s: float
     cpu_s_expected: float | None
-    #: At the speed of the run under way; None where nothing runs or nothing was finished yet.
+    #: Estimated from the current run's speed. None if no run is active or no shard is finished yet.
     seconds_left: float | None
     runner: int | None
 
     @property
     def state(self) -> str:
-        """One word for it."""
+        """The state in one word."""
         if self.runner is not None:
             return "running"
         if self.done == self.shards:
@@ -50,18 +51,18 @@ class Standing:
 
     @property
     def too_many_failed(self) -> bool:
-        """Whether the campaign counts as failed."""
+        """Whether so many shards failed that the campaign fails."""
         return len(self.failed) > MOST_FAILED * self.shards
 
 
 class CampaignLedger:
-    """Reads and writes a campaign's directory."""
+    """Reads and writes the directory of a campaign."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
     def create(self, specification: Specification) -> None:
-        """Make the directory, or go on in one that was made for the same work by the same program."""
+        """Create the directory, or continue in one made for the same work by the same program version."""
         asked = specification.asked.model_dump(mode="json")
         keys = [shard.key for shard in specification.shards]
         about = {
@@ -90,7 +91,7 @@ class CampaignLedger:
             )
 
     def finished(self, keys: Sequence[str]) -> set[str]:
-        """Those whose files are there."""
+        """The keys of the shards that have a result file."""
         try:
             there = {entry.name for entry in os.scandir(self.directory / "shards")}
         except FileNotFoundError:
@@ -98,12 +99,12 @@ class CampaignLedger:
         return {key for key in keys if f"{key}.parquet" in there}
 
     def note(self, **entry: Any) -> None:
-        """Add a line to the log."""
+        """Append a line to the log."""
         with (self.directory / LOG).open("a", encoding="utf-8") as file:
             file.write(json.dumps({"t_s": time.time(), **entry}) + "\n")
 
     def standing(self) -> Standing:
-        """How far it is, from the files alone."""
+        """The progress, computed from the files alone."""
         about = self._manifest()
         keys = about["shards"]
         done = self.finished(keys)
@@ -132,7 +133,7 @@ class CampaignLedger:
         )
 
     def digest(self) -> str:
-        """A digest over the digests of all finished shards, in the campaign's order."""
+        """A digest over the digests of all finished shards, in the order of the campaign."""
         import hashlib
 
         from penstock.campaign.rowsfile import read_head
@@ -146,7 +147,7 @@ class CampaignLedger:
         return mark.hexdigest()
 
     def ask_to_stop(self) -> int | None:
-        """Tell whoever runs the campaign to stop; returns its process, None where nobody runs it."""
+        """Ask the running process to stop. Returns its process id, or None if nothing runs."""
         self._manifest()
         runner = holder(self.directory)
         if runner is not None:
@@ -154,11 +155,11 @@ class CampaignLedger:
         return runner
 
     def stop_is_asked(self) -> bool:
-        """Whether somebody asked the runner to stop."""
+        """Whether the run was asked to stop."""
         return (self.directory / CANCEL).exists()
 
     def forget_stop(self) -> None:
-        """A new run begins, or the old one has stopped."""
+        """Withdraw a request to stop, because a new run begins or the old one has stopped."""
         (self.directory / CANCEL).unlink(missing_ok=True)
 
     def _manifest(self) -> dict[str, Any]:

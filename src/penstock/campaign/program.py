@@ -1,4 +1,4 @@
-"""Which program made a result: a mark of the sources that can change it."""
+"""A digest of the sources that can change a result. It identifies the program version that made the result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 
 @cache
 def version(*parts: str) -> str:
-    """A mark of these sources of the package, data files included."""
+    """A digest of these parts of the package, data files included."""
     mark = hashlib.sha256()
     for part in parts:
         for file in _files(resources.files("penstock").joinpath(part)):

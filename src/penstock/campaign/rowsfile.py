@@ -1,4 +1,4 @@
-"""The rows of one shard as a Parquet file: there whole or not there, and known by a digest of its rows."""
+"""The rows of one shard as a Parquet file with a digest. A file is written as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TYPES = {str: "string", int: "int64", float: "float64"}
 
 
 def digest_of(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Equal for equal rows, whichever library wrote them; NaN and infinity are no results and are refused."""
+    """A digest of the rows. It does not depend on the library that wrote them. NaN and infinity are refused."""
     try:
         text = json.dumps(list(rows), sort_keys=True, allow_nan=False)
     except ValueError:
@@ -28,7 +28,7 @@ def digest_of(rows: Sequence[Mapping[str, Any]]) -> str:
 def write_rows(
     path: Path, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, type], head: Mapping[str, str]
 ) -> str:
-    """Write all rows or nothing; returns their digest. Whoever writes the same file at the same time does no harm."""
+    """Write all rows or nothing, and return their digest. Two processes may write the same file at the same time."""
     arrow, parquet = _libraries()
     digest = digest_of(rows)
     schema = arrow.schema([(name, getattr(arrow, _TYPES[kind])()) for name, kind in columns.items()])
@@ -48,7 +48,7 @@ def write_rows(
 
 
 def read_head(path: Path) -> tuple[str, int]:
-    """The digest and the number of the rows of a finished file."""
+    """The digest and the number of rows of a finished file."""
     arrow, parquet = _libraries()
     try:
         found = parquet.read_metadata(path)

@@ -1,4 +1,4 @@
-"""Runs a campaign: what is not finished goes to an engine, and too many failures end it."""
+"""Runs a campaign: sends unfinished shards to an engine, and stops if too many fail."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ Say = Callable[[CampaignLedger], None]
 
 
 class CampaignCancelledError(PenstockError):
-    """Somebody asked the campaign to stop."""
+    """The campaign was asked to stop."""
 
 
 def run_campaign(specification: Specification, engine: Engine, say: Say) -> Standing:
-    """Finish the campaign and return how it stands. Interrupted at any instant, the next run goes on from there.
+    """Run the unfinished shards and return the progress.
 
-    A shard that failed for good is tried again by the next run. More than 5 % of failed shards fail the campaign at
-    once, because then the work itself is wrong.
+    A run that was interrupted at any point is continued by the next.
+
+    The next run tries failed shards again. If more than 5 % of the shards fail, the campaign ends at once, because
+    then the work itself must be wrong.
     """
     ledger = CampaignLedger(specification.directory)
     ledger.create(specification)

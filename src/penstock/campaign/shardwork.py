@@ -1,4 +1,4 @@
-"""One shard from its description to its file: the only thing that is ever sent to a worker."""
+"""Performs one shard, from its JSON description to its result file. Workers are sent nothing else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.errors import DataError
 
 
 def perform_shard(text: str) -> str:
-    """Do the work that a JSON text describes and answer in JSON. Done twice, it costs twice and changes nothing."""
+    """Do the work that a JSON text describes and answer in JSON. Doing it twice gives the same file."""
     task = json.loads(text)
     kind = find_kind(task["kind"])
     path = Path(task["path"])

@@ -1,4 +1,6 @@
-"""The specification of a campaign: a TOML file with the kind of work, where results go, and the kind's own table."""
+"""The specification of a campaign: a TOML file with the kind of work, the output directory and the kind's own
+table.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ class SlurmSection(Section):
 
 
 class CampaignSection(Section):
-    """A whole file. The kind's own table bears the kind's name."""
+    """A specification file. The table for the kind is named after the kind."""
 
     kind: str
     out: str
@@ -47,7 +49,7 @@ class CampaignSection(Section):
 
 @dataclass(frozen=True, slots=True)
 class Specification:
-    """A checked file: what to do, with which program, and where to."""
+    """A checked specification: the work, the program version and the output directory."""
 
     name: str
     directory: Path
@@ -57,30 +59,29 @@ class Specification:
 
     @property
     def kind(self) -> Kind:
-        """The kind of work."""
         return find_kind(self.section.kind)
 
     @property
     def program(self) -> str:
-        """A mark of the sources that can change a result."""
+        """A digest of the sources that can change a result."""
         return version(*self.kind.program)
 
     def task(self, shard: Shard) -> str:
-        """Everything a worker must know of a shard, as JSON."""
+        """Everything a worker needs to know about a shard, as JSON."""
         path = self.directory / "shards" / f"{shard.key}.parquet"
         about = {"kind": self.section.kind, "key": shard.key, "program": self.program, "path": str(path)}
         return json.dumps({**about, "work": shard.work})
 
 
 def out_directory(path: Path) -> Path:
-    """Where the results of a specification go: relative to the file itself. A directory is that directory."""
+    """The directory of the results, relative to the specification file. If a directory is given, it is returned."""
     if path.is_dir():
         return path.resolve()
     return (path.parent / load(path, CampaignSection).out).resolve()
 
 
 def load_specification(path: Path) -> Specification:
-    """Read a file and everything it names; whatever is wrong is an error that says where."""
+    """Read a specification and the files it names. Errors say which file and which key is wrong."""
     section = load(path, CampaignSection)
     if section.kind not in HOMES:
         raise ConfigError(

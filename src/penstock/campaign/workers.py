@@ -1,7 +1,7 @@
-"""Worker processes that end with whoever started them: at once, silently, and whatever ends it.
+"""Worker processes that end together with the process that started them, without printing tracebacks.
 
-A terminal sends Ctrl-C to workers too; they ignore it and are killed by their parent, so nobody sees their
-tracebacks. A parent that is told to terminate does the same first. One that is killed takes them along.
+Ctrl-C in a terminal reaches the workers too. They ignore it and are killed by their parent. On SIGTERM the parent
+kills them before it ends. If the parent itself is killed, the kernel ends them.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ _TICK_S = 1.0
 
 
 class Workers:
-    """Some processes for as long as the `with` block lasts. Leaving it by an exception kills what still runs.
+    """Worker processes for the duration of a `with` block. Leaving it by an exception kills those still running.
 
-    `fork` shares what is loaded already and starts at once; `spawn` starts clean, for libraries with threads.
+    `fork` shares loaded modules and starts at once. `spawn` starts a fresh interpreter, which libraries with threads
+    need.
     """
 
     def __init__(self, count: int, start: Literal["fork", "spawn"] = "fork") -> None:
@@ -68,9 +69,9 @@ class Workers:
         items: Iterable[Item],
         tick: Callable[[], None] = lambda: None,
     ) -> Iterator[tuple[Item, Result]]:
-        """Every item with its result, as each is done; only a few are handed out ahead.
+        """Yield each item with its result as soon as it is done. Only a few items are handed out in advance.
 
-        `tick` is called after every result, and once a second while none comes.
+        `tick` is called after every result, and once a second while no result comes.
         """
         waiting: dict[Future[Result], Item] = {}
         left = iter(items)
@@ -84,7 +85,7 @@ class Workers:
                 yield waiting.pop(future), future.result()
 
     def ordered(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Every result, in the order of the items."""
+        """The results in the order of the items."""
         done: dict[int, Result] = {}
         due = 0
         for (number, _), result in self.each(partial(_of_item, function), enumerate(items)):
@@ -95,7 +96,8 @@ class Workers:
 
     def _submit(self, function: Callable[[Item], Result], item: Item) -> Future[Result]:
         assert self._pool is not None
-        # Processes start inside submit and inherit what is blocked: nothing reaches them half-started.
+        # `submit` starts processes, and they inherit blocked signals. So no signal reaches a process that is half
+        # started.
         with _blocked():
             return self._pool.submit(function, item)
 

@@ -1,1 +1,1 @@
-"""The command line: parsing and showing, no logic. One module per verb."""
+"""The command line: parses options and prints results. It has no logic; each verb has its own module."""

@@ -1,4 +1,4 @@
-"""`penstock agent`: what keeps a node tuned, and what undoes it. One verb a command, imported when used."""
+"""`penstock agent`: keeps a node tuned, and undoes it. Each verb is a module that is imported on first use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.cli.main import LazyGroup
 
 
 class AgentGroup(LazyGroup):
-    """The verbs of the agent: a line here and a module make a new one."""
+    """The verbs of the agent. A new verb needs a line here and a module."""
 
     verbs: ClassVar[dict[str, tuple[str, str]]] = {
         "run": ("penstock.cli.agent_run:run", "Observe, advise or tune until stopped."),

@@ -1,4 +1,4 @@
-"""`penstock agent check`: what would be found, touched and refused on this node, without starting."""
+"""`penstock agent check`: what an agent would find, change and refuse on this node, without starting one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`penstock agent status|explain|mode|pause|resume`: talking to a running agent over its socket."""
+"""`penstock agent status|explain|mode|pause|resume`: commands to a running agent over its socket."""
 
 from __future__ import annotations
 
@@ -121,12 +121,12 @@ def in_units(name: str, value: float) -> str:
     if not name.endswith("_log2"):
         return f"{name} = {value:g}"
     short = name.removesuffix("_log2")
-    # Nothing is a thousand times as fast: a logarithm above that is a rate.
+    # No gain is a thousandfold, so a larger value is a rate and not a logarithm of a gain.
     return f"{short} = {2**value / 1e6:.1f} MB/s" if value > 10 else f"{short} = {2**value:.2f} times"
 
 
 def _candidates(decision: dict[str, Any]) -> list[str]:
-    """What the model expected of the best candidates, as ratios and, from the last window's rate, in MB/s."""
+    """The model's expectation for the best candidates, as ratios and, from the last window's rate, in MB/s."""
     if not decision["outlook"]:
         return []
     found = decision["outlook"]["candidates"]
@@ -136,7 +136,9 @@ def _candidates(decision: dict[str, Any]) -> list[str]:
 
 
 def _base_mbps(decision: dict[str, Any]) -> float:
-    """What a gain of 1 stands for: the last window's rate, less what the setting in force is itself said to gain."""
+    """The rate that a gain of 1 stands for: the last window's rate without the expected gain of the setting in
+    force.
+    """
     if not decision["history"]:
         return 0.0
     window = decision["history"][-1]
@@ -146,7 +148,7 @@ def _base_mbps(decision: dict[str, Any]) -> float:
 
 
 def _mapped_gain(surface: dict[str, Any] | None, setting: dict[str, int]) -> float:
-    """The gain that the map of all candidates has for a setting; 0 where it is not on the map."""
+    """The gain of a setting in the map of all candidates, or 0 if it is not in the map."""
     if not surface or not surface["gain_log2"]:
         return 0.0
     rows = zip(*surface["knobs"].values(), strict=True)
@@ -174,7 +176,7 @@ def _against(effect: dict[str, Any]) -> str:
 
 
 def _what(decision: dict[str, Any]) -> str:
-    """What was done; what was only wished is said as such."""
+    """What was done. A change that was only proposed is described as such."""
     wished = ", ".join(decision["changes"])
     done = ", ".join(decision.get("made") or ())
     if done == wished:

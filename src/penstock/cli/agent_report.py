@@ -1,4 +1,4 @@
-"""`penstock agent report` and `trial`: what tuning did here, from the log, or by experiment."""
+"""`penstock agent report` and `trial`: the effect of tuning on this node, from the log or by experiment."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _show(summary: Summary) -> None:
     from penstock.serve.status import effect_sentence
 
     table = Table(title=f"the last {(summary.until_s - summary.since_s) / 3600:.1f} h")
-    # A narrow terminal drops columns from the right, so those that matter most come first.
+    # A narrow terminal drops columns from the right, so the important ones come first.
     for heading in (
         "target",
         "changes",
@@ -186,7 +186,7 @@ def trial(
 
 
 def _progress(blocks: list[Block], pairs: int) -> str:
-    """One line after each block; after each pair, the verdict so far."""
+    """One line after each block, and after each pair the verdict so far."""
     from penstock.agent.switchback import judge
 
     last = blocks[-1]

@@ -38,7 +38,7 @@ def run(
     Without --mode nothing is ever changed. In tune mode every original is on disk before its knob moves;
     SIGTERM gives everything back, and after a crash `penstock agent restore` does.
     """
-    # One thread: a second one would spin beside every small matrix product and double what the agent costs.
+    # One thread, because a second one would spin during every small matrix product and double the agent's cost.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from penstock.agent.journald import log_to_stderr
     from penstock.agent.plugins import find_policy

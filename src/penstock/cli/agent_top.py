@@ -1,4 +1,4 @@
-"""`penstock agent top`: the screen an administrator leaves open."""
+"""`penstock agent top`: a live screen for administrators."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _SEQUENCES = {
     },
 }
 _ENDED = frozenset(_SEQUENCES) - {b"\x1b"}
-# How far each key goes, in lines.
+# The number of lines that each key scrolls.
 _FAR = 10**6
 _STEPS = {"up": -1, "k": -1, "down": 1, "j": 1, "page up": -10, "page down": 10, "home": -_FAR, "end": _FAR}
 _ANSWER_S = 2.0
@@ -76,14 +76,14 @@ def top(every: float, once: bool, state_dir: Path, as_json: bool) -> None:
 
 
 class Top:
-    """What is shown and what keys do; knows the agent only through its socket."""
+    """The content of the screen and the actions of keys. It knows the agent only through its socket."""
 
     def __init__(self, state_dir: Path) -> None:
         from penstock.agent.startup import SOCKET_FILE
 
         self._socket = state_dir / SOCKET_FILE
         self.status: dict[str, Any] | None = None
-        #: Why there is no status.
+        #: Why there is no status, if so.
         self.trouble: PenstockError | None = None
         self.view = View()
 
@@ -195,7 +195,7 @@ def _watch(screen: Top, every_s: float) -> None:
 
 @contextlib.contextmanager
 def _keys() -> Iterator[None]:
-    """Keys arrive one by one and are not shown; the terminal is as it was afterwards, whatever happens."""
+    """Read keys one by one without echo. The terminal is restored afterwards in any case."""
     before = termios.tcgetattr(sys.stdin)
     try:
         tty.setcbreak(sys.stdin)
@@ -205,7 +205,7 @@ def _keys() -> Iterator[None]:
 
 
 def _key(wait_s: float) -> str | None:
-    """The next key within a time; None when there is none."""
+    """The next key within a time, or None."""
     ready, _, _ = select.select([sys.stdin], [], [], wait_s)
     if not ready:
         return None

@@ -1,4 +1,4 @@
-"""`penstock campaign`: many simulations as shards that are done once, wherever they run."""
+"""`penstock campaign`: many simulations as shards. Each shard is done once, wherever it runs."""
 
 from __future__ import annotations
 

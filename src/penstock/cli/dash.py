@@ -1,4 +1,4 @@
-"""`penstock dash`: the web page over an agent, its log, a recording or the simulator."""
+"""`penstock dash`: the web page for an agent, its log, a recording or the simulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`penstock demo`: the main job on the embedded simulator, shown live, with a report left behind."""
+"""`penstock demo`: tunes a simulated client, shows it live, and writes a report."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SPARKS = "▁▂▃▄▅▆▇█"
 LIVE_FRAMES_PER_S = 20
-# What a new user may try next: the simulator, the evidence, this node (changing nothing).
+# What a new user may try next: the simulator, the evaluation, and this node without changing anything.
 NEXT = (
     "penstock simulate run --workload s_rd_rn_1m --policy weir",
     "penstock evaluate static --only s_rd_rn_1m --seconds 20",
@@ -182,7 +182,7 @@ def _report(seen: Sequence[Frame], summary: DemoSummary, policy: str) -> str:
 
 
 def _lead(summary: DemoSummary, policy: str) -> list[str]:
-    """What was compared, and what happened when a workload came back."""
+    """What was compared, and what happened when a workload returned."""
     phases = ", then ".join(phase.workload for phase in summary.phases)
     text = (
         f"The same simulated client twice, through {phases} on one target: left at its defaults, and tuned by "

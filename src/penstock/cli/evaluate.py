@@ -159,7 +159,7 @@ def _request(
 def _own_models(
     cluster: Cluster, policies: Sequence[str], cache_dir: Path | None, workers: int | None
 ) -> dict[str, str]:
-    """A model of this cluster for every policy that asks one, from the cache where it was made before."""
+    """A model of this cluster for every policy that uses one, from the cache if it exists."""
     from penstock.evaluate.ownmodels import OwnWorld, own_models
     from penstock.evaluate.store import default_directory
 
@@ -184,7 +184,7 @@ def _deliver(documents: Sequence[dict[str, Any]], out: Path | None, as_json: boo
 
 
 def _save(documents: Sequence[dict[str, Any]], out: Path | None) -> None:
-    """The report so far: an evaluation that is interrupted leaves what it has."""
+    """Save the report so far, so that an interrupted evaluation keeps its results."""
     if out is None:
         return
     from penstock.evaluate.report import write
@@ -196,7 +196,7 @@ def _save(documents: Sequence[dict[str, Any]], out: Path | None) -> None:
 
 
 def _shown(table: Table) -> RichTable:
-    """On a terminal, without the commands: they would fill it."""
+    """The document for a terminal, without the commands, which would fill it."""
     from rich.table import Table as RichTable
 
     kept = [i for i, heading in enumerate(table.heading) if heading != "command"]
@@ -209,7 +209,7 @@ def _shown(table: Table) -> RichTable:
 
 
 def _without_pictures(document: dict[str, Any]) -> dict[str, Any]:
-    """What a reader of figures wants; interval by interval and setting by setting is for results.json."""
+    """The document without data for pictures (by interval and by setting), which is in results.json."""
     kept = {key: value for key, value in document.items() if key not in PICTURES}
     rows = [{key: value for key, value in row.items() if key not in PICTURES} for row in document["rows"]]
     return {**kept, "rows": rows}

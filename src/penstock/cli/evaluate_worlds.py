@@ -1,4 +1,4 @@
-"""`penstock evaluate scenarios` and `robust`: worlds that somebody described, and worlds drawn at random."""
+"""`penstock evaluate scenarios` and `robust`: policies in described worlds and in random worlds."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def _cell(figures: dict[str, Any]) -> str:
 
 
 class LabProgress:
-    """Says on stderr which stage is how far, a line every few seconds at most, and when a stage is done."""
+    """Reports the progress of each stage on stderr, at most one line every few seconds, and its end."""
 
     def __init__(self, every_s: float = 5.0) -> None:
         self._every_s = every_s
@@ -201,7 +201,6 @@ class LabProgress:
         self._started: dict[str, float] = {}
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """So many of a stage's runs are done."""
         now_s = time.monotonic()
         started_s = self._started.setdefault(stage, now_s)
         if now_s - self._said_s < self._every_s and done < total:

@@ -1,4 +1,4 @@
-"""`penstock fleet`: what many nodes' agents logged, as one page."""
+"""`penstock fleet`: one page from the logs of many nodes' agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `penstock` command: the table of verbs, and the one place where errors become exit codes."""
+"""The `penstock` command: the table of verbs, and the only place where errors become exit codes."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ TERMINATED = 143
 
 
 class ReaderLeftError(Exception):
-    """Whoever read our output closed it before the end."""
+    """The reader of our output closed it before the end."""
 
 
 class LazyGroup(click.Group):
-    """A group that knows its verbs by name and imports one only to run it."""
+    """A group that knows its verbs by name and imports a verb only to run it."""
 
     verbs: ClassVar[Mapping[str, tuple[str, str]]] = VERBS
 
@@ -109,7 +109,7 @@ def cli() -> None:
 
 
 def _unwrap_examples(command: click.Command) -> None:
-    """Show a command's example on a line of its own, as it is typed: click would wrap it like prose."""
+    """Show a command's example on a line of its own, because click would wrap it like prose."""
     if command.epilog and command.epilog.startswith(EXAMPLE):
         command.epilog = f"\b\nExample:\n  {command.epilog.removeprefix(EXAMPLE)}"
     if isinstance(command, click.Group):
@@ -121,7 +121,7 @@ def main() -> NoReturn:
     """Run the command line and leave with the documented exit code; never a traceback for a known failure."""
     code = _run()
     if code in (INTERRUPTED, TERMINATED):
-        # All of ours is closed by now; taking down a loaded compiler can take seconds, and whoever stops us waits.
+        # Everything of ours is closed by now. Unloading the compiler can take seconds, so the process exits at once.
         with contextlib.suppress(OSError):
             sys.stdout.flush()
             sys.stderr.flush()
@@ -139,7 +139,7 @@ def _run() -> int:
         error.show()
         return int(ExitCode.USAGE)
     except click.ClickException as error:
-        # The library calls a file that may not be read a wrong usage.
+        # Click reports a file without read permission as wrong usage.
         closed = isinstance(error, click.BadParameter) and error.message.endswith("is not readable.")
         return _fail(_usage(error), ExitCode.PERMISSION if closed else error.exit_code)
     except (KeyboardInterrupt, click.Abort, TerminatedError) as error:
@@ -170,7 +170,7 @@ def _fail(message: str, code: int) -> int:
 
 
 def _reader_left() -> int:
-    # Whoever read us has all it wanted; what is still buffered must not raise again at exit.
+    # The reader has all it wanted. What is still buffered must not raise again at exit.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return int(ExitCode.OK)
 

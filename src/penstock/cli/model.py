@@ -1,4 +1,4 @@
-"""`penstock model`: what a model is, whether its file is sound, what it says and why."""
+"""`penstock model`: shows a model, checks its file, and explains its predictions."""
 
 from __future__ import annotations
 

@@ -23,13 +23,13 @@ from penstock.units import parse_duration, parse_size
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Wider than any table: whoever reads a pipe has no edge of a screen.
+# Wider than any table, because a pipe has no edge.
 PIPE_WIDTH = 4096
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class NearestChoice(click.ParamType[str]):
-    """One of some words; anything else is answered with the nearest of them."""
+    """One of several words. Any other word is answered with the nearest of them."""
 
     name = "choice"
 
@@ -58,7 +58,7 @@ class NearestChoice(click.ParamType[str]):
 
 
 class PolicyName(NearestChoice):
-    """A policy's name, built in or installed by another package, or a Python file with one's own."""
+    """The name of a policy, built in or installed, or a Python file with a policy."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name itself, or a usage error; a file must exist."""
@@ -76,7 +76,7 @@ class PolicyName(NearestChoice):
 
 
 class Spoken(click.ParamType[float]):
-    """A value in the way people write it, such as a size or a duration."""
+    """A value as people write it, such as a size or a duration."""
 
     def __init__(self, name: str, parse: Callable[[str], float]) -> None:
         self.name = name
@@ -156,7 +156,7 @@ def console(*, stderr: bool = False) -> Console:
             super().print(*objects, **options)
 
         def on_broken_pipe(self) -> None:
-            # Rich would exit 1; a reader that has all it wanted is no failure (see `cli.main`).
+            # Rich would exit 1, but a reader that has all it wanted is not a failure (see `cli.main`).
             raise BrokenPipeError
 
     stream = sys.stderr if stderr else sys.stdout

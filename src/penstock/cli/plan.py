@@ -1,4 +1,4 @@
-"""`penstock plan`: advice before the run. The verbs of the group, each in a module of its own."""
+"""`penstock plan`: advice before a run. Each verb has its own module."""
 
 from __future__ import annotations
 

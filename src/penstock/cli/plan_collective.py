@@ -1,4 +1,4 @@
-"""`penstock plan profile` and `penstock plan collective`: measured elements, ranked hints."""
+"""`penstock plan profile` and `penstock plan collective`: measures operations and ranks hints."""
 
 from __future__ import annotations
 

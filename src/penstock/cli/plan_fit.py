@@ -1,4 +1,4 @@
-"""`penstock plan fit`: a model of your own system from your own IOR results."""
+"""`penstock plan fit`: fits a model of the user's system to the user's IOR results."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def fit(more: tuple[Path, ...], **options: Any) -> None:
 
 
 def _say_read(tally: Tally, runs: Sequence[IorRun], request: FitRequest) -> None:
-    """What was read, and that a table of several systems needs --where."""
+    """Report what was read, and that a table with several systems needs --where."""
     click.echo(f"read {len(runs)} {request.operation}s from {len(request.data)} files", err=True)
     for column, values in tally.mixed.items():
         shown = ", ".join(values)
@@ -117,7 +117,7 @@ def _progress(steps: int) -> Iterator[Callable[[], object]]:
 
 
 def _plot(outcome: FitOutcome, directory: Path) -> None:
-    """The signed errors on larger runs the model never saw, and how far identical runs lie apart."""
+    """Plot the signed errors on larger runs that the model has not seen, and the variability of identical runs."""
     from penstock.plan.write.accuracy import relative_errors
     from penstock.plan.write.error_plots import signed_errors, variability_cdf
     from penstock.plan.write.gather import spreads

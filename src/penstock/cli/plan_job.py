@@ -1,4 +1,4 @@
-"""`penstock plan job`: a review of a job by its Darshan log."""
+"""`penstock plan job`: reviews a job from its Darshan log."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def document(advice: JobAdvice) -> dict[str, Any]:
         "io_seconds": advice.traffic.io_s,
     }
     if advice.now is not None:
-        # Of the machine that --system names, not of the one the log was taken on.
+        # The machine that --system names, not the one of the log.
         found["forecast_elsewhere"] = {
             "now": _prediction(advice.now),
             "advised": _prediction(advice.advised),
@@ -142,7 +142,7 @@ def _show_files(advice: JobAdvice, most: int) -> None:
 
 
 def _show_forecast(advice: JobAdvice) -> None:
-    """Only where --system asked for it, and never beside an observed time: it is of another machine."""
+    """Show the forecast. It is for the machine that --system names, so it is never shown beside an observed time."""
     if advice.now is None:
         return
     console().print(

@@ -1,4 +1,4 @@
-"""`penstock plan sample`: the benchmark that a model is fitted on, printed or run."""
+"""`penstock plan sample`: prints or runs the benchmark that a model is fitted to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`penstock plan write`: seconds, what they are made of, and advice."""
+"""`penstock plan write`: predicts write time and its composition, and gives advice."""
 
 from __future__ import annotations
 

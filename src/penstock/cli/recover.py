@@ -47,7 +47,7 @@ def restore(root: Path, state_dir: Path, only_commands: bool, as_json: bool) -> 
 
 
 def _ask_agent(state_dir: Path, *, as_json: bool) -> bool:
-    """A running agent gives back itself, and stays paused until resumed; false when there is none."""
+    """Let a running agent restore, after which it stays paused until resumed. Returns false if there is none."""
     from penstock.agent.control import request
     from penstock.agent.startup import SOCKET_FILE
     from penstock.errors import UnreachableError

@@ -1,4 +1,4 @@
-"""`penstock replay`: from a recording to windows."""
+"""`penstock replay`: turns a recording into windows."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def replay(files: tuple[Path, ...], as_json: bool) -> None:
 
 
 def _watched(probes: Iterable[RecordedProbe], path: Path) -> Iterator[RecordedProbe]:
-    """The probes, with a sign of life on a terminal once it takes long."""
+    """The probes, with a progress line on a terminal if it takes long."""
     said_s = time.monotonic()
     spoken = False
     for number, probe in enumerate(probes, 1):
@@ -61,10 +61,7 @@ def _watched(probes: Iterable[RecordedProbe], path: Path) -> Iterator[RecordedPr
 
 
 def _emit(items: Iterable[Window | Void | Discarded]) -> None:
-    """One document, a window a line: recordings may be long, and json's own indenting is slow.
-
-    Nothing is printed before everything was read: half a document would be worse than none.
-    """
+    """Print one document with a window per line, because recordings may be long and json's own indenting is slow."""
     found, void = [], []
     for item in items:
         if isinstance(item, Window):
@@ -115,7 +112,7 @@ def _show(items: Sequence[Window | Void | Discarded]) -> None:
 
 
 def _moved(mine: Sequence[Window], direction: str) -> tuple[str, str]:
-    """The volume, and the rate over the windows in which this direction moved at all."""
+    """The volume, and the rate over the windows in which this direction moved anything."""
     busy = [item for item in mine if item.metrics.get(f"{direction}.bytes")]
     total = sum(item.metrics[f"{direction}.bytes"] for item in busy)
     seconds = sum(item.seconds for item in busy)

@@ -1,4 +1,4 @@
-"""`penstock run`: someone's MPI command with hints set, watched, and reported on."""
+"""`penstock run`: runs a user's MPI command with hints, watches it, and reports on it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _run_once(command: tuple[str, ...], hints: dict[str, str], quiet: bool) -> W
 
 
 def _leave_as(outcome: WrappedRun) -> None:
-    """Leave with the command's own exit code where it failed."""
+    """Exit with the command's own exit code if it failed."""
     if outcome.exit_code:
         raise click.exceptions.Exit(outcome.exit_code if outcome.exit_code > 0 else 128 - outcome.exit_code)
 
@@ -109,7 +109,7 @@ def _compare(command: tuple[str, ...], hints: dict[str, str], options: dict[str,
 
 
 def _recalled(command: tuple[str, ...]) -> dict[str, str]:
-    """The hints that a comparison found faster for this command; none where it found none."""
+    """The hints that an earlier comparison found faster for this command, if any."""
     from penstock.plan.collective.remembered import recall
 
     found = recall(command)
@@ -139,7 +139,7 @@ def _hints(options: dict[str, Any]) -> dict[str, str]:
     if options["cb_buffer_size"] is not None:
         found["cb_buffer_size"] = str(options["cb_buffer_size"])
     found |= parse_hints(options["hint"])
-    # Without these two ROMIO caps aggregators at one a host and skips two phases for contiguous writes.
+    # Without these two hints ROMIO limits aggregators to one per host and skips two-phase I/O for contiguous writes.
     if "cb_nodes" in found:
         found.setdefault("cb_config_list", "*:*")
         found.setdefault("romio_cb_write", "enable")

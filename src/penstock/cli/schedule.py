@@ -1,4 +1,4 @@
-"""`penstock schedule`: how many shared I/O resources each job gets, which, and what comes of it."""
+"""`penstock schedule`: how many shared I/O resources each job gets, which ones, and the effect."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AS_PRINTED = click.option("--as-printed", is_flag=True, help="tcpu to the letter
 
 
 class ScheduleGroup(LazyGroup):
-    """The verbs of scheduling, each imported only to run."""
+    """The verbs of scheduling. Each is imported only to run it."""
 
     verbs = {  # noqa: RUF012 - the table is the class
         "allocate": ("penstock.cli.schedule:allocate", "How many I/O resources each application gets."),

@@ -1,4 +1,4 @@
-"""`penstock schedule advise` and `guide`: resources for the next job, heuristics for what is known."""
+"""`penstock schedule advise` and `guide`: resources for the next job, and heuristics for what is known."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class _After:
         from penstock.schedule.lifecycle import forget_change
 
         if self.exports is not None:
-            # First: where the file system does not answer, the job at least knows its OSTs.
+            # This comes first: even if the file system does not answer, the job knows its OSTs.
             write_exports(self.exports, started.answer, platform.kind)
         if not self.apply_it or started.job.directory is None:
             return
@@ -181,7 +181,7 @@ def _advise(
 
 
 def _health(site: SiteSection) -> Health:
-    """The OSTs' health, where the site file says how to ask; what cannot be asked is said, not an error."""
+    """The health of the OSTs, if the site file says how to ask. A failure is reported, but is not an error."""
     from penstock.schedule.health import UNKNOWN_HEALTH, Health, read_health, read_load
 
     if site.lustre is None:

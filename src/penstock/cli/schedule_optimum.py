@@ -1,4 +1,4 @@
-"""`penstock schedule optimum`: the exact optimum of a small set, and how far each heuristic is from it."""
+"""`penstock schedule optimum`: the exact optimum of a small set, and the distance of each heuristic from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`penstock schedule study`: the paper's evaluation again, with figures, tables and its claims checked."""
+"""`penstock schedule study`: repeats the paper's evaluation, with figures, tables and a check of its claims."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def study(
 def _run(
     what: tuple[str, tuple[int, ...], Path | None], out: Path, how: tuple[int, int], workers: int
 ) -> tuple[dict[int, dict[str, RowSet]], dict[str, tuple[Profile, ...]]]:
-    """Run the wanted experiments; their rows by number of applications, and the curves they used."""
+    """Run the wanted experiments. Returns their rows by number of applications, and the curves used."""
     from penstock.schedule.study.summary import RowSet
     from penstock.schedule.study.sweep import Results, batches, experiments_of, run_experiment
 
@@ -127,7 +127,7 @@ def _run(
             some = profiles[experiment.curves]
             found = RowSet(run_experiment(work, some, Results(out / f"{name}.jsonl"), workers, progress))
         base = name.split("@", maxsplit=1)[0]
-        # The spread over several numbers of applications is one figure, beside the first number's.
+        # The figure over several numbers of applications is drawn once, beside those of the first number.
         rows[sizes[0] if base.startswith("spread-") else experiment.applications][base] = found
     return rows, profiles
 
@@ -167,7 +167,7 @@ def _make_directory(out: Path) -> None:
 
 
 class _Progress:
-    """A bar on a terminal, ten lines elsewhere."""
+    """A progress bar on a terminal, ten lines elsewhere."""
 
     def __init__(self, screen: Console, name: str) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -1,4 +1,4 @@
-"""`penstock simulate serve`: a simulated client as a live directory in Lustre's own layout."""
+"""`penstock simulate serve`: shows a simulated client as a live directory in Lustre's own layout."""
 
 from __future__ import annotations
 

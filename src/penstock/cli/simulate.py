@@ -1,4 +1,4 @@
-"""`penstock simulate`: run workloads on a simulated cluster, or map how settings matter there."""
+"""`penstock simulate`: runs workloads on a simulated cluster, or maps the effect of settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the verbs of `penstock simulate` share: options and progress."""
+"""Options and progress that the verbs of `penstock simulate` share."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def cluster_options(function: click.decorators.FC, *, workload_required: bool = 
 
 
 class Progress:
-    """Says on stderr how far a long job is, a line every tenth, once it has lasted a while."""
+    """Reports progress on stderr, one line per tenth, once a job has lasted a while."""
 
     def __init__(self, total: float, patience_s: float = 0.0) -> None:
         self._total = total
@@ -40,7 +40,6 @@ class Progress:
         self._from_s = time.monotonic() + patience_s
 
     def __call__(self, done: float) -> None:
-        """So much of the total is done."""
         tenth = int(10 * done / self._total)
         if tenth > self._said and time.monotonic() >= self._from_s:
             self._said = tenth

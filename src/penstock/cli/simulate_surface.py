@@ -1,4 +1,4 @@
-"""`penstock simulate surface`: what every setting of pages per RPC and RPCs in flight brings."""
+"""`penstock simulate surface`: the throughput at every setting of pages per RPC and RPCs in flight."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _show_surface(workload: str, cells: Sequence[Cell]) -> None:
 
 
 def _with_progress(found: list[Cell], cells: Generator[Cell, None, None]) -> None:
-    """Add cell after cell, so that an interruption leaves those that are done."""
+    """Add one cell after the other, so that an interruption keeps those that are done."""
     progress = Progress(99.0)
     with closing(cells):
         for cell in cells:

@@ -1,4 +1,4 @@
-"""`penstock snapshot`: what a client says of itself now, live, or into a recording."""
+"""`penstock snapshot`: shows a client's present counters, once, live, or into a recording."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _follow(observer: LustreObserver, watch: bool, record: Path | None, pace: _P
                 if watcher is not None:
                     watcher.show(observer.observe())
     except KeyboardInterrupt:
-        # Ctrl-C is how these two end.
+        # These two are ended with Ctrl-C.
         pass
     finally:
         observer.close()
@@ -204,7 +204,7 @@ def _overview(seen: NodeSnapshot, width: int) -> RenderableType:
     return table
 
 
-# Heading, how wide a terminal must be to have the column, and the cell behind it.
+# The heading, the terminal width from which the column is shown, and its cell.
 _COLUMNS = (
     ("target", 0, "target"),
     ("state", 70, "state"),

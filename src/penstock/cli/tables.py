@@ -1,4 +1,4 @@
-"""Tables that lose nothing but whole columns: numbers are never cut, and what is not shown is named."""
+"""Tables that omit whole columns instead of cutting text. Numbers are never cut, and omitted columns are named."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
     from rich.table import Table
 
-# A longer word (a path, a command) may be folded; no number is as long.
+# A longer word (a path, a command) may be wrapped. No number is as long.
 LONGEST_WORD = 32
 
 
@@ -54,7 +54,7 @@ def widths(needs: Sequence[tuple[int, int]], room: int) -> list[int]:
 
 
 def _needs(table: Table, number: int, console: Console) -> tuple[int, int]:
-    """The least width a column can have, its longest word, and the most it can use."""
+    """The smallest width of a column (its longest word), and the largest width it can use."""
     from rich.measure import Measurement
 
     column = table.columns[number]
@@ -65,7 +65,7 @@ def _needs(table: Table, number: int, console: Console) -> tuple[int, int]:
 
 
 def _frame(table: Table, columns: int | None = None) -> int:
-    """What lines and padding take."""
+    """The width of lines and padding."""
     count = len(table.columns) if columns is None else columns
     _, right, _, left = table.padding
     lines = 0 if table.box is None else count + 1

@@ -1,4 +1,4 @@
-"""`penstock train`: collecting measurements, fitting a model, comparing kinds of models."""
+"""`penstock train`: collects measurements, fits a model, compares kinds of models."""
 
 from __future__ import annotations
 

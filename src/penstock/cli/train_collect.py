@@ -1,4 +1,4 @@
-"""`penstock train collect`: measurements by the papers' protocol, from the simulator or a live client."""
+"""`penstock train collect`: measures by the papers' protocol, on the simulator or on a live client."""
 
 from __future__ import annotations
 

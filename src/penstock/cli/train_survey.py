@@ -1,4 +1,4 @@
-"""`penstock train survey`: what every setting brings, case by case, for the policy `weir`."""
+"""`penstock train survey`: makes a survey for the policy `weir`: the gain of every setting, case by case."""
 
 from __future__ import annotations
 

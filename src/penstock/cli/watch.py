@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
 
-# Heading, metric, how it is shown, and how wide a terminal must be to have it.
+# The heading, the metric, its format, and the terminal width from which it is shown.
 _COLUMNS = (
     ("read MB/s", "read.bytes", "rate", 0),
     ("lat us", "read.page_latency_us", "number", 100),
@@ -31,7 +31,7 @@ _LINES_AROUND = 8
 
 
 class Watcher:
-    """Shows each snapshot beside the one before: in place on a terminal, else one table after the other."""
+    """Shows each snapshot beside the one before: in place on a terminal, otherwise one table after the other."""
 
     def __init__(self, screen: Console) -> None:
         self._screen = screen
@@ -85,7 +85,7 @@ def _table(found: Sequence[Window | Void], seen: NodeSnapshot, screen: Console) 
 
 
 def _busiest(found: Sequence[Window | Void], room: int) -> list[Window | Void]:
-    """Those that move most when not all fit, shown in the order of their names."""
+    """The targets that move most if not all fit, in the order of their names."""
     most = sorted(found, key=lambda item: -item.bytes_per_s if isinstance(item, Window) else 0.0)
     return sorted(most[: max(1, room)], key=lambda item: item.target.name)
 

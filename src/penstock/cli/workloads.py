@@ -1,4 +1,4 @@
-"""`penstock simulate workloads`: what can be run, and what may be changed about it."""
+"""`penstock simulate workloads`: the workloads that can be run, and their options."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The web page: what an agent, its log, a recording or the simulator shows, served to a browser. Changes nothing."""
+"""The web page that shows an agent, its log, a recording or the simulator in a browser."""

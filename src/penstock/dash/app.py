@@ -1,4 +1,4 @@
-"""The routes: the page's files, its data as JSON, what is new as server-sent events, and commands by POST."""
+"""The HTTP routes: static files, data as JSON, updates as server-sent events, and commands by POST."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 def make_app(hub: Hub, gate: Gate) -> ASGIApp:
-    """The page over a hub, behind a gate."""
+    """The web application for a hub. Every request must pass the gate."""
 
     async def view(request: Request) -> Response:
         return _json(await hub.view())
@@ -54,13 +54,12 @@ def make_app(hub: Hub, gate: Gate) -> ASGIApp:
 
 
 class Guarded:
-    """Puts the gate in front of every route, and its headers on every answer."""
+    """Checks every request with the gate, and adds security headers to every response."""
 
     def __init__(self, inner: ASGIApp, gate: Gate) -> None:
         self._inner, self._gate = inner, gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, refuse, or pass on."""
         if scope["type"] != "http":
             await self._inner(scope, receive, send)
             return
@@ -87,7 +86,7 @@ def _reading(gate: Gate, handler: Handler) -> Handler:
 
 
 def _files() -> list[Path]:
-    """The page's own files, and the looks it shares with the reports."""
+    """The files of the page, and the style sheet that it shares with the reports."""
     return sorted(path for path in (*STATIC.iterdir(), DESIGN) if path.suffix in KINDS)
 
 
@@ -101,7 +100,7 @@ def _file_handler(path: Path) -> Handler:
 
 
 async def _stream(hub: Hub) -> AsyncIterator[str]:
-    """One line of JSON an event; a failure is the last one."""
+    """Send each event as one line of JSON. If something fails, the error is the last event."""
     try:
         async for news in hub.watch():
             yield f"data: {_text(news)}\n\n"

@@ -1,4 +1,4 @@
-"""What was decided, kept from the log's events: changes to mark in charts, counts, and the answer up front."""
+"""Keeps the decisions from the log's events, for the charts, the counts and the headline of the page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.agent.effect import headline
 from penstock.agent.summary import outcome_of
 from penstock.serve.status import effect_sentence
 
-# Older changes are forgotten; the log still has them.
+# Only this many changes are kept; the log has the older ones.
 MOST_CHANGES = 500
 MOST_GAINS = 1000
 MOST_NOTES = 50
@@ -22,12 +22,12 @@ KINDS = {
     "failed": "refused",
 }
 _KINDS = {"guard.revert": "revert", "guard.switchback": "look", "guard.return": "look"}
-# Events worth a line on the page, besides decisions and their effects.
+# Event kinds, besides decisions and effects, that the page shows as a line.
 _NOTED = ("start", "stop", "restore", "take_back", "control", "job", "targets", "trial", "disturbed")
 
 
 class Book:
-    """Takes events in order and answers what the page asks."""
+    """Takes events in order and answers the page's questions about them."""
 
     def __init__(self) -> None:
         self._decisions: dict[str, Mapping[str, Any]] = {}
@@ -38,7 +38,7 @@ class Book:
         self.notes: list[dict[str, Any]] = []
 
     def take(self, events: Iterable[Mapping[str, Any]]) -> list[str]:
-        """Note what happened; returns the ids of the changes that are new or known better now."""
+        """Add events. Returns the ids of changes that are new or have new information."""
         touched: dict[str, None] = {}
         for event in events:
             kind = event.get("event")
@@ -52,15 +52,15 @@ class Book:
         return [one for one in touched if one in self._decisions]
 
     def decision(self, decision_id: str) -> Mapping[str, Any] | None:
-        """One decision with everything it looked at."""
+        """A decision with all its evidence."""
         return self._decisions.get(decision_id)
 
     def effects(self, decision_id: str) -> list[Mapping[str, Any]]:
-        """What a change turned out to do, in the order it was judged."""
+        """The measured effects of a change, in the order they were judged."""
         return self._effects.get(decision_id, [])
 
     def path(self, decision_id: str) -> list[Mapping[str, int]]:
-        """The settings its target went through, up to and with this decision; looks at the original left out."""
+        """The settings that a target went through up to this decision, without the looks at the original."""
         last = self._decisions[decision_id]
         found: list[Mapping[str, int]] = []
         for decision in self._decisions.values():
@@ -72,7 +72,7 @@ class Book:
         return found
 
     def next_of(self, decision_id: str) -> Mapping[str, Any] | None:
-        """The next decision about the same target that was no look at the original."""
+        """The next decision about the same target that was not a look at the original."""
         found = False
         for decision in self._decisions.values():
             same = decision["target"] == self._decisions[decision_id]["target"]
@@ -82,18 +82,18 @@ class Book:
         return None
 
     def changes(self, ids: Iterable[str] | None = None) -> list[dict[str, Any]]:
-        """The marks of all changes, or of some, oldest first."""
+        """The chart marks of all changes, or of the given ones, oldest first."""
         wanted = self._decisions if ids is None else [one for one in ids if one in self._decisions]
         return [self._mark(self._decisions[one]) for one in wanted]
 
     def worth(self, effect: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The answer up front: the effect in a sentence, and the counts behind it."""
+        """The headline: the effect in one sentence, and the counts behind it."""
         found = effect or headline(self._trial, self._gains)
         counts = {name: self._counts[name] for name in ("change", "revert", "look", "advice", "failed")}
         return {"effect": dict(found) if found else None, "sentence": sentence(found), "counts": counts}
 
     def advice(self) -> list[dict[str, Any]]:
-        """For every target the last thing that was advised and not done, with what it is expected to bring."""
+        """For every target the last advice that was not carried out, with its expected gain."""
         last: dict[str, Mapping[str, Any]] = {}
         for decision in self._decisions.values():
             last[str(decision["target"])] = decision
@@ -140,7 +140,7 @@ class Book:
 
 
 def kind_of(decision: Mapping[str, Any]) -> str:
-    """`change`, `revert` (taken back), `look` (at the original and back), `advice` or `failed`."""
+    """The kind of a decision: `change`, `revert` (undone), `look` (at the original), `advice` or `failed`."""
     outcome = outcome_of(decision)
     if outcome == "made" or decision.get("pending"):
         return _KINDS.get(str(decision.get("reason")), "change")
@@ -148,14 +148,14 @@ def kind_of(decision: Mapping[str, Any]) -> str:
 
 
 def in_force(decision: Mapping[str, Any]) -> dict[str, int] | None:
-    """The whole setting that a decision left in force; None where it set nothing."""
+    """The complete setting in force after a decision, or None if it set nothing."""
     if outcome_of(decision) != "made":
         return None
     return {**decision["before"], **(decision.get("actual") or decision["wanted"])}
 
 
 def sentence(effect: Mapping[str, Any] | None) -> str:
-    """The answer in words that claim no more than the figure does."""
+    """The effect as a sentence that claims no more than the figure supports."""
     if effect is None:
         return "Not known yet: nothing was judged."
     if effect["kind"] == "simulated":
@@ -168,7 +168,7 @@ def sentence(effect: Mapping[str, Any] | None) -> str:
 
 
 def note(event: Mapping[str, Any]) -> dict[str, Any]:
-    """One line about something that was no decision."""
+    """One line for an event that is not a decision."""
     kind = str(event["event"])
     words = {
         "start": f"the agent started, mode {event.get('mode')}, policy {event.get('policy')}",

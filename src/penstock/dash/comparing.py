@@ -1,4 +1,4 @@
-"""Policies on one scenario, run one after the other beside the page, each from the same seed."""
+"""Compares policies on one scenario. They run one after the other in the background, each with the same seed."""
 
 from __future__ import annotations
 
@@ -21,11 +21,14 @@ SOURCE = "scenario"
 
 
 class CancelledError(Exception):
-    """Somebody asked for the end."""
+    """The comparison was cancelled."""
 
 
 class Comparison:
-    """One comparison at a time, on a thread of its own; `document` tells how far it is, from any thread."""
+    """Runs one comparison at a time in its own thread.
+
+    `document` reports its progress and may be called from any thread.
+    """
 
     def __init__(self) -> None:
         self._thread: threading.Thread | None = None
@@ -34,15 +37,14 @@ class Comparison:
 
     @property
     def running(self) -> bool:
-        """Whether one is under way."""
         return self._thread is not None and self._thread.is_alive()
 
     def document(self) -> dict[str, Any]:
-        """Rows as far as they are known; the default is the first."""
+        """The rows known so far. The default is the first row."""
         return {**self._document, "running": self.running}
 
     def start(self, given: Mapping[str, Any]) -> str:
-        """Begin; whatever is wrong with what was asked for is said now."""
+        """Start a comparison. A wrong request raises an error here."""
         if self.running:
             raise PenstockError("a comparison runs already: cancel it first")
         policies = _policies(given.get("policies"))
@@ -57,7 +59,7 @@ class Comparison:
         return f"{len(policies)} policies, {seconds:g} s each"
 
     def cancel(self) -> str:
-        """End what runs; rows that are done stay."""
+        """Stop the running comparison. Finished rows are kept."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(30.0)
@@ -127,7 +129,10 @@ def _title(given: Mapping[str, Any]) -> str:
 
 
 def _plan(given: Mapping[str, Any], seed: int) -> Plan:
-    """A scenario's text, or one workload on one cluster. A text may name built-in clusters only: no file is read."""
+    """The plan of a scenario text, or of one workload on one cluster.
+
+    A text may name built-in clusters only, so that no file is read.
+    """
     text = given.get("scenario")
     if not text:
         return named_plan(builtin_cluster(str(given.get("cluster"))), str(given.get("workload")), seed=seed)

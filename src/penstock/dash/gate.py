@@ -1,8 +1,9 @@
-"""Who may ask what: the checks every request passes before anything answers it.
+"""Access control: the checks that every request must pass.
 
-A page of another site can make a browser send requests here, and can even get a name of its own to point to this
-address (DNS rebinding). So the Host must be one this page was opened under, an Origin must be this page's own, and
-whatever changes something is a POST that carries the token in a header, which no other site can set.
+Another web site can make a browser send requests here. It can even point its own host name to this address (DNS
+rebinding). Three rules prevent that: the Host must be one that this page is served under; an Origin, if there is one,
+must be this page; and a request that changes something must be a POST with the token in a header, which other sites
+cannot set.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The HTTP status and the sentence of a refusal."""
+    """The HTTP status and the text of a refusal."""
 
     status: int
     why: str
@@ -36,7 +37,10 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The rules for one address. Without a token nothing can be changed; off loopback even reading needs it."""
+    """The rules for one address.
+
+    Changing needs a token. Reading needs it too, unless the page listens on loopback.
+    """
 
     host: str
     port: int
@@ -45,17 +49,17 @@ class Gate:
 
     @property
     def hosts(self) -> frozenset[str]:
-        """Every Host that is this page."""
+        """The accepted values of the Host header."""
         named = {self.host, *self.names} | ({"localhost", "127.0.0.1", "::1"} if self.local else set())
         return frozenset(f"{_bracketed(name)}:{self.port}" for name in named)
 
     @property
     def local(self) -> bool:
-        """Whether only this machine can reach it."""
+        """Whether only this machine can reach the page."""
         return is_loopback(self.host)
 
     def refuse(self, method: str, headers: Mapping[str, str]) -> Refused | None:
-        """Why a request is not answered; None where it is. Header names are in lower case."""
+        """The reason to refuse a request, or None. Header names must be in lower case."""
         if headers.get("host", "").lower() not in self.hosts:
             return Refused(421, "this page is not served under that name")
         origin = headers.get("origin")
@@ -75,7 +79,7 @@ class Gate:
         return None
 
     def may_read(self, headers: Mapping[str, str]) -> bool:
-        """Whether the data may be read: by everybody on this machine, from elsewhere with the token."""
+        """Whether the request may read data: always on loopback, otherwise with the token."""
         return self.local or self.knows(headers)
 
     def knows(self, headers: Mapping[str, str]) -> bool:
@@ -85,7 +89,7 @@ class Gate:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address or name is this machine's own.
+    """Whether an address or host name is loopback.
 
     >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0"), is_loopback("localhost")
     (True, True, False, True)

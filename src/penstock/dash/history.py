@@ -1,4 +1,4 @@
-"""What the page has seen of every target: throughput and setting over time, as much of it as a chart can show."""
+"""Throughput and setting of every target over time, limited to what a chart can show."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 from penstock.dash.source import Point
 
-# A quarter of an hour at one look a second.
+# 15 minutes at one sample per second.
 MOST_POINTS = 900
 MOST_STEPS = 400
-# Of a node with more targets the busiest are sent to browsers; a chart of each would be unreadable anyway.
+# On a node with more targets only the busiest are sent to browsers.
 MOST_TRACKS = 64
 
 
 class Track:
-    """One target over time. The setting is kept as steps: when it became what."""
+    """The history of one target. The setting is kept as steps: a time and the setting from then on."""
 
     def __init__(self) -> None:
         self.points: deque[tuple[float, ...]] = deque(maxlen=MOST_POINTS)
@@ -24,7 +24,7 @@ class Track:
         self.moved = 0.0
 
     def take(self, point: Point) -> None:
-        """One more interval; what lies in the past already is known better and stays."""
+        """Add an interval. An interval that is older than the newest one is ignored."""
         if self.points and point.t_s <= self.points[-1][0]:
             return
         self.moved += point.read_bytes_per_s + point.write_bytes_per_s
@@ -33,20 +33,20 @@ class Track:
         self.step(point.t_s, point.setting)
 
     def step(self, t_s: float, setting: Mapping[str, int]) -> None:
-        """From then on this setting is in force; an older change that is told again says nothing new."""
+        """Record that this setting is in force from then on. A change older than the last step is ignored."""
         last_s, last = self.steps[-1] if self.steps else (t_s, None)
         if setting and setting != last and t_s >= last_s:
             self.steps.append((t_s, dict(setting)))
 
 
 class History:
-    """All targets by name."""
+    """The histories of all targets, by name."""
 
     def __init__(self) -> None:
         self._tracks: dict[str, Track] = {}
 
     def take(self, points: Iterable[Point], changes: Iterable[Mapping[str, Any]] = ()) -> None:
-        """Note what was measured, and which settings were set meanwhile, as `Book.changes` tells them."""
+        """Add measurements, and the settings made meanwhile as `Book.changes` gives them."""
         news: list[tuple[float, int, Point | Mapping[str, Any]]] = [(point.t_s, 0, point) for point in points]
         news += [(float(change["t_s"]), 1, change) for change in changes if change["setting"]]
         for t_s, _, one in sorted(news, key=lambda each: each[:2]):
@@ -56,11 +56,11 @@ class History:
                 self._tracks[one["target"]].step(t_s, one["setting"])
 
     def busiest(self) -> list[str]:
-        """The targets that moved most, as many as are shown."""
+        """The targets that moved most bytes, at most as many as are shown."""
         return sorted(self._tracks, key=lambda name: (-self._tracks[name].moved, name))[:MOST_TRACKS]
 
     def document(self) -> list[dict[str, Any]]:
-        """The busiest targets with all that is known of them."""
+        """The busiest targets with their histories."""
         return [
             {"name": name, "points": list(self._tracks[name].points), "steps": list(self._tracks[name].steps)}
             for name in self.busiest()

@@ -1,6 +1,6 @@
-"""Between the source and the browsers: looks while somebody watches, remembers, and tells all of them.
+"""The hub between the source and the browsers: polls the source, keeps the history and sends updates to all browsers.
 
-Nobody watching means that nothing is asked of the source: no timer runs.
+While no browser is connected, no timer runs and the source is not polled.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from penstock.errors import MissingError, PenstockError
 log = logging.getLogger(__name__)
 
 MOST_WATCHERS = 16
-# A browser that does not read is told to load the page again instead of being buffered for.
+# A browser that does not read its updates is told to reload the page, instead of filling a buffer.
 MOST_WAITING = 64
 
 
 class Hub:
-    """Belongs to one event loop. `looks` counts how often the source was asked."""
+    """Belongs to one event loop. `looks` counts how often the source was polled."""
 
     def __init__(self, source: Source, control: bool = False) -> None:
         self.source = source
@@ -47,7 +47,7 @@ class Hub:
             return self._document()
 
     async def watch(self) -> AsyncIterator[dict[str, Any]]:
-        """What is new, for as long as somebody reads; first everything there is."""
+        """Yield updates while a browser is connected; the first update has everything."""
         if len(self._watchers) >= MOST_WATCHERS:
             raise PenstockError(f"{MOST_WATCHERS} pages are open already: close one")
         queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue(MOST_WAITING)
@@ -67,7 +67,7 @@ class Hub:
                 self._polling = None
 
     async def explain(self, decision_id: str) -> dict[str, Any]:
-        """One change; raises `MissingError` for one that is not known."""
+        """The explanation of one change. Raises `MissingError` if the change is unknown."""
         found = explain(self._book, decision_id)
         if found is None:
             told = await asyncio.to_thread(self.source.explain, decision_id)
@@ -79,7 +79,7 @@ class Hub:
         return found
 
     async def command(self, verb: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask the source to do something and look at once."""
+        """Send a command to the source, and poll it at once."""
         if verb not in self.source.about.can:
             raise MissingError(f"{verb!r} cannot be asked of this source")
         async with self._turn:
@@ -88,13 +88,16 @@ class Hub:
         return dict(answer)
 
     def close(self) -> None:
-        """Send every watcher away."""
+        """Disconnect all browsers."""
         for queue in self._watchers:
             if not queue.full():
                 queue.put_nowait(None)
 
     def _polled(self, task: asyncio.Task[None]) -> None:
-        """A look that failed in a way nobody foresaw sends the watchers away; they come back and see it again."""
+        """Poll the source.
+
+        On an unexpected error all browsers are disconnected; they reconnect and see the error again.
+        """
         if not task.cancelled() and task.exception() is not None:
             log.error("looking at the source failed", exc_info=task.exception())
             self._polling = None
@@ -107,7 +110,7 @@ class Hub:
                 self._tell(await self._look())
 
     async def _look(self) -> dict[str, Any]:
-        """One look, taken in; returns what of it is new for the browsers."""
+        """Poll the source once and return what is new for the browsers."""
         found = await asyncio.to_thread(self.source.look)
         self.looks += 1
         if found.anew:
@@ -140,7 +143,7 @@ class Hub:
         return {**self._standing(), "about": about, "targets": self._history.document(), "changes": changes}
 
     def _standing(self) -> dict[str, Any]:
-        """What is small enough to be sent with every look."""
+        """The state that is small enough to be sent with every update."""
         last = self._last
         effect = last.effect or (last.status or {}).get("effect")
         return {

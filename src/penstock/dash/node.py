@@ -1,4 +1,4 @@
-"""A node as a source: its running agent over the socket, and the decision log in its state directory."""
+"""A node as a source: the socket of its running agent, and the decision log in its state directory."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from penstock.dash.tail import LogTail
 from penstock.errors import MissingError, PenstockError, UnreachableError
 
 ANSWER_S = 2.0
-# What a page with a token may ask of an agent; whether it is granted, the agent decides by who runs the page.
+# The commands that a page with a token may send. The agent decides, by the user who runs the page, whether it obeys.
 VERBS = ("mode", "pause", "resume", "restore")
 
 
 class NodeSource:
-    """Follows the log; asks the agent for its status while one runs. Reading the log costs the agent nothing.
+    """Follows the log, and asks the agent for its status while one runs. Reading the log costs the agent nothing.
 
-    Where the log may not be read, the last change of every target is all that is known, and the agent explains it.
+    If the log may not be read, only the last change of every target is known. The agent then explains it.
     """
 
     def __init__(self, state_dir: Path) -> None:
@@ -39,14 +39,14 @@ class NodeSource:
 
     @property
     def about(self) -> About:
-        """A running agent is looked at every second, a log that nobody writes more rarely."""
+        """A running agent is polled every second, a log without an agent less often."""
         kind = "agent" if self.running else "log"
         title = f"agent in {self._dir}" if self.running else f"decision log in {self._dir}; no agent runs"
         can = VERBS if self.running else ()
         return About(kind, title, self.running, period_s=1.0 if self.running else 5.0, can=can)
 
     def look(self) -> Look:
-        """The agent's word on now, and what the log says of since."""
+        """The status from the agent, and what is new in the log."""
         events = self._tail.read()
         points = list(logged_points(events))
         try:
@@ -66,19 +66,19 @@ class NodeSource:
         return Look(now_s, points, events, status, trouble=trouble)
 
     def explain(self, decision_id: str) -> Mapping[str, Any] | None:
-        """Ask the agent, which may read its log."""
+        """Ask the agent, which may read its own log."""
         try:
             return request(self._socket, "explain", ANSWER_S, id=decision_id)
         except PenstockError:
             return None
 
     def command(self, verb: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Pass it on; the agent knows who we are and refuses what we may not."""
+        """Pass the command on. The agent knows which user we are and refuses what that user may not do."""
         known = {key: str(arguments[key]) for key in ("mode", "target") if arguments.get(key)}
         return request(self._socket, verb, ANSWER_S, **known)
 
     def close(self) -> None:
-        """Nothing stays open between two looks."""
+        """Nothing is kept open between two polls."""
 
     def _answers(self) -> bool:
         try:
@@ -88,7 +88,7 @@ class NodeSource:
         return True
 
     def _last_changes(self, status: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """A target's last change as an event, once."""
+        """Report each target's last change as an event, once."""
         for row in status["targets"]:
             change = row.get("last_change")
             if change is None or self._told.get(row["target"]) == change["id"]:
@@ -114,7 +114,7 @@ def _points(status: Mapping[str, Any], now_s: float) -> Iterator[Point]:
 
 
 def logged_points(events: Iterable[Mapping[str, Any]]) -> Iterator[Point]:
-    """What decisions were made from: the only measurements a log holds."""
+    """The measurements in a log: the windows that decisions were made from."""
     for event in events:
         if event.get("event") != "decision":
             continue
@@ -123,6 +123,7 @@ def logged_points(events: Iterable[Mapping[str, Any]]) -> Iterator[Point]:
             seconds = float(window["t1"]) - float(window["t0"])
             ends_s = float(event["time_s"]) + float(window["t1"]) - float(event["t_s"])
             read, write = (float(window["metrics"].get(f"{way}.bytes") or 0.0) for way in ("read", "write"))
-            # A tuning group's windows may be of members with other settings; what this target had, the decision says.
+            # The windows of a tuning group may come from members with other settings. The decision has this target's
+            # own setting.
             setting = event["before"] if window is history[-1] else {}
             yield Point(ends_s, str(event["target"]), read / seconds, write / seconds, setting)

@@ -1,4 +1,4 @@
-"""The first screen as a page to keep or print: what a node's log says of a period. Needs no server and no extra."""
+"""A node's log as an HTML page to keep or print. It needs no server and no extra."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from penstock.report.page import Figure, Section, Table, render
 from penstock.report.timeline import KNOB_COLOURS, Drawing, Mark, Series, draw
 
 MOST_TARGETS, MOST_MAPS, MOST_ROWS = 8, 6, 200
-# A log holds measurements only around decisions.
+# A log has measurements around decisions only, so longer gaps are normal.
 GAP_S = 6.0
 RATIOS = "Expected: times the throughput of the best setting so far. Outcome: times that of the original."
 
 
 def node_page(events: Iterable[Mapping[str, Any]], since_s: float, until_s: float, title: str) -> str:
-    """What tuning was worth in a period, what was done, target by target, and why."""
+    """The page: what tuning gained in a period, and for every target what was changed and why."""
     seen = [event for event in events if since_s <= float(event.get("time_s") or 0.0) <= until_s]
     book, history, summary = Book(), History(), summarise(seen, since_s, until_s)
     book.take(seen)
@@ -68,7 +68,10 @@ def _remark(figures: Sequence[Figure]) -> list[str]:
 def _course(
     track: Mapping[str, Any], changes: Sequence[Mapping[str, Any]], span_s: tuple[float, float]
 ) -> Figure:
-    """One target's throughput and settings, seconds since the first measurement of all; all share one time axis."""
+    """Throughput and settings of one target.
+
+    Times count from the first measurement of all targets, so the axes agree.
+    """
     points, (began_s, ended_s) = track["points"], span_s
     lines = [
         Series(name, colour, [(point[0] - began_s, point[column] / 1e6) for point in points])
@@ -94,7 +97,7 @@ def _course(
 
 
 def _maps(book: Book, changes: Sequence[Mapping[str, Any]]) -> list[Section]:
-    """For every target what was expected of its settings when something was last expected of them."""
+    """For every target a map of the last expected gains."""
     last: dict[str, Figure] = {}
     for change in changes:
         if (figure := _map(book, str(change["id"]))) is not None:
@@ -157,7 +160,7 @@ def _changes(changes: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _together(changes: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
-    """Changes of several targets that were one decision of a tuning group: same moment, same words."""
+    """Combine the changes that a tuning group made as one decision: same time and same sentence."""
     found: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for change in changes:
         key = (change["t_s"], change["kind"], tuple(change["changes"]), change["sentence"], change["gain"])
@@ -183,7 +186,7 @@ def _clock(time_s: float) -> str:
 
 
 def short(name: str) -> str:
-    """A data path without the kernel's address at its end, which tells nobody anything.
+    """The name of a data path without the kernel address at its end.
 
     >>> short("scratch-OST0001-osc-ffff8880123")
     'scratch-OST0001'

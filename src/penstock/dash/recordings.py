@@ -1,4 +1,4 @@
-"""A recording as a source: raw probes of a client, turned into throughput and settings; nobody decided anything."""
+"""A recording of a client as a source: raw counters become throughput and settings. There are no decisions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.window import Window
 
 
 class RecordingSource(ReadOnly):
-    """All windows of some files, read once. Setting changes are shown as what somebody did."""
+    """All windows of some files, read once. A changed setting is shown as made by somebody."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = tuple(paths)
@@ -24,12 +24,11 @@ class RecordingSource(ReadOnly):
 
     @property
     def about(self) -> About:
-        """A recording does not change."""
         names = ", ".join(path.name for path in self._paths)
         return About("recording", f"recording {names}", live=False, virtual=True, period_s=60.0)
 
     def look(self) -> Look:
-        """Everything at the first look, nothing new afterwards."""
+        """Everything on the first poll, nothing afterwards."""
         first = min((window.t0_s for window in self._windows), default=0.0)
         last = max((window.t1_s for window in self._windows), default=0.0)
         if self._shown:
@@ -48,7 +47,7 @@ def _windows(path: Path) -> Iterator[Window]:
 
 
 def _moves(windows: Sequence[Window], first_s: float) -> Iterator[dict[str, Any]]:
-    """Settings that differ from one window of a target to its next, as events."""
+    """One event for each change of a target's setting between two windows."""
     by_target: dict[str, list[Window]] = {}
     for window in windows:
         by_target.setdefault(window.target.name, []).append(window)

@@ -1,4 +1,4 @@
-"""The page as a process: a listening socket, uvicorn around the routes, an orderly end on a signal."""
+"""Serves the page: opens the listening socket, runs uvicorn, and shuts down cleanly on a signal."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ BACKLOG = 128
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens; port 0 takes any free one."""
+    """A listening socket. Port 0 takes any free port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
-        # From now on whoever comes waits, rather than being refused, until there is somebody to answer.
+        # From here on, early connections wait in the backlog instead of being refused.
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
@@ -35,7 +35,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def serve(source: Source, gate: Gate, listener: socket.socket, ready: Callable[[], None]) -> None:
-    """Answer until SIGTERM or SIGINT."""
+    """Serve until SIGTERM or SIGINT."""
     with contextlib.closing(source):
         asyncio.run(_serve(source, gate, listener, ready))
 
@@ -65,9 +65,8 @@ async def _serve(source: Source, gate: Gate, listener: socket.socket, ready: Cal
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to us: an end by signal is an orderly end."""
+    """A uvicorn server that leaves signal handling to `serve`."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Nothing to capture."""
         yield

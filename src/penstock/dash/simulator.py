@@ -1,4 +1,4 @@
-"""The simulator as a source: a client and its untuned twin, started, disturbed and compared from the page."""
+"""The simulator as a source: a tuned client and its untuned twin, controlled from the page."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from penstock.errors import PenstockError, UsageError, did_you_mean
 from penstock.simulate.cluster import CLUSTER_NAMES, builtin_cluster
 from penstock.workload import NAMES, parse_workload
 
-# Intervals of half a virtual second for each look; while it runs, there are two looks a second.
+# Intervals of half a virtual second per poll. While it runs, it is polled twice a second.
 SPEEDS = {"1x": 1, "5x": 5, "20x": 20}
 PERIOD_S, RESTING_S = 0.5, 1.0
-# A run that nobody stops ends here by itself.
+# A run that nobody stops ends here.
 LONGEST_S = 3600.0
 FIRST = {"cluster": CLUSTER_NAMES[0], "workload": "s_rd_rn_1m", "policy": "weir", "seed": 0}
 
 
 class SimulatorSource:
-    """Runs only while it is looked at. Everything that changes it comes by `command`."""
+    """Simulates only while it is polled. All changes come through `command`."""
 
     def __init__(self) -> None:
         self._twins: Twins | None = None
@@ -47,12 +47,12 @@ class SimulatorSource:
 
     @property
     def about(self) -> About:
-        """Virtual time passes in steps of the chosen speed."""
+        """Virtual time advances in steps of the chosen speed."""
         period_s = PERIOD_S if self._running or self._comparison.running else RESTING_S
         return About("simulator", "the simulator", True, True, period_s, tuple(self._verbs))
 
     def look(self) -> Look:
-        """Let time pass, unless it is paused."""
+        """Advance the simulation, unless it is paused."""
         twins = self._now()
         points: list[Point] = []
         try:
@@ -61,7 +61,7 @@ class SimulatorSource:
                 points += self._worth_showing(brought)
                 self._events += events
         except PenstockError as error:
-            # A world that broke stays as it is, to be looked at.
+            # After an error the simulation stays as it is, so that its state can be seen.
             self._running, self._trouble = False, str(error)
         if twins.now_s >= LONGEST_S:
             self._running = False
@@ -79,18 +79,17 @@ class SimulatorSource:
         )
 
     def explain(self, decision_id: str) -> Mapping[str, Any] | None:
-        """Its events hold everything."""
         return None
 
     def command(self, verb: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Obey, and let the page say so where the world changed."""
+        """Carry out a command. A disturbance or another workload is also reported as an event."""
         said = self._verbs[verb](arguments)
         if verb in ("disturb", "work"):
             self._events.append({"event": "disturbed", "time_s": self._now().now_s, "sentence": said})
         return {"said": said}
 
     def close(self) -> None:
-        """End a comparison that still runs."""
+        """Cancel a comparison that still runs."""
         self._comparison.cancel()
 
     def _now(self) -> Twins:
@@ -128,7 +127,7 @@ class SimulatorSource:
         return "running" if running else "paused"
 
     def _worth_showing(self, brought: list[Point]) -> list[Point]:
-        """Only targets that anything ever moved on, in either world."""
+        """The targets that moved data in either simulation."""
         for point in brought:
             if point.read_bytes_per_s + point.write_bytes_per_s + (point.twin_bytes_per_s or 0.0) > 0.0:
                 self._moved.add(point.target)

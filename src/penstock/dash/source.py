@@ -1,7 +1,7 @@
-"""What the page can be opened over: one small port, a module for each kind of source.
+"""The interface of a source: what the page shows. Each kind of source has its own module.
 
-A source is asked by `look`, again and again while somebody has the page open, and never otherwise. All time is in
-seconds of the source's own clock: wall time for a node, virtual time for the simulator.
+`look` is called repeatedly while a browser has the page open, and never otherwise. Times are in seconds of the
+source's own clock: wall time for a node, virtual time for the simulator.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from penstock.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What kind of source this is, in words for the page.
+    """The kind of a source, in words for the page.
 
-    `live` sources bring something new with every look; `virtual` ones have a clock of their own that starts at 0.
-    `can` lists what may be asked of it beside looking; it is empty for a source that cannot be changed.
+    A `live` source has something new on every poll. A `virtual` one has its own clock, which starts at 0. `can` lists
+    the commands that it accepts; it is empty for a read-only source.
     """
 
     kind: str
@@ -31,23 +31,23 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One target over one interval that ended at `t_s`; `setting` is what was in force then."""
+    """One interval of one target that ended at `t_s`, with the setting in force at that time."""
 
     t_s: float
     target: str
     read_bytes_per_s: float
     write_bytes_per_s: float
     setting: Mapping[str, int]
-    #: What the same target of an untuned twin got meanwhile; only the simulator knows.
+    #: The throughput of the same target in the untuned twin. Only the simulator knows it.
     twin_bytes_per_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is new since the last look.
+    """What is new since the last poll.
 
-    `events` are what an agent's log holds (see `penstock.agent.log`). `status` is the answer of `penstock agent
-    status`, None where nobody runs. `effect` is the headline where the source knows better than its events.
+    `events` are events of an agent's log (see `penstock.agent.log`). `status` is the answer of `penstock agent
+    status`, or None if no agent runs. `effect` is the headline, if the source knows it better than its events do.
     """
 
     now_s: float
@@ -55,49 +55,48 @@ class Look:
     events: Sequence[Mapping[str, Any]] = ()
     status: Mapping[str, Any] | None = None
     effect: Mapping[str, Any] | None = None
-    #: Why there is nothing to see, where that is so.
+    #: Why there is nothing to show, if so.
     trouble: str | None = None
-    #: Whatever came before belongs to another run and is forgotten.
+    #: Whether everything shown so far belongs to another run and must be dropped.
     anew: bool = False
-    #: What only the simulator has: its choices and what disturbs it.
+    #: The simulator's own state: what can be chosen, and what disturbs it.
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Source(Protocol):
-    """Something the page is opened over. Called from one thread at a time."""
+    """Something the page shows. It is called from one thread at a time."""
 
     @property
-    def about(self) -> About:
-        """What it is."""
-        ...
+    def about(self) -> About: ...
 
     def look(self) -> Look:
-        """What is new. Never raises for a node that is in trouble: that is something to show."""
+        """What is new since the last call.
+
+        It does not raise if a node is in trouble, but returns that as something to show.
+        """
         ...
 
     def explain(self, decision_id: str) -> Mapping[str, Any] | None:
-        """A decision that its events do not hold; None where there is none."""
+        """A decision that the events do not contain, or None."""
         ...
 
     def command(self, verb: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Carry out one of `about.can`. Raises `PenstockError` where that is refused."""
+        """Carry out one of `about.can`. Raises `PenstockError` if the command is refused."""
         ...
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release all resources."""
         ...
 
 
 class ReadOnly:
-    """What a source does that can only be looked at."""
+    """The methods of a source that accepts no commands."""
 
     def explain(self, decision_id: str) -> Mapping[str, Any] | None:
-        """Its events hold everything."""
         return None
 
     def command(self, verb: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """There is nothing to change."""
         raise UsageError(f"{verb}: there is nothing to change here")
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""

@@ -1,4 +1,4 @@
-"""Follows a decision log that an agent writes: the whole of it first, then only what was added."""
+"""Follows a decision log while an agent writes it: first the whole log, then what was added."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MOST_ROTATED = 5
 
 
 class LogTail:
-    """Reads a log to its last whole line, and from there on when asked again; rotation loses nothing.
+    """Reads up to the last complete line and continues there on the next call. Rotation of the log loses nothing.
 
-    `readable` is false while the log may not be read.
+    `readable` is false while permission to read the log is missing.
     """
 
     def __init__(self, path: Path) -> None:
@@ -41,11 +41,11 @@ class LogTail:
         return found
 
     def unsettled(self) -> list[dict[str, Any]]:
-        """Decisions whose outcome is not in the log."""
+        """The decisions whose outcome is not in the log yet."""
         return list(self._settler.rest())
 
     def _new(self) -> Iterator[bytes]:
-        # The newest file is opened first: if it is renamed from now on, it is still this one.
+        # The newest file is opened first. If it is renamed after that, the handle still refers to it.
         with self.path.open("rb") as newest:
             if self._inode is None:
                 yield from older_parts(self.path)
@@ -54,7 +54,7 @@ class LogTail:
             yield self._rest_of(newest)
 
     def _rotated(self) -> Iterator[bytes]:
-        """The rest of the file that was followed until it was renamed, and the files that came after it."""
+        """The rest of the file that was followed before it was renamed, and the files that came after it."""
         parts: list[Path] = []
         for number in range(1, MOST_ROTATED + 1):
             part = self.path.with_name(f"{self.path.name}.{number}")
@@ -68,7 +68,7 @@ class LogTail:
                 yield self._rest_of(file)
 
     def _rest_of(self, file: IO[bytes]) -> bytes:
-        """Whole lines, from where the last reading of this very file ended."""
+        """The complete lines after the point where the last call stopped in this file."""
         inode = os.fstat(file.fileno()).st_ino
         if inode != self._inode:
             self._inode, self._offset = inode, 0

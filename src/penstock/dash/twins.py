@@ -1,4 +1,4 @@
-"""The same simulated client twice, one left at its defaults, one tuned, and what may be done to both meanwhile."""
+"""Two copies of one simulated client, one at its defaults and one tuned, with disturbances that hit both."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from penstock.window import Window
 from penstock.workload import NAMES, parse_workload
 
 INTERVAL_S = 0.5
-# What the client may be told to do instead: one stream each, so that a world stays small.
+# The workloads to choose from. They have one stream each, which keeps the simulation small.
 OTHER_WORKLOADS = tuple(name for name in NAMES if name.startswith("s_"))
 SLOW_FACTOR = 5.0
 DISTURBANCES = {
@@ -37,7 +37,7 @@ DISTURBANCES = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is simulated: a cluster, the workload of its first client, who tunes it."""
+    """What to simulate: a cluster, the workload of its first client, and the policy."""
 
     cluster: Cluster
     workload: str
@@ -46,7 +46,7 @@ class Choice:
 
 
 class Twins:
-    """Both clients in step. `advance` lets one interval pass in both worlds and says what it brought."""
+    """Runs both clients in step."""
 
     def __init__(self, choice: Choice) -> None:
         self.choice = choice
@@ -60,18 +60,21 @@ class Twins:
         self._tuned = _loop(self._worlds[1], choice.policy, choice.seed, self._ram_bytes, self._guard)
         self._last: tuple[Step, ...] = ()
         self.bands: list[dict[str, Any]] = [{"from": 0.0, "to": None, "name": self.workload}]
-        # What disturbed both worlds, from when to when.
+        # The disturbances of both simulations, with their start and end.
         self.spans: list[dict[str, Any]] = []
         for loop in (self._plain, self._tuned):
             loop.tick()
 
     @property
     def now_s(self) -> float:
-        """Virtual seconds."""
+        """Virtual time in seconds."""
         return self._worlds[1].now_s
 
     def advance(self) -> tuple[list[Point], list[dict[str, Any]]]:
-        """One interval later: what both clients got, and the tuned one's decisions and their effects."""
+        """Advance both by one interval.
+
+        Returns the throughput of both clients, and the tuned one's decisions and effects.
+        """
         due_s = self.now_s + INTERVAL_S
         for world in self._worlds:
             world.run_until(due_s)
@@ -93,7 +96,7 @@ class Twins:
         return points, [*decided, *self._judged(due_s)]
 
     def disturb(self, what: str, on: bool) -> str:
-        """Begin or end a disturbance in both worlds; returns a sentence about it."""
+        """Begin or end a disturbance in both simulations. Returns a sentence about it."""
         if what not in DISTURBANCES:
             raise UsageError(f"unknown disturbance {what!r}{did_you_mean(what, DISTURBANCES)}")
         if on == (what in self.on):
@@ -114,7 +117,7 @@ class Twins:
         return f"{'from now on' if on else 'over'}: {DISTURBANCES[what]}"
 
     def work(self, name: str) -> str:
-        """Let the tuned and the untuned client do other work from now on."""
+        """Change the workload of both clients."""
         known = [self.choice.workload, *OTHER_WORKLOADS]
         if name not in known:
             raise UsageError(f"{name!r} is not one of {', '.join(known)}{did_you_mean(name, known)}")
@@ -129,12 +132,12 @@ class Twins:
         return f"from now on: {name}"
 
     def totals_mbps(self) -> tuple[float, float]:
-        """What the applications of the plain and the tuned client got so far, on average."""
+        """The mean application throughput of the untuned and of the tuned client so far."""
         plain, tuned = (world.totals(0).app_bytes / max(self.now_s, 1e-9) / 1e6 for world in self._worlds)
         return plain, tuned
 
     def status(self) -> dict[str, Any]:
-        """The tuned client as an agent would report itself."""
+        """The status of the tuned client, in the form that an agent reports."""
         cache = self._worlds[1].space.of_role(Role.CACHE_LIMIT)
         windows = [step.window for step in self._last if isinstance(step.window, Window)]
         limits = sum(w.setting.get(cache.id, 0) for w in windows) * MIB if cache is not None else 0
@@ -168,7 +171,11 @@ class Twins:
 
 
 def _plan(choice: Choice) -> Plan:
-    """All that may happen is in the plan from the start, asleep: the other client, other work, both faults."""
+    """The plan.
+
+    Everything that may happen later is in it from the start, inactive: the second client, the other workloads and
+    both faults.
+    """
     work = parse_workload(choice.workload)
     osts = tuple(range(min(work.streams, choice.cluster.layout.ost_count)))
     jobs = [Job(work, 0, osts=osts), asleep(Job(work, 1, osts=osts))]
@@ -189,7 +196,7 @@ def _bytes_per_s(step: Step) -> float:
 
 
 def _decided(steps: tuple[Step, ...], t_s: float) -> Iterator[dict[str, Any]]:
-    """Changes as an agent's log holds them, each with its outcome."""
+    """The changes as events of an agent's log, each with its outcome."""
     for step in steps:
         decision, receipt = step.decision, step.receipt
         if decision is not None and receipt is not None and decision.changes:
@@ -199,7 +206,7 @@ def _decided(steps: tuple[Step, ...], t_s: float) -> Iterator[dict[str, Any]]:
 
 
 def effect_event(effect: Effect, t_s: float) -> dict[str, Any]:
-    """What a change turned out to do, as an agent's log holds it."""
+    """The measured effect of a change as an event of an agent's log."""
     return {
         "event": "effect",
         "time_s": t_s,

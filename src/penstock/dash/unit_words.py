@@ -1,4 +1,4 @@
-"""What knobs are counted in, for those who read the page."""
+"""The units of knobs, for the page."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from penstock.spaces import SPACES
 
-#: Every knob's unit, file system by file system. A setting belongs to the first that has all its knobs.
+#: The unit of every knob, by file system. A setting belongs to the first file system that has all its knobs.
 UNITS = [{knob.id: knob.unit for knob in space.knobs} for space in SPACES]
 
 
 def named(knob: str, knobs: Iterable[str]) -> str:
-    """A knob among those it is set with, and its unit where that is not its own name.
+    """The name of a knob, with its unit unless that is the name already.
 
     >>> named("flight", ["pages", "flight", "dirty"]), named("pages", ["pages", "flight"]), named("x", ["x"])
     ('flight (RPCs)', 'pages', 'x')

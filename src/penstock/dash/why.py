@@ -1,4 +1,4 @@
-"""One change explained: what was measured, what was expected of the knob space, the guard's word, the outcome."""
+"""The explanation of one change: measurements, expected gains, what the guard said, and the outcome."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RULES = {
 
 
 def explain(book: Book, decision_id: str) -> dict[str, Any] | None:
-    """Everything the page shows of a change; None when the book does not have it."""
+    """Everything the page shows about a change, or None if the change is unknown."""
     decision = book.decision(decision_id)
     if decision is None:
         return None
@@ -57,14 +57,16 @@ def _what(decision: Document) -> dict[str, Any]:
 
 
 def _window(window: Document) -> dict[str, Any]:
-    """One measured interval in the units people use."""
+    """One measured interval in the units that people use."""
     seconds, metrics = float(window["t1"]) - float(window["t0"]), window["metrics"]
     rates = {way: (metrics.get(f"{way}.bytes") or 0.0) / seconds / 1e6 for way in ("read", "write")}
     return {"seconds": seconds, "setting": dict(window["setting"]), "mbps": rates, "metrics": dict(metrics)}
 
 
 def _map(decision: Document) -> dict[str, Any] | None:
-    """The knob space as the policy saw it: expected gain and spread where it expects one, else the chance."""
+    """The candidates as the policy saw them: expected gain and its deviation if it has them, otherwise the
+    probability.
+    """
     found = (decision.get("outlook") or {}).get("map")
     if not found:
         return None
@@ -90,7 +92,7 @@ def _effect(effect: Document) -> dict[str, Any]:
 
 
 def _outcome(decision: Document, effects: Sequence[Document], then: Document | None) -> str:
-    """What became of it, in one or two sentences."""
+    """The outcome in one or two sentences."""
     if decision.get("error"):
         return f"Not all done: {decision['error']}."
     kind = kind_of(decision)

@@ -1,4 +1,7 @@
-"""Stages: a target is active while requests flow and inactive after a second without any."""
+"""Active and inactive stages of a target, as CARAT defines them.
+
+A target is active while it moves bytes. It becomes inactive after one second without any.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,13 @@ INACTIVE_AFTER_S = 1.0
 
 @dataclass(slots=True)
 class Activity:
-    """The stage of one target, from its windows. It starts inactive: the first request resumes it."""
+    """The stage of one target. It starts inactive, so the first busy window begins an active stage."""
 
     active: bool = False
     last_busy_s: float = float("-inf")
 
     def update(self, window: Window) -> bool:
-        """Take in a window; true when it is the first busy one after an inactive stage."""
+        """Update the stage from one window. Returns true if this window begins an active stage."""
         if window.bytes_per_s > 0:
             resumed = not self.active
             self.active, self.last_busy_s = True, window.t1_s

@@ -1,4 +1,7 @@
-"""What a policy may answer. Policies are plug-ins, so their answers are looked at before anybody acts on them."""
+"""Checks of what a policy proposes.
+
+Policies are plug-ins, so the agent checks each proposal before it acts on it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from penstock.window import Window
 
 
 def nonsense(proposal: object, window: Window, space: KnobSpace) -> str | None:
-    """What is wrong with a proposal, in words that follow "returned"; None for one that can be meant."""
+    """What is wrong with a proposal, or None if nothing is. The text continues a sentence that ends in "returned"."""
     if not isinstance(proposal, Proposal):
         return f"{proposal!r:.80}, not a Proposal"
     setting: Any = proposal.setting

@@ -1,8 +1,9 @@
-"""What one kind of work is believed to bring at every setting: surveyed cases, weighed by what was measured here.
+"""Expected gain of every setting for one kind of work: surveyed cases, weighted by measurements made here.
 
-Every case says what each setting would gain. At first all cases of this kind of work have one vote each; every
-measurement takes votes away from the cases that would have it otherwise. What is left of a case's error at measured
-settings is shared with their neighbours. All gains are base-2 logarithms, over the original setting.
+A case is one surveyed workload. It holds a gain for every setting. At first all cases for this kind of work have
+equal weight ("votes"). Each measurement lowers the weight of the cases that disagree with it. Where the weighted
+cases are still wrong at a measured setting, the same correction is applied to neighbouring settings, less so with
+distance. All gains are base-2 logarithms of the ratio to the original setting.
 """
 
 from __future__ import annotations
@@ -20,42 +21,44 @@ from penstock.knobs import Candidates, Setting
 
 Floats = NDArray[np.float64]
 
-# How far a case may be off where it still resembles this work; the survey is not this machine.
+# A case that fits this work may still be off by this much, because the survey was made on another machine.
 CASE_LOG2 = 0.25
-# Beyond this many of them a case is simply another one.
+# A disagreement counts as at most this many standard deviations, so one bad point cannot rule a case out alone.
 FARTHEST = 4.0
-# Settings this many doublings apart are wrong together in 60 % of what the cases leave unexplained.
+# Corrections are correlated between settings: at this many doublings apart the correlation is 60 %.
 REACH_LOG2 = 1.5
-# Never surer of a gain than this.
+# The smallest standard deviation that a gain is given.
 LEAST_SPREAD = 0.06
-# A mean over windows is never surer than this, whatever their number.
+# The smallest standard error that a mean over windows is given, however many windows there are.
 LEAST_NOISE = 0.03
-# What was measured long ago says less: its weight halves after this many windows.
+# The weight of a measurement halves after this many windows.
 HALF_LIFE = 240
 _LN2 = math.log(2)
 
 
 @dataclass(slots=True)
 class Measured:
-    """What one setting was measured to bring, and when that was last seen."""
+    """The rates measured at one setting, and the window in which they were last measured."""
 
     level: Level = field(default_factory=Level)
     at: int = 0
 
     def take(self, rates: Rates, now: int) -> None:
-        """Add a window."""
         self.level.take(rates)
         self.at = now
 
     def noise_log2(self, noise: float, now: int) -> float:
-        """How far its mean may be off, given how much single windows differ."""
+        """The standard error of the mean, as a base-2 logarithm.
+
+        `noise` is the relative deviation of single windows.
+        """
         weight = min(self.level.count, MEMORY) * math.pow(0.5, (now - self.at) / HALF_LIFE)
         return math.hypot(LEAST_NOISE, 1.5 * noise / _LN2 / math.sqrt(max(weight, 0.2)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Belief:
-    """Every candidate's gain over the original: one row a case, and each case's share of the votes."""
+    """The gain of every candidate over the original: one row per case, and the weight of each case."""
 
     candidates: Candidates
     gains: Floats
@@ -63,35 +66,35 @@ class Belief:
 
     @property
     def mean(self) -> Floats:
-        """The expected gain of every candidate."""
+        """The expected gain of each candidate."""
         return self.votes @ self.gains
 
     @property
     def deviation(self) -> Floats:
-        """How far each may be off."""
+        """The standard deviation of each candidate's gain."""
         return np.sqrt(np.maximum(self.votes @ self.gains**2 - self.mean**2, 0.0) + LEAST_SPREAD**2)
 
     def chance(self, over: float) -> Floats:
-        """How likely each candidate gains more than that."""
+        """The probability that each candidate gains more than `over`."""
         return self.votes @ (self.gains > over)
 
     def improvement(self, over: float) -> Floats:
-        """What trying each candidate once is expected to add, when the best known one can be kept instead."""
+        """The expected improvement of each candidate over `over`, if a candidate that turns out worse is not kept."""
         return self.votes @ np.maximum(self.gains - over, 0.0)
 
     def shortfall(self, over: float) -> Floats:
-        """What each candidate is expected to lose while it is tried."""
+        """The expected loss below `over` while each candidate is tried."""
         return self.votes @ np.maximum(over - self.gains, 0.0)
 
 
 @dataclass(slots=True)
 class Knowledge:
-    """What was measured of one kind of work here, setting by setting."""
+    """What was measured for one kind of work on this machine, by setting."""
 
     measured: dict[Setting, Measured] = field(default_factory=dict)
 
     def noise(self) -> float:
-        """How much single windows of one setting differ, as a share of their mean; the same for all settings."""
+        """The relative deviation of single windows from their mean, pooled over all settings."""
         known = [m.level for m in self.measured.values() if m.level.count >= 3]
         total = sum(min(level.count, MEMORY) for level in known)
         if not total:
@@ -99,7 +102,9 @@ class Knowledge:
         return math.sqrt(sum(min(level.count, MEMORY) * level.noise**2 for level in known) / total)
 
     def best_anchor(self, home: Setting) -> Setting:
-        """The setting that gains are counted from: the original, or the best known one before that was seen."""
+        """The setting that gains are relative to: the original, or, before that was measured, the one with most
+        windows.
+        """
         if home in self.measured:
             return home
         return max(self.measured, key=lambda setting: self.measured[setting].level.count)
@@ -107,7 +112,10 @@ class Knowledge:
     def believe(
         self, cases: Cases, candidates: Candidates, home: Setting, now: int, objective: Objective
     ) -> Belief:
-        """What every candidate, and every other setting measured, gains over the original."""
+        """The gain of every candidate over the original.
+
+        Measured settings that are no candidates are added as columns.
+        """
         anchor = self.best_anchor(home)
         original = self.measured[anchor].level.mean
         wide = candidates.and_beside(self.measured)
@@ -123,7 +131,7 @@ class Knowledge:
         return _corrected(Belief(wide, gains, votes), spots, known, noises)
 
     def _sides(self, original: Rates) -> Floats:
-        """The measured gain of each direction that counts: (direction, measured setting)."""
+        """The measured gains as an array (direction, measured setting), for the directions that count."""
         reads, writes = _logs([m.level.mean for m in self.measured.values()])
         base = _logs([original])
         sides = [
@@ -135,7 +143,7 @@ class Knowledge:
 
 
 def kind_of(rates: Rates) -> str:
-    """Reading, writing or both."""
+    """The kind of work at these rates: `read`, `write` or `both`."""
     reads, writes = _counts(rates)
     return "both" if reads and writes else "read" if reads else "write"
 
@@ -151,7 +159,10 @@ def _logs(rates: list[Rates]) -> tuple[Floats, Floats]:
 
 
 def _votes(said: Floats, seen: Floats, noises: Floats) -> Floats:
-    """Each case's share of the votes: (case, direction, measured setting) against (direction, measured setting)."""
+    """The weight of each case.
+
+    `said` is (case, direction, measured setting), `seen` is (direction, measured setting).
+    """
     off = (said - seen) / np.hypot(CASE_LOG2, noises)
     score = -0.5 * np.minimum(off**2, FARTHEST**2).mean(axis=1).sum(axis=1)
     votes = np.exp(score - score.max())
@@ -160,7 +171,7 @@ def _votes(said: Floats, seen: Floats, noises: Floats) -> Floats:
 
 
 def _utilities(surfaces: Floats, original: Rates, objective: Objective) -> Floats:
-    """What every case says each candidate gains, both directions together."""
+    """The gain of every candidate according to every case, with both directions combined by the objective."""
     reads, writes = (start[0] for start in _logs([original]))
     sides = iter(np.moveaxis(surfaces, 1, 0))
     still = np.zeros((surfaces.shape[0], surfaces.shape[2]))
@@ -171,7 +182,10 @@ def _utilities(surfaces: Floats, original: Rates, objective: Objective) -> Float
 
 
 def _corrected(belief: Belief, spots: NDArray[np.int64], known: Floats, noises: Floats) -> Belief:
-    """Move the cases' common error at measured settings, and its neighbours along; what is known is sure."""
+    """Correct the cases' mean at measured settings and, by correlation, at their neighbours (kriging).
+
+    The spread between cases shrinks where measurements have settled the value.
+    """
     mean, deviation = belief.mean, belief.deviation
     prior = deviation[:, None] * deviation[spots] * belief.candidates.likeness(REACH_LOG2)[:, spots]
     pull = np.linalg.solve(prior[spots] + np.diag(noises**2), prior.T).T

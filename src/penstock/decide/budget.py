@@ -1,6 +1,7 @@
-"""The node's budget for unwritten data: the only place that compares dirty limits with it.
+"""The node's budget for dirty data (written by applications, not yet sent).
 
-The cache tuner has its shares cut down to the budget here, and the guard asks here before any limit rises.
+This is the only module that compares dirty limits with the budget. The cache tuner calls `cut_down` to make its
+shares fit. The guard calls `over_mib` before it lets a limit rise.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from penstock.units import MIB
 
 @dataclass(frozen=True, slots=True)
 class CacheBudget:
-    """What the node grants: the limit for all targets together, and the values one target may have."""
+    """The dirty data that all targets together may hold, and the values that one target's limit may take."""
 
     node_mib: float
     values_mib: tuple[int, ...] = (32, 64, 128, 256, 512, 1024, 2047)
 
     def at_least(self, wanted_bytes: float) -> int:
-        """The smallest value that holds the wanted bytes; the largest where none does."""
+        """The smallest value that holds `wanted_bytes`, or the largest value if none does."""
         return next((value for value in self.values_mib if value * MIB >= wanted_bytes), self.values_mib[-1])
 
     def over_mib(self, limits_mib: Mapping[Target, float], elsewhere_mib: float = 0.0) -> float:
@@ -32,7 +33,9 @@ class CacheBudget:
         return max(0.0, sum(limits_mib.values()) + elsewhere_mib - self.node_mib)
 
     def cut_down(self, limits_mib: Mapping[Target, int]) -> dict[Target, int]:
-        """The limits, the largest lowered step by step until all fit or all are at the smallest value."""
+        """The same limits, lowered one step at a time, the largest first, until they fit or all have the smallest
+        value.
+        """
         limits, smallest = dict(limits_mib), self.values_mib[0]
         over = self.over_mib(limits)
         while over > 0:

@@ -1,10 +1,15 @@
-"""The cache tuner: CARAT's Algorithm 2, as printed and inside a node's budget.
+"""The cache tuner: CARAT's Algorithm 2, as printed and in two versions that respect the node's budget.
 
-Decided where the paper is silent: a demand above the largest value gets the largest; where nothing was written only
-the other two factors count; D_max is the node's budget. "Collected metrics" are those of a target's last active stage
-and of the one that has just begun. `allocate` steps an allocation whose sum passes the budget down, the largest share
-first (rounding three factors up passes it most of the time); `fitted` shares the budget out to the MiB instead, and
-keeps a share for targets that were active a moment ago: a burst fills a cache before anybody can raise its limit.
+The paper leaves some points open. They are decided like this:
+
+- A demand above the largest value gets the largest value.
+- Where nothing was written, only the other two factors count.
+- D_max is the node's budget.
+- "Collected metrics" are those of the target's last active stage and of the stage that has just begun.
+
+`as_printed` may exceed the budget, and mostly does, because it rounds three factors up. `allocate` lowers its result,
+the largest share first, until it fits. `fitted` divides the budget to the MiB instead. It also keeps a share for
+targets that were active a moment ago, because a burst fills a cache before anybody can raise its limit.
 """
 
 from __future__ import annotations
@@ -18,20 +23,22 @@ from penstock.snapshot import Target
 from penstock.units import MIB
 from penstock.window import Window
 
-# A target whose unwritten data came this close to its limit was held up by it; a limit that rises by less than the
-# other factor is not worth a change.
+# FULL: a target whose dirty data reached this share of its limit was held up by the limit. CLEARLY: a limit is raised
+# only if it grows by at least this factor.
 FULL = 0.9
 CLEARLY = 1.5
-# So many windows of a target tell what it needs; and so long after its last request it may come back for it.
+# A target's demand is known after TELLING_WINDOWS windows. A target keeps its share for LINGERS_S after its last
+# request, because its application may come back.
 TELLING_WINDOWS = 6
 LINGERS_S = 30.0
 
 
 @dataclass(slots=True)
 class Demand:
-    """What one target showed during an active stage, in so many windows.
+    """What one target needed during an active stage.
 
-    `fullest` is the largest share of its limit that was ever unwritten: limits move, so bytes alone do not tell.
+    `fullest` is the highest share of the dirty limit that was in use. It is kept beside the bytes because the limit
+    itself changes.
     """
 
     write_bytes: float = 0.0
@@ -41,7 +48,7 @@ class Demand:
     windows: int = 0
 
     def take(self, window: Window, utilisation: float | None = None) -> None:
-        """Add one window, with the share of its limit that was unwritten where that is known."""
+        """Add one window. `utilisation` is the share of the dirty limit in use, if it is known."""
         self.write_bytes += window.metrics.get("write.bytes", 0.0)
         self.peak_dirty_bytes = max(self.peak_dirty_bytes, window.metrics.get("dirty.bytes", 0.0))
         sent_at_once = (in_flight(window, "write") or 0.0) * (request_bytes(window, "write") or 0.0)
@@ -61,30 +68,30 @@ class Demand:
 
 @dataclass(slots=True)
 class DemandHistory:
-    """What a target showed in its last active stage and in the present one: what Algorithm 2 goes by.
+    """A target's demand in its last active stage and in the present one: the input of Algorithm 2.
 
-    A stage that began in this very interval has shown one window; the one before it has shown what it needs.
+    Both are needed because a stage that has just begun consists of a single window.
     """
 
     last: Demand = field(default_factory=Demand)
     present: Demand = field(default_factory=Demand)
 
     def take(self, window: Window, utilisation: float | None, *, resumed: bool) -> None:
-        """Add one window; `resumed` where it is the first of an active stage."""
+        """Add one window. `resumed` says that it is the first of an active stage."""
         if resumed:
             self.last, self.present = self.present, Demand()
         self.present.take(window, utilisation)
 
     @property
     def demand(self) -> Demand:
-        """Both stages together."""
+        """Both stages combined."""
         return self.last + self.present
 
 
 def allocate(
     active: Mapping[Target, Demand], inactive: Iterable[Target], budget: CacheBudget
 ) -> dict[Target, int]:
-    """Dirty limits in MiB for every target; their sum stays within the node's budget wherever it can."""
+    """Dirty limits in MiB for every target. Their sum fits the budget unless even the smallest values exceed it."""
     return budget.cut_down(as_printed(active, inactive, budget))
 
 
@@ -94,10 +101,10 @@ def sparing(
     active: Mapping[Target, Demand],
     budget: CacheBudget,
 ) -> dict[Target, int]:
-    """The same, for policies that take nothing from a target at work.
+    """The part of an allocation that takes nothing away from a busy target.
 
-    A busy target that reached its limit may get clearly more; idle ones give up theirs only for that, and only if all
-    of it fits the budget. Empty where nothing is worth changing.
+    Only busy targets that reached their limit are raised, and only by a clear factor. Idle targets are lowered only
+    to make room for that. The result is empty if nothing needs raising or if the new limits do not fit the budget.
     """
     full = {t for t, demand in active.items() if demand.peak_dirty_bytes >= FULL * held[t] * MIB}
     raised = {target: shares[target] for target in full if shares[target] >= CLEARLY * held[target]}
@@ -109,7 +116,7 @@ def sparing(
 def as_printed(
     active: Mapping[Target, Demand], inactive: Iterable[Target], budget: CacheBudget
 ) -> dict[Target, int]:
-    """Algorithm 2 to the letter: the sum may pass the budget, because every factor is rounded up."""
+    """Algorithm 2 exactly as printed. The sum may exceed the budget, because every factor is rounded up."""
     smallest, largest = budget.values_mib[0], budget.values_mib[-1]
     limits = dict.fromkeys(inactive, smallest)
     total_bytes = sum(demand.write_bytes for demand in active.values())
@@ -126,10 +133,11 @@ def as_printed(
 def fitted(
     active: Mapping[Target, Demand], inactive: Iterable[Target], budget: CacheBudget
 ) -> dict[Target, int]:
-    """Limits in MiB that use the budget: what requests in flight need first, the rest in equal parts.
+    """Limits in MiB that use the whole budget.
 
-    A target that never filled its limit gets a quarter more than its peak and leaves the rest to those that did.
-    Equal parts, not parts by volume: volume is what a limit let through.
+    Each active target first gets what its requests in flight need. The rest is divided equally. A target that never
+    filled its limit is capped at its peak plus a quarter, and leaves the rest to the others. The rest is not divided
+    by volume, because a target's volume depends on the limit it had.
     """
     smallest, largest = budget.values_mib[0], budget.values_mib[-1]
     idle = list(inactive)
@@ -146,13 +154,16 @@ def fitted(
 
 
 def _cap(demand: Demand, floor_mib: float, largest: float) -> float:
-    """The most a target can use: unknown where it filled what it had, and as long as it has shown little."""
+    """The most a target can use.
+
+    It is unknown (the largest value) if the target filled its limit or showed few windows.
+    """
     unknown = demand.fullest >= FULL or demand.windows < TELLING_WINDOWS
     return largest if unknown else min(max(1.25 * demand.peak_dirty_bytes / MIB, floor_mib), largest)
 
 
 def _poured(levels: Mapping[Target, float], caps: Mapping[Target, float], room: float) -> dict[Target, float]:
-    """Levels raised alike until the room is used or everybody is at the cap."""
+    """Raise all levels by equal amounts until the room is used up or every target is at its cap."""
     found = dict(levels)
     while room > 1e-6 and (rising := [t for t in found if found[t] < caps[t] - 1e-9]):
         step = min(room / len(rising), *(caps[t] - found[t] for t in rising))

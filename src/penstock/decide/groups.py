@@ -1,9 +1,9 @@
-"""Tuning groups: all targets of one mount that do the same kind of work have one setting.
+"""Tuning groups: targets of one mount that do the same kind of work are tuned as one and share one setting.
 
-What applications get is counted per mount, so a single target's share of it is a guess, and targets of one client
-share its network: one that asks for more takes from its neighbours. Members that move together need no shares and
-cannot starve each other. A group keeps its own history; a target whose work changes joins the group of its new
-work.
+There are two reasons. The kernel counts application bytes per mount, so a single target's share would be a guess. And
+targets of one client share its network, so a target that sends more takes bandwidth from its neighbours; this cannot
+happen between targets that change together. A group keeps its own history. A target whose work changes joins the
+group of its new work.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from penstock.window import Window
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The members' windows of one interval, under a name of their own."""
+    """The windows of all members in one interval. `target` is a made-up target that names the group."""
 
     target: Target
     work: Work
     members: tuple[Window, ...]
 
     def window(self, knob_ids: Sequence[str]) -> Window:
-        """The members' mean, with those of the given knobs that most members have; among equals, the first one's."""
+        """The mean of the members' windows, with the setting of `knob_ids` that most members hold (the first, on a
+        tie).
+        """
         first = self.members[0]
         if len(self.members) == 1:
             return Window(self.target, first.t0_s, first.t1_s, first.setting, first.metrics)
@@ -38,7 +40,7 @@ class Group:
 
 
 def groups(busy: Sequence[tuple[Window, Work]]) -> list[Group]:
-    """The groups among busy targets, in the order of their first members."""
+    """The groups among the busy targets, in the order of their first members."""
     found: dict[tuple[str, Work], list[Window]] = {}
     for window, work in busy:
         found.setdefault((mount_of(window.target), work), []).append(window)
@@ -49,7 +51,7 @@ def groups(busy: Sequence[tuple[Window, Work]]) -> list[Group]:
 
 
 def mount_of(target: Target) -> str:
-    """The mount a target belongs to."""
+    """The mount of a target, or its file system if the mount is unknown."""
     return target.mount or target.fs
 
 

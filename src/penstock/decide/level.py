@@ -1,4 +1,4 @@
-"""How fast work goes at one setting: a mean over recent windows, and how far it can be trusted."""
+"""Throughput at one setting: a mean over recent windows, with its standard error."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from dataclasses import dataclass, field
 
 from penstock.decide.objective import Rates
 
-# Windows that the mean remembers: half a minute, so that it follows a world that changes.
+# The mean covers this many windows (half a minute), so that it follows a changing load.
 MEMORY = 32
-# Rates of neighbouring windows go together, so their mean is less certain than their number says.
+# Rates of neighbouring windows are correlated. The standard error of their mean is larger by this factor.
 WAVES = 1.5
-# What is assumed of work seen in one window only.
+# The relative deviation that is assumed until three windows were seen.
 UNKNOWN_NOISE = 0.3
 
 
 @dataclass(slots=True)
 class Level:
-    """The mean of rates over recent windows, and how much single windows differ from it."""
+    """An exponential mean of the rates in recent windows, and how much single windows deviate from it."""
 
     count: int = 0
     mean: Rates = field(default_factory=lambda: Rates(0.0, 0.0))
     variance: float = 0.0
-    #: Half the mean square of the steps between neighbouring windows: the variance, if they had nothing in common.
+    #: Half the mean square of the difference between neighbouring windows. It equals the variance if they are
+    #: independent.
     steps: float = 0.0
     last: float = 0.0
 
     def take(self, rates: Rates) -> None:
-        """Add a window; the oldest fade."""
+        """Add a window. Older windows lose weight."""
         self.count += 1
         part = 1.0 / min(self.count, MEMORY)
         old, new = self.mean, rates
@@ -45,19 +46,19 @@ class Level:
 
     @property
     def noise(self) -> float:
-        """The standard deviation of single windows over their mean."""
+        """The standard deviation of single windows, as a share of the mean."""
         if self.count < 3 or self.mean.total <= 0:
             return UNKNOWN_NOISE
         return min(math.sqrt(max(self.variance, 0.0)) / self.mean.total, 1.0)
 
     @property
     def wander(self) -> float:
-        """The slow part of the windows' deviation, as a share of the mean: no number of windows averages it out."""
+        """The slow part of the deviation, as a share of the mean. Averaging over more windows does not reduce it."""
         if self.count < 3 or self.mean.total <= 0:
             return 0.0
         return min(math.sqrt(max(self.variance - self.steps, 0.0)) / self.mean.total, 1.0)
 
     @property
     def error(self) -> float:
-        """The standard error of the mean, as a share of it."""
+        """The standard error of the mean, as a share of the mean."""
         return WAVES * self.noise / math.sqrt(max(min(self.count, MEMORY), 1))

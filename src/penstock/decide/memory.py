@@ -1,7 +1,7 @@
-"""What is kept of a kind of work when the process that measured it ends: what each setting brought there.
+"""What a policy keeps across a restart: the rates that each setting brought for each kind of work.
 
-Load differs from day to day, so the rates of one memory are compared with each other only. Whoever recalls one
-measures the original setting anew and scales all others with it.
+The load differs from day to day, so only rates of the same memory may be compared with each other. After a restart
+the policy measures the original setting again and scales all other remembered rates by the difference.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from penstock.decide.objective import Objective, Rates, gain_log2
 from penstock.decide.work import Work
 from penstock.knobs import Candidates, Setting
 
-# However often a setting was measured, remembered it counts as half of that and at most as so many windows: what is
-# never measured again counts less with every restart.
+# A remembered setting counts as half the windows it was measured in, and as at most this many. So a setting that is
+# never measured again counts less after every restart.
 MOST_RECALLED = 8
-# No setting is remembered as more than this many times better or worse, as a base-2 logarithm.
+# A remembered gain or loss is limited to this base-2 logarithm.
 MOST_LOG2 = 7.0
-# A setting that brings so much more or less than was remembered of it, a fifth, shows another world.
+# A measured gain that differs from the remembered one by this much (a fifth) shows that conditions have changed.
 CONTRADICTED_LOG2 = 0.26
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What one setting brought, over how many windows, and how much single windows differed, as a share."""
+    """The rates at one setting, the number of windows measured, and the relative deviation of single windows."""
 
     rates: Rates
     windows: int
     noise: float
 
     def level(self, windows: int, rates: Rates) -> Level:
-        """The same, as if those rates had been the mean of so many windows."""
+        """A `Level` as it would be after `windows` windows with these mean rates."""
         variance = (self.noise * rates.total) ** 2
         return Level(windows, rates, variance, variance, rates.total)
 
@@ -44,7 +44,10 @@ Memories = Mapping[Setting, Remembered]
 
 @dataclass(frozen=True, slots=True)
 class WorkMemory:
-    """One kind of work on one file system. Mounts and targets are not named: their names change at every mount."""
+    """The memory of one kind of work on one file system.
+
+    Mounts and targets are left out, because their names change at every mount.
+    """
 
     fs: str
     work: Work
@@ -52,12 +55,12 @@ class WorkMemory:
 
 
 def like(memories: Iterable[WorkMemory], fs: str, work: Work) -> list[WorkMemory]:
-    """Those of the same file system and, as far as can be told, of the same work."""
+    """The memories of the same file system and of work that may be the same."""
     return [memory for memory in memories if memory.fs == fs and memory.work.like(work)]
 
 
 def remember(known: Knowledge) -> Memories:
-    """What is worth keeping; nothing where only one setting was measured."""
+    """The memory of what was measured. It is empty if only one setting was measured."""
     found = {
         setting: Remembered(m.level.mean, min(m.level.count, MEMORY), m.level.noise)
         for setting, m in known.measured.items()
@@ -67,7 +70,7 @@ def remember(known: Knowledge) -> Memories:
 
 
 def sane(memories: Memories) -> Memories:
-    """The same; nothing where a figure in it is not one. What is kept must be readable later."""
+    """The same memories, or none if any figure is not finite: they must be readable from the file later."""
     whole = all(
         math.isfinite(r.read + r.write + r.read_flight + r.write_flight + one.windows + one.noise)
         for one in memories.values()
@@ -77,29 +80,32 @@ def sane(memories: Memories) -> Memories:
 
 
 class Recollection:
-    """What a policy remembers from before a restart: first set aside, then counted as measured, then proved or
-    dropped.
+    """The memories that a policy was given after a restart, and what became of each.
 
-    It counts once the original setting was measured anew. The first measurement of a setting takes the place of what
-    was remembered of it, and one that clearly contradicts it ends the whole recollection.
+    Memories are first set aside. They count as measurements once the original setting was measured again. The first
+    new measurement of a setting replaces its memory. If a new measurement clearly contradicts its memory, all
+    memories are dropped.
     """
 
     def __init__(self) -> None:
-        #: What was handed over and does not count yet.
+        #: Memories that do not count yet.
         self.aside: Memories = {}
-        #: What counts as measured and was not measured again so far.
+        #: Memories that count as measurements and were not measured again so far.
         self.counted: dict[Setting, Measured] = {}
-        #: What was remembered of settings that were measured anew.
+        #: What was remembered of settings that have been measured again.
         self._claimed: dict[Setting, Rates] = {}
 
     def arrive(self, setting: Setting, known: Knowledge) -> None:
-        """A window of this setting is about to be taken in."""
+        """Replace the memory of a setting, because a window of it is about to be added."""
         if setting in self.counted:
             self._claimed[setting] = self.counted.pop(setting).level.mean
             del known.measured[setting]
 
     def consult(self, home: Setting, known: Knowledge, candidates: Candidates, now: int) -> None:
-        """The original was measured: from now on what was set aside counts, as far as it can be set here."""
+        """Count the memories as measurements, as far as this machine has those settings.
+
+        Call it once the original is measured.
+        """
         memory, self.aside = self.aside, {}
         if home not in memory:
             return
@@ -113,7 +119,7 @@ class Recollection:
                 self.counted[setting] = known.measured[setting] = Measured(level, now)
 
     def contradicted(self, known: Knowledge, objective: Objective) -> bool:
-        """Whether a measured setting is clearly not what was remembered of it."""
+        """Whether a new measurement differs clearly from what was remembered."""
         return any(
             abs(gain_log2(known.measured[setting].level.mean, rates, objective)) > CONTRADICTED_LOG2
             for setting, rates in self._claimed.items()
@@ -121,14 +127,14 @@ class Recollection:
         )
 
     def drop(self, known: Knowledge) -> None:
-        """Nothing remembered counts any more."""
+        """Drop every memory that was not measured again."""
         for setting in self.counted:
             known.measured.pop(setting, None)
         self.counted, self._claimed = {}, {}
 
 
 def _scaled(rates: Rates, then: Rates, today: Rates) -> Rates:
-    """What a setting would bring today, if it gained over the original what it gained then."""
+    """The expected rates of a setting today, if its ratio to the original is what it was."""
     return Rates(
         today.read * _ratio(rates.read, then.read),
         today.write * _ratio(rates.write, then.write),

@@ -1,4 +1,4 @@
-"""Memories as text: data only, bounded, and refused as a whole where anything in it is not as it should be."""
+"""Memories as a JSON file: data only, limited in size. A file with any wrong entry is refused as a whole."""
 
 from __future__ import annotations
 

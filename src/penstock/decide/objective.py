@@ -1,12 +1,11 @@
-"""What counts as better: how much applications get done, with nobody starved for somebody else's bytes.
+"""The objective: how much better one setting is than another, given their read and write rates.
 
-Every policy and the guard compare a setting with the original one through `gain_log2`. The objective is one word:
+Every policy and the guard compare a setting with the original through `gain_log2`. The objective has three values:
 
-- `fair` (the default): half the total, half the mean over directions, each as a ratio to the original. A
-  direction may lose at most a twentieth and the total at most a thirtieth, whatever the other side gains.
-- `bytes`: the total alone. A reader may starve beside a writer that moves more bytes.
-- `worst`: the direction that does worst. Nobody may lose anything, so that little can be gained where reads and
-  writes meet.
+- `fair` (the default): half the gain in total bytes, half the mean gain of reads and of writes. A direction may lose
+  at most 5 % and the total at most 3 %, whatever the other direction gains.
+- `bytes`: the gain in total bytes. A reader may starve beside a writer that moves more bytes.
+- `worst`: the gain of the direction that gains least. Where both directions are busy, this allows few changes.
 """
 
 from __future__ import annotations
@@ -29,13 +28,14 @@ OBJECTIVES: tuple[Objective, ...] = ("fair", "bytes", "worst")
 # What the total and a single direction may lose under `fair`, as base-2 logarithms: 3 % and 5 %.
 TOTAL_SLACK_LOG2 = -math.log2(0.97)
 DIRECTION_SLACK_LOG2 = -math.log2(0.95)
-# A direction of a single window may lose 15 %: by chance it wanders more than a mean does.
+# In a single window a direction may lose 15 %, because one window varies more than a mean.
 WINDOW_SLACK_LOG2 = -math.log2(0.85)
-# Requests in flight above which somebody waits for a direction, however few bytes it moves.
+# From this many requests in flight on, a direction counts even if it moves few bytes: somebody waits for it.
 WAITING = 0.4
-# A direction with this share of the bytes counts in any case.
+# From this share of the bytes on, a direction counts.
 SHARE = 0.08
-# The pile of pages not sent yet grows and shrinks all the time, by so much a second or this share of what is sent.
+# The dirty data in a cache always grows and shrinks a little: by this many bytes per second, or by this share of what
+# is sent.
 USUAL_GROWTH_BYTES_PER_S = 16 * MIB
 USUAL_GROWTH_SHARE = 0.5
 # A pile that takes more than this share of what is written is filling up.
@@ -45,7 +45,7 @@ _LEAST_BYTES_PER_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What was done for good in each direction, in bytes per second, and how many requests were in flight."""
+    """Application throughput in each direction, in bytes per second, and the requests in flight."""
 
     read: float
     write: float
@@ -54,12 +54,11 @@ class Rates:
 
     @property
     def total(self) -> float:
-        """Both directions together."""
         return self.read + self.write
 
     @property
     def counts(self) -> tuple[bool, bool]:
-        """Whether reads and writes are work that somebody waits for, or happen by the way."""
+        """Whether reads and writes count, that is, whether applications wait for them."""
         total = self.total
         reads = self.read > 0 and (self.read >= SHARE * total or self.read_flight >= WAITING)
         writes = self.write > 0 and (self.write >= SHARE * total or self.write_flight >= WAITING)
@@ -67,7 +66,7 @@ class Rates:
 
 
 def rates_of(window: Window) -> Rates:
-    """What the application got done: bytes read, and bytes written that did not just pile up in the page cache."""
+    """The application's throughput: bytes read, and bytes written without those that only filled the page cache."""
     metrics, seconds = window.metrics, window.seconds
     asked = metrics.get("app.read_bytes")
     read = (metrics.get("read.bytes") if asked is None else asked) or 0.0
@@ -76,11 +75,11 @@ def rates_of(window: Window) -> Rates:
 
 
 def _written(window: Window) -> float:
-    """Bytes written for good.
+    """Bytes written, corrected for what only filled or emptied the page cache.
 
-    Not simply what the application wrote: an empty cache takes gigabytes at the speed of memory and makes any setting
-    look good. Nor what was sent: a cache sends small writes in bursts, seconds after they were made. So growth of the
-    pile not sent yet is taken off, and its decline added, as far as it exceeds what a cache does all the time.
+    Neither counter alone will do. Bytes that the application wrote: an empty cache takes gigabytes at memory speed,
+    so any setting would look good. Bytes that were sent: a cache sends small writes in bursts, seconds after they
+    were made. So growth of the dirty data beyond the usual amount is subtracted, and its decline added.
     """
     written, grown = window.metrics.get("app.write_bytes"), window.metrics.get("dirty.grown_bytes")
     if drains(window):
@@ -92,21 +91,24 @@ def _written(window: Window) -> float:
 
 
 def sent_at_least(rates: Rates, window: Window) -> Rates:
-    """The same rates, but no less written than was sent: another setting may make a cache hold less, and until it has
-    shrunk to that, applications wait although as much is written for good as before.
+    """The same rates, with at least the bytes that were sent counted as written.
+
+    A new setting may make the cache hold less. Until it has shrunk, applications wait although as much is sent as
+    before.
     """
     return replace(rates, write=max(rates.write, sent_bytes(window) / window.seconds))
 
 
 def sent_bytes(window: Window) -> float:
-    """What was written over the wire."""
+    """Bytes written over the wire."""
     return window.metrics.get("write.bytes") or 0.0
 
 
 def updated_bytes(window: Window) -> float:
-    """What was written over pages not sent yet.
+    """Bytes that applications wrote over pages that were not sent yet.
 
-    Counters are read one after the other, so a single window's may be below zero; over several that cancels out.
+    Counters are read one after the other, so the value for a single window may be negative. Over several windows the
+    error cancels out.
     """
     written, grown = window.metrics.get("app.write_bytes"), window.metrics.get("dirty.grown_bytes")
     if written is None or grown is None or "write.bytes" not in window.metrics:
@@ -115,7 +117,7 @@ def updated_bytes(window: Window) -> float:
 
 
 def drains(window: Window) -> bool:
-    """Whether nobody writes any more while an application reads, and pages written before are still being sent."""
+    """Whether earlier writes are still being sent while applications read and write nothing new."""
     written = window.metrics.get("app.write_bytes")
     backlog = written is not None and written <= 0 and sent_bytes(window) > 0
     return backlog and (window.metrics.get("app.read_bytes") or 0.0) > 0
@@ -130,8 +132,9 @@ def fills(window: Window) -> bool:
 def gain_log2(
     now: Rates, original: Rates, objective: Objective = "fair", slack_log2: float = DIRECTION_SLACK_LOG2
 ) -> float:
-    """How much better than the original a setting is, as a base-2 logarithm; 0 where nothing is known of the
-    original. A direction may lose `slack_log2` where that is weighed.
+    """How much better than the original these rates are, as a base-2 logarithm.
+
+    The gain is 0 if nothing is known of the original. `slack_log2` is what one direction may lose under `fair`.
     """
     reads, writes = (np.log2(max(rate, _LEAST_BYTES_PER_S)) for rate in (now.read, now.write))
     return float(gains_log2(np.array([reads]), np.array([writes]), original, objective, slack_log2)[0])
@@ -144,7 +147,7 @@ def gains_log2(
     objective: Objective = "fair",
     slack_log2: float = DIRECTION_SLACK_LOG2,
 ) -> Floats:
-    """`gain_log2` of many settings at once, from the logarithms of their rates."""
+    """`gain_log2` for many settings at once, from the base-2 logarithms of their rates."""
     if original.total <= 0:
         return np.zeros_like(reads)
     total = np.log2(np.exp2(reads) + np.exp2(writes)) - _log2(original.total)

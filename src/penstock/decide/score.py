@@ -1,8 +1,8 @@
-"""Conditional score greedy: CARAT's Algorithm 1, as printed and as its authors' own code has it.
+"""CARAT's Algorithm 1 ("conditional score greedy"), as printed and as in its authors' code.
 
-Both keep the candidates the model is sure about (probability above tau) and rank them by probability and by
-how far they go, because among safe candidates the larger ones tend to stay good. Scores are arrays beside the
-candidates: this runs for every busy target at every interval.
+Both versions keep the candidates whose probability is above tau. They rank them by probability and by knob value,
+because among candidates that are likely to help, larger values tend to stay good for longer. Scores are arrays,
+because this code runs for every busy target in every interval.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Survivors:
-    """The candidates above the threshold: their places, probabilities, request sizes and requests in flight."""
+    """The candidates above the threshold, with their index, probability, request size and requests in flight."""
 
     candidates: Candidates
     places: NDArray[np.intp]
@@ -36,12 +36,12 @@ class Survivors:
         return len(self.p)
 
     def setting(self, at: int) -> Setting:
-        """The survivor at a place among the scores."""
+        """The setting of the survivor at this index."""
         return self.candidates[int(self.places[at])]
 
 
 def survivors(outlook: Outlook, tau: float = TAU) -> Survivors:
-    """The candidates the model is sure about, in the order they were given."""
+    """The candidates with a probability above `tau`, in their original order."""
     p = np.asarray(outlook.probabilities, dtype=np.float64)
     kept = (p > tau).nonzero()[0]
     size, count = (outlook.candidates.column(role) for role in (Role.REQUEST_SIZE, Role.IN_FLIGHT))
@@ -49,7 +49,7 @@ def survivors(outlook: Outlook, tau: float = TAU) -> Survivors:
 
 
 def min_max(values: Floats) -> Floats:
-    """Values stretched to 0..1; where all are equal there is no order to keep, and each is 1.
+    """Values scaled to 0..1. If all are equal, each becomes 1.
 
     >>> min_max(np.array([1.0, 2.0, 5.0])).tolist(), min_max(np.array([7.0])).tolist()
     ([0.0, 0.25, 1.0], [1.0])
@@ -59,7 +59,7 @@ def min_max(values: Floats) -> Floats:
 
 
 def printed(kept: Survivors, direction: str) -> Floats:
-    """The score as the paper prints it: knob values min-max normalised inside the set of survivors."""
+    """The score as printed in the paper: knob values are scaled to 0..1 among the survivors."""
     size, count = min_max(kept.size), min_max(kept.count)
     if direction == "write":
         return kept.p * (1 + BETA * (size + count))
@@ -67,14 +67,16 @@ def printed(kept: Survivors, direction: str) -> Floats:
 
 
 def by_logarithm(kept: Survivors) -> Survivors:
-    """The same survivors with their knobs as base-2 logarithms: the knobs' steps are powers of two."""
+    """The same survivors with knob values as base-2 logarithms, because the values are powers of two."""
     return replace(kept, size=np.log2(np.maximum(kept.size, 1.0)), count=np.log2(np.maximum(kept.count, 1.0)))
 
 
 def authors(kept: Survivors, direction: str, space: KnobSpace, *, updating: bool) -> Floats:
-    """The score of the authors' code: knobs by their logarithm over the whole space, probabilities min-max.
+    """The score of the authors' code: logarithms of knob values scaled over the whole space, probabilities over
+    survivors.
 
-    While most of what is written only updates the cache, many requests in flight do harm: few are preferred.
+    With `updating` (most writes only update the cache) fewer requests in flight score higher, because many do harm
+    then.
     """
     p = min_max(kept.p)
     size = _log_share(space, Role.REQUEST_SIZE, kept.size)
@@ -85,7 +87,7 @@ def authors(kept: Survivors, direction: str, space: KnobSpace, *, updating: bool
 
 
 def best(scores: Floats) -> int:
-    """Where the highest score is; among equals the first candidate, so that a log replays alike."""
+    """The index of the highest score. On a tie the first one wins, so that a replayed log gives the same decision."""
     return int(np.argmax(scores))
 
 

@@ -1,7 +1,7 @@
-"""The pure heart: the windows of one interval in, decisions out, replayable from a log.
+"""The tuner turns the windows of one interval into decisions. It does no I/O, so a log can be replayed through it.
 
-Stage 1 asks each busy target's policy for its RPC knobs, every interval. Stage 2 shares the node's cache anew
-at the first busy window after an inactive stage, for policies that tune it.
+Stage 1 runs in every interval: it asks the policy of each busy target, or of each tuning group, for a setting. Stage
+2 runs when a target becomes active again: it divides the node's cache anew, for policies that tune the cache.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SpaceOf = Callable[[Target], KnobSpace]
 
 @dataclass(slots=True)
 class _Memory:
-    """What the tuner keeps of one target."""
+    """What the tuner keeps about one target or tuning group."""
 
     policy: Policy
     recent: deque[Window]
@@ -43,29 +43,29 @@ class _Memory:
     activity: Activity = field(default_factory=Activity)
     demand: Demand = field(default_factory=Demand)
     demands: DemandHistory = field(default_factory=DemandHistory)
-    #: What a tuning group does.
+    #: The work of a tuning group; None for a single target.
     work: Work | None = None
 
     @property
     def window(self) -> Window:
-        """The newest one."""
+        """The newest window."""
         return self.recent[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """What is decided about as one: a tuning group, or a single target."""
+    """A tuning group or a single target. One proposal is made for all its members."""
 
     memory: _Memory
     name: str
     work: str
     members: tuple[Window, ...]
-    #: A group moves the knobs that are searched and leaves each member the others.
+    #: Whether this is a group. For a group only the searched knobs are set; each member keeps its other knobs.
     grouped: bool
 
 
 class Tuner:
-    """Runs one policy per target and turns what it proposes into decisions with ids and reasons."""
+    """Runs the policies and turns their proposals into decisions with ids and reasons."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Tuner:
         self._count = 0
 
     def step(self, windows: Sequence[Window | Void], space_of: SpaceOf, now_s: float) -> tuple[Decision, ...]:
-        """Decide about every target that was busy; idle and void windows teach nothing and decide nothing."""
+        """Decide about every busy target. Idle and void windows lead to no decision."""
         busy, resumed = self._take(windows, space_of)
         units = self._units(busy, space_of)
         decisions: dict[Target, Decision] = {}
@@ -98,11 +98,11 @@ class Tuner:
         return tuple(decisions.values())
 
     def recall(self, memories: Iterable[WorkMemory]) -> None:
-        """What was `remembered` before a restart; each is handed to the first group that does such work."""
+        """Take over the memories of an earlier process. Each goes to the first group that does the same work."""
         self._recalled = tuple(memories)
 
     def remembered(self) -> list[WorkMemory]:
-        """What the policies of tuning groups would have kept across a restart."""
+        """What the policies of the tuning groups want to keep across a restart."""
         return [
             WorkMemory(target.fs, memory.work, settings)
             for target, memory in self._memories.items()
@@ -110,18 +110,17 @@ class Tuner:
         ]
 
     def forget(self, target: Target) -> None:
-        """Drop what was learned of a target that is gone or was taken over by somebody else."""
+        """Drop the history of a target that is gone, or that somebody else has taken over."""
         self._memories.pop(target, None)
 
     def is_active(self, target: Target) -> bool:
-        """Whether a target is in an active stage now."""
         memory = self._memories.get(target)
         return memory is not None and memory.activity.active
 
     def _take(
         self, windows: Sequence[Window | Void], space_of: SpaceOf
     ) -> tuple[list[_Memory], list[Target]]:
-        """What is kept of the targets that were busy, and who of them had not been before."""
+        """Record the windows. Returns the busy targets' memories, and the targets that begin an active stage."""
         busy, resumed = [], []
         for window in windows:
             moving = isinstance(window, Window) and window.bytes_per_s > 0
@@ -146,7 +145,7 @@ class Tuner:
         return busy, resumed
 
     def _outlooks(self, busy: Sequence[_Memory]) -> list[Outlook | None]:
-        """Ask the model once per direction and candidate set, for all targets together."""
+        """The model's forecasts for all busy units, with one call per direction and candidate set."""
         found: list[Outlook | None] = [None] * len(busy)
         if self._predictor is None:
             return found
@@ -162,18 +161,18 @@ class Tuner:
         return found
 
     def _work(self, memory: _Memory) -> Work:
-        """The work of a target, named as its mount's other targets name theirs."""
+        """The kind of work of a target. Targets of one mount share one list of known kinds, so their names agree."""
         window = memory.window
         key = mount_of(window.target) if memory.policy.in_groups else window.target.name
         book = self._books.get(key)
         if book is None:
-            # Work that is remembered keeps its name.
+            # Work known from before a restart keeps its name.
             known = [one.work for one in self._recalled if one.fs == window.target.fs]
             book = self._books[key] = WorkBook(known[-KEPT_WORKS:])
         return memory.tracker.take(window, book)
 
     def _units(self, busy: Sequence[_Memory], space_of: SpaceOf) -> list[_Unit]:
-        """The busy targets: each by itself, or in the tuning groups of their mounts where policies want that."""
+        """The busy targets, grouped by mount and work if their policy works in groups."""
         units: list[_Unit] = []
         grouped: list[tuple[Window, Work]] = []
         for memory in busy:
@@ -181,7 +180,7 @@ class Tuner:
             if not memory.policy.in_groups:
                 units.append(_Unit(memory, unit_name(window.target), str(work), (window,), grouped=False))
             elif not memory.tracker.odd:
-                # A window in which the work seems to change belongs to no group: it would blur what is known of both.
+                # Leave out a window in which the work seems to change: it would distort the history of both groups.
                 grouped.append((window, work))
         for group in groups(grouped):
             first = group.members[0].target
@@ -195,7 +194,7 @@ class Tuner:
         return units
 
     def _introduce(self, memory: _Memory, group: Group) -> None:
-        """Tell a new group's policy what is remembered of such work."""
+        """Give the policy of a new group what is remembered of the same work."""
         memory.work = group.work
         for known in like(self._recalled, group.target.fs, group.work)[-1:]:
             memory.policy.recall(known.settings)
@@ -203,9 +202,9 @@ class Tuner:
     def _decide(
         self, unit: _Unit, outlook: Outlook | None, space_of: SpaceOf, now_s: float
     ) -> Iterator[Decision]:
-        """One proposal a unit, for all its members.
+        """Ask the policy for one proposal and make a decision for every member.
 
-        Members that are elsewhere may be better off there: they stay until the policy has made up its mind.
+        Members that hold another setting keep it until the policy has decided: theirs may be the better one.
         """
         policy, window = unit.memory.policy, unit.memory.window
         if outlook is not None and not outlook.in_range and policy.vetoes:
@@ -229,7 +228,10 @@ class Tuner:
             )
 
     def _decision(self, window: Window, proposal: Proposal, space: KnobSpace, now_s: float) -> Decision:
-        """A proposal with an id; a decision to keep where the target's space forbids it."""
+        """A decision from a proposal.
+
+        A setting that the target's space does not allow becomes a decision to change nothing.
+        """
         try:
             if moved := changes(window.setting, proposal.setting):
                 space.check({change.knob_id: change.new for change in moved})
@@ -260,7 +262,7 @@ class Tuner:
         space_of: SpaceOf,
         now_s: float,
     ) -> None:
-        """Add the cache's new limits to this interval's decisions."""
+        """Divide the cache among targets and add the new limits to this interval's decisions."""
         known = {w.target: w for w in windows if isinstance(w, Window) and self._tunes_cache(w.target)}
         if self._cache is None or not known:
             return
@@ -286,7 +288,7 @@ class Tuner:
                 decisions[target] = self._decision(known[target], proposal, space_of(target), now_s)
 
     def _algorithm_2(self, known: Iterable[Target], now_s: float) -> dict[Target, int]:
-        """Shares for all targets, those that never worked among the inactive ones."""
+        """The cache limits by Algorithm 2 for all targets. Targets that never did anything count as inactive."""
         assert self._cache is not None
         printed = any(self._memories[t].policy.cache_as_printed for t in known if t in self._memories)
         lingers_s = 0.0 if printed else LINGERS_S
@@ -305,10 +307,11 @@ class Tuner:
     def _memory(self, target: Target, space_of: SpaceOf) -> _Memory:
         space, memory = space_of(target), self._memories.get(target)
         if memory is None:
-            # Chance depends on the target's name alone: targets coming and going leave the others be.
+            # Randomness depends on the seed and the target's name only, so other targets that come or go change
+            # nothing.
             policy = self._make_policy(space, Random(f"{self._seed}/{target.name}"))
             depth = 1 + (self._predictor.history if self._predictor is not None else 0)
             memory = self._memories[target] = _Memory(policy, deque(maxlen=depth))
-        # Bounds change while a target lives: it refuses values, reconnects, or somebody takes a knob.
+        # The bounds of a target can change: it refuses a value, reconnects, or an administrator takes a knob over.
         memory.policy.space = space
         return memory

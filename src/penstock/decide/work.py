@@ -1,4 +1,4 @@
-"""What kind of work a target does, as far as its own counters tell."""
+"""The kind of work a target does, found from its own counters."""
 
 from __future__ import annotations
 
@@ -11,39 +11,42 @@ from penstock.ratios import in_flight, request_s
 from penstock.units import format_size
 from penstock.window import DIRECTIONS, Window
 
-# Requests whose sizes differ by less, in powers of two, may be of one kind.
+# Request sizes that differ by less than this, in powers of two, may belong to the same work.
 NEAR_LOG2 = 1.5
-# However slow RPCs are, a change is not left unjudged for longer.
+# A change is judged after this many windows at the latest, however slow RPCs are.
 LONGEST_ECHO = 8
-# Pages queued before a change leave in requests as they were queued. However many there are, a change is not left
-# unjudged for longer.
+# Pages that were queued before a change are sent in requests of the old size. A change is judged after this many
+# seconds at the latest, however many pages are queued.
 LONGEST_QUEUE_S = 12.0
-# How much of the smoothed picture of the work a new window is; and windows in a row that must agree on new work.
+# FRESH is the weight of a new window in the smoothed counters. ODD_WINDOWS windows in a row must show other work
+# before the work changes.
 FRESH = 0.3
 ODD_WINDOWS = 3
 KEPT_WORKS = 12
-# The page cache does much of the work where more than this share of all bytes is written over pages not sent yet, or
-# this share of what is read comes from it. It does some of it from the lower share on.
+# The page cache does much of the work if more than REWRITTEN of all bytes are written over pages not sent yet, or
+# more than HITS of the bytes read come from the cache. It does some of the work from SOME_HITS on.
 REWRITTEN = 0.05
 HITS = 0.5
 SOME_HITS = 0.15
-# Windows that this picture remembers, and how many standard errors of what is written over count as chance.
+# `CacheShare` averages over this many windows. CHANCE is the number of standard errors that it subtracts.
 CACHE_WINDOWS = 20
 CHANCE = 0.7
-# So long applications may take to open files anew, where a knob acts on those alone.
+# Applications may take this long to open files again, which knobs that act on newly opened files must wait for.
 OPEN_S = 3.0
 _COUNTED = {way: (f"{way}.bytes", f"app.{way}_bytes", f"app.{way}_calls") for way in DIRECTIONS}
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Reading, writing or both, and the size of the application's requests, NaN where it is not known."""
+    """Reading, writing or both, with the size of the application's requests as a base-2 logarithm (NaN if
+    unknown).
+    """
 
     kind: str
     request_log2: float
 
     def like(self, other: Work) -> bool:
-        """Whether both could be the same work."""
+        """Whether the two may be the same work."""
         unknown = math.isnan(self.request_log2) or math.isnan(other.request_log2)
         return self.kind == other.kind and (
             unknown or abs(self.request_log2 - other.request_log2) < NEAR_LOG2
@@ -56,12 +59,12 @@ class Work:
 
 @dataclass(slots=True)
 class WorkBook:
-    """The kinds of work met so far, so that the same work has the same name when it comes back."""
+    """The kinds of work seen so far, so that work that comes back gets the same name."""
 
     known: list[Work] = field(default_factory=list)
 
     def find(self, work: Work) -> Work:
-        """The known work that this is, or this one, known from now on."""
+        """The known work that this one is like. If there is none, this one is added."""
         for known in self.known:
             if known.like(work):
                 return known
@@ -71,14 +74,14 @@ class WorkBook:
 
 @dataclass(slots=True)
 class WorkTracker:
-    """The work of one target: what it was, unless a few windows in a row say otherwise."""
+    """The work of one target. It changes only after several windows in a row show other work."""
 
     work: Work | None = None
     odd: int = 0
     picture: list[float] = field(default_factory=list)
 
     def take(self, window: Window, book: WorkBook) -> Work:
-        """Take in a busy window; answers a work of the book."""
+        """Update from a busy window. Returns the entry of the book."""
         seen = _picture(window)
         if not self.picture:
             self.picture = seen
@@ -95,35 +98,30 @@ class WorkTracker:
         return self.work
 
 
-def work_of(window: Window) -> Work:
-    """The work of one window."""
-    return _work(_picture(window))
-
-
 def moved(window: Window) -> tuple[float, float]:
-    """The bytes read and written over the wire; what is not known counts as nothing."""
+    """The bytes read and written over the wire. An unknown value counts as 0."""
     return window.metrics.get("read.bytes") or 0.0, window.metrics.get("write.bytes") or 0.0
 
 
 def dominant(window: Window) -> str:
-    """The direction that moved more bytes; it chooses the model."""
+    """The direction that moved more bytes. It selects the model."""
     read, write = moved(window)
     return "read" if read > write else "write"
 
 
 def echo_windows(window: Window) -> int:
-    """For how many windows after a change RPCs sent before it still come back: as long as an RPC takes."""
+    """The number of windows in which RPCs that were sent before a change still complete: the time of one RPC."""
     took_s = max(request_s(window, direction) or 0.0 for direction in DIRECTIONS)
     return min(round(took_s / window.seconds), LONGEST_ECHO)
 
 
 def unfelt_windows(space: KnobSpace, before: Setting, after: Setting, window_s: float) -> int:
-    """For how many windows after a change nothing shows, because files must be opened anew first; else none."""
+    """The number of windows before a change can show, if it acts on newly opened files only; else 0."""
     return math.ceil(OPEN_S / window_s) if space.acts_late(before, after) else 0
 
 
 def queued_windows(space: KnobSpace, before: Setting, after: Setting, window: Window) -> int:
-    """For how many windows after a change requests still leave in the size they were queued in; else none."""
+    """The number of windows in which pages queued before a change of the request size are still sent; else 0."""
     knob = space.of_role(Role.REQUEST_SIZE)
     if knob is None or knob.id in space.late or before[knob.id] == after[knob.id]:
         return 0
@@ -134,25 +132,29 @@ def queued_windows(space: KnobSpace, before: Setting, after: Setting, window: Wi
 
 
 def hiding_windows(space: KnobSpace, before: Setting, after: Setting, window: Window) -> int:
-    """`queued_windows` where reads meet writes: there a queue hides what a change does to reads; else none."""
+    """`queued_windows` if the target both reads and writes, because the queue then hides the effect on reads;
+    else 0.
+    """
     return queued_windows(space, before, after, window) if all(rates_of(window).counts) else 0
 
 
 @dataclass(slots=True)
 class CacheShare:
-    """How much of recent work the page cache did. What a setting brings to such work shows only after minutes.
+    """How much of the recent work the page cache did.
 
-    What is written over pages not sent yet is a small difference of large counters, so that single windows tell
-    next to nothing: its mean counts, less what chance may have added to it.
+    With such work, the effect of a setting shows only after minutes.
+
+    The bytes written over pages not sent yet are a small difference of large counters, so one window says little. The
+    mean over many windows is used, less what chance may have added.
     """
 
     windows: int = 0
     recent: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)
-    #: The variance of what single windows say was written over such pages.
+    #: The variance of the first value of `recent` between windows.
     spread: float = 0.0
 
     def take(self, window: Window) -> None:
-        """Add a window; older ones fade."""
+        """Add a window. Older windows lose weight."""
         self.windows += 1
         fresh = 1.0 / min(self.windows, CACHE_WINDOWS)
         now = _cached(window)
@@ -162,33 +164,37 @@ class CacheShare:
 
     @property
     def large(self) -> bool:
-        """Whether too much is written over pages not sent yet, or read from the cache."""
+        """Whether much of the work is writing over pages not sent yet, or reading from the cache."""
         updated, moved, hits, asked = self.recent
         chance = CHANCE * math.sqrt(self.spread / min(max(self.windows, 1), 2 * CACHE_WINDOWS))
         return updated - chance > REWRITTEN * moved or hits > HITS * asked
 
     @property
     def some(self) -> bool:
-        """Whether a part of what is read comes from the cache."""
+        """Whether a noticeable part of what is read comes from the cache."""
         _, _, hits, asked = self.recent
         return hits > SOME_HITS * asked
 
 
 def _cached(window: Window) -> tuple[float, float, float, float]:
-    """Bytes written over pages not sent yet, of all bytes; bytes read from the cache, of all that were read."""
+    """Bytes written over pages not sent yet; all bytes moved; bytes read from the cache; bytes that applications
+    read.
+    """
     updated = updated_bytes(window)
     asked, read = window.metrics.get("app.read_bytes") or 0.0, window.metrics.get("read.bytes") or 0.0
     return updated, sum(moved(window)) + max(updated, 0.0), max(asked - read, 0.0), asked
 
 
 def _picture(window: Window) -> list[float]:
-    """Per direction: bytes a second, requests in flight, bytes and calls of applications a second."""
+    """For each direction: bytes per second, requests in flight, application bytes and application calls per
+    second.
+    """
     metrics, found = window.metrics, []
     for way, names in _COUNTED.items():
         sent, asked, calls = ((metrics.get(name) or 0.0) / window.seconds for name in names)
         found += [sent, in_flight(window, way) or 0.0, asked, calls]
     if drains(window):
-        # What is still being sent was another work's.
+        # The pages still being sent belong to earlier work.
         found[4:] = [0.0] * 4
     return found
 

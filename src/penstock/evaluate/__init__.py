@@ -1,1 +1,4 @@
-"""Experiments: each a small module that sets up worlds, runs policies in them and compares."""
+"""Experiments.
+
+Each is a small module that sets up simulated worlds, runs policies in them and compares the results.
+"""

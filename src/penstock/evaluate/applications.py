@@ -1,4 +1,4 @@
-"""Applications (CARAT's Fig. 8 and Table VII, DIAL's Table II): DLIO's and H5bench's kernels."""
+"""Applications (CARAT's Fig. 8 and Table VII, DIAL's Table II): the I/O kernels of DLIO and H5bench."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROUNDS = (Round(99, 2.0, 3.0), Round(12, 4.0, 10.0), Round(3, WARMUP_S, 30.0))
 
 
 def evaluate(lab: Lab, request: Request) -> ApplicationsDocument:
-    """Every application under default, policies and its best static setting."""
+    """Every application under the default, the policies and its best static setting."""
     names = request.pick(NAMES)
     best = choose(
         lab, {name: [plan_of(request, name, request.seed)] for name in names}, request.seconds, ROUNDS

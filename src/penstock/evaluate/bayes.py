@@ -1,6 +1,7 @@
-"""Bayesian search online: optuna proposes, each proposal is held for a few windows, the best is kept.
+"""Online Bayesian search: optuna proposes a setting, it is held for a few windows, and the best one is kept.
 
-What a site would do with a stock optimiser. It exists for experiments only: an agent would need optuna.
+This is what a site could do with an off-the-shelf optimiser. It is for experiments only, because an agent would need
+optuna.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from penstock.window import Window
 
 
 class BayesPolicy(Policy):
-    """A tree-structured Parzen estimator over the RPC knobs; it searches anew when throughput leaves its range."""
+    """A tree-structured Parzen estimator over the RPC knobs. It starts again when throughput has clearly changed."""
 
     name = "bayes"
     windows_per_trial = 3
@@ -33,7 +34,7 @@ class BayesPolicy(Policy):
         self._skip = 0
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
-        """Measure the setting in force; after some windows tell the study and ask for the next."""
+        """Measure the setting in force. After some windows report it to the study and ask for the next setting."""
         if window.bytes_per_s <= 0 or self._skip > 0:
             self._skip = max(0, self._skip - 1)
             return Proposal(window.setting, "settling", "the interval of a change is not judged")
@@ -78,7 +79,7 @@ class BayesPolicy(Policy):
 
 
 def _rate(window: Window) -> float:
-    """What the application got, where the client shows it."""
+    """The application's throughput, if the client shows it."""
     moved = window.rate("app.read_bytes") + window.rate("app.write_bytes")
     return moved if moved > 0 else window.bytes_per_s
 

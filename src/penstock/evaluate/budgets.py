@@ -1,11 +1,13 @@
-"""Stage 2 where it matters: budgets for unwritten data that bind, many targets, uneven demand.
+"""CARAT's stage 2 under pressure: tight budgets for dirty data, many targets, uneven demand.
 
-A node with 16 targets may hold 1, 2, 4 or 8 % of its memory unwritten. Only the cache is tuned, the RPC knobs keep
-their default, so that stage 2 is judged alone. It starts from equal shares of the budget, and stands beside these,
-the best split that a search finds on another seed, and the default: 2000 MB each, whatever the budget. Where even the
-best split stays below the default, no way of sharing reaches it. Algorithm 2 as printed may pass the budget, too.
+A node with 16 targets may keep 1, 2, 4 or 8 % of its memory dirty. Only the cache is tuned; the RPC knobs keep their
+default, so that stage 2 is evaluated alone. It starts from equal shares of the budget. It is compared with three
+others: equal shares, the best split that a search finds on another seed, and the default of 2000 MB each, whatever
+the budget. If even the best split is below the default, no division of the budget can reach the default. Algorithm 2
+as printed may exceed the budget too.
 
-The first third of every run is left out: while a limit rises, an application writes into memory what it gains, once.
+The first third of every run is left out, because while a limit rises, an application gains once by writing into
+memory.
 """
 
 from __future__ import annotations
@@ -29,10 +31,10 @@ from penstock.workload import Workload, parse_workload
 TARGETS = 16
 SHARES = (0.01, 0.02, 0.04, 0.08)
 STAGES = ("cache-printed", "cache-fitted")
-#: A writer that gets less of the budget cannot keep its requests in flight.
+#: A writer with a smaller share of the budget cannot keep its requests in flight.
 LEAST_MIB = 32
 MOST_MIB = 2047
-# How sharply a split follows what each target wrote; then so many rounds of small changes to the best so far.
+# How strongly a split follows what each target wrote, and the number of rounds of small changes to the best one.
 SHARPNESS = (0.0, 0.25, 0.5, 1.0, 2.0)
 ROUNDS, TRIES = 2, 4
 BINDING = 1.02
@@ -52,7 +54,7 @@ def _cached(workload: Workload) -> Workload:
     return replace(workload, cache_bytes=90 * GIB)
 
 
-#: Who writes what, on which of the 16 targets; the others are never used.
+#: Which workload writes to which of the 16 targets. The others are never used.
 CASES: Mapping[str, tuple[Job, ...]] = {
     "one-heavy": (_bursts(0, 3, 5), *(_trickle(ost) for ost in range(1, 8))),
     "four-heavy": (*(_bursts(ost, 3, 5) for ost in (0, 2, 4, 6)), *(_trickle(ost) for ost in range(8, 16))),
@@ -68,7 +70,9 @@ def rows(lab: Lab, request: Request, names: Sequence[str]) -> list[BudgetRow]:
 
 
 def summary(found: Sequence[BudgetRow]) -> dict[str, Any]:
-    """What the goal asks: against equal shares where budgets bind, against the default, against the best split."""
+    """The figures of the goal: against equal shares with tight budgets, against the default, and against the best
+    split.
+    """
     binding = [row for row in found if row["binds"]]
     answer: dict[str, Any] = {"rows": len(found), "binding_rows": len(binding)}
     for stage in STAGES if binding else ():
@@ -125,12 +129,12 @@ def _row(lab: Lab, request: Request, name: str) -> BudgetRow:
 
 
 def equal_shares(budget_mib: float) -> tuple[int, ...]:
-    """What an administrator sets who knows nothing of the work."""
+    """The split of an administrator who knows nothing about the work."""
     return (int(budget_mib / TARGETS),) * TARGETS
 
 
 def search(lab: Lab, plan: Plan, length: Course, budget_mib: float) -> tuple[int, ...]:
-    """The best split found: by what targets wrote at the default, sharply or not, then changed a little at a time."""
+    """The best split found: first by what targets wrote at the default, then by small changes."""
     (usual,) = lab.measure("budgets, search", [Trial(plan, length)])
     wrote = [_wrote(usual, ost) for ost in range(TARGETS)]
     tried = {equal_shares(budget_mib)} | {
@@ -151,7 +155,7 @@ def search(lab: Lab, plan: Plan, length: Course, budget_mib: float) -> tuple[int
 
 
 def split(weights: Sequence[float], budget_mib: float) -> tuple[int, ...]:
-    """The budget in proportion to weights, everybody at least the least and at most the most.
+    """The budget in proportion to weights, within the smallest and largest limit.
 
     >>> split([3.0, 1.0, 0.0], 464)
     (308, 124, 32)

@@ -1,4 +1,4 @@
-"""The papers' claims, one by one: what they say, what their algorithm does here, and what the judged policy does."""
+"""The papers' claims: what they say, what their algorithm does here, and what the evaluated policy does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Described worlds under the default, the best static setting and policies: a row for each world, and a summary."""
+"""Compares policies in described worlds with the default and the best static setting: one row per world, and a
+summary.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,14 @@ from penstock.evaluate.trial import WARMUP_S, Measured, Trial, perform
 from penstock.knobs import Setting
 from penstock.train.worlds import DescribedWorld
 
-# A job, or a target's reads or writes, with fewer requests at the default is not judged.
+# A job, or one direction of a target, with fewer requests at the default is not judged.
 LEAST_REQUESTS = 200
-# The best static setting leaves every job so much of what it gets at the default.
+# The best static setting must leave every job at least this share of its throughput at the default.
 LEAST_SHARE = 0.8
-# In short runs chance alone may take more from a job; whoever loses less than this stays in the race.
+# In short runs a job may lose more by chance. A setting stays in the race if no job loses more than this.
 SHORT_LEAST_SHARE = 0.7
 LONG_RUN_S = 20.0
-# The search's rounds for a world that costs as many events as are affordable, and how far they are stretched.
+# The rounds of the search for a world of affordable cost, and how far they may be stretched or shortened.
 ROUNDS = (Round(99, 4.0, 5.0), Round(24, WARMUP_S, 12.0), Round(8, WARMUP_S, 30.0), Round(3, WARMUP_S, 60.0))
 AFFORDABLE_EVENTS = 1e8
 STRETCH = (0.25, 2.0)
@@ -32,7 +34,7 @@ STRETCH = (0.25, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How every world is run. Policies tune the clients in `tuned`, all where none are named."""
+    """How every world is run. Policies tune the clients in `tuned`, or all clients if it is empty."""
 
     policies: tuple[str, ...]
     seconds: float = 120.0
@@ -43,7 +45,7 @@ class Terms:
     tuned: tuple[int, ...] | None = None
 
     def trial(self, world: DescribedWorld, policy: str | None = None, held: Setting | None = None) -> Trial:
-        """One world under a policy from the default on, or at a held setting, or at the default."""
+        """One world under a policy that starts at the default, or at a held setting, or at the default throughout."""
         course = Course(self.seconds, WARMUP_S, held)
         if policy is not None and policy != "default":
             course = replace(course, policy=policy, tuned=self.tuned, guard=self.guard, model=self.model)
@@ -52,7 +54,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Lot:
-    """What one world brought under one policy or setting: the run, and its jobs in the scenario's order."""
+    """The result of one world under one policy or setting: the run, and its jobs in the order of the scenario."""
 
     run: Measured
     jobs: tuple[Share, ...]
@@ -130,7 +132,7 @@ def best_static(
 
 
 def _rounds(events_per_s: float) -> tuple[Round, ...]:
-    """Longer rounds where a simulated second is cheap, shorter ones where it is dear."""
+    """Longer rounds if a simulated second is cheap, shorter ones if it is expensive."""
     spent = events_per_s * sum(each.settings * (each.warmup_s + each.seconds) for each in ROUNDS)
     stretch = min(max(AFFORDABLE_EVENTS / max(spent, 1.0), STRETCH[0]), STRETCH[1])
     return tuple(replace(each, seconds=float(round(each.seconds * stretch * 2)) / 2) for each in ROUNDS)
@@ -139,7 +141,7 @@ def _rounds(events_per_s: float) -> tuple[Round, ...]:
 def starving_nobody(
     jobs: Sequence[Sequence[int]], full_s: float, found: Mapping[Setting, Sequence[Measured]], seconds: float
 ) -> dict[Setting, float]:
-    """The judge of a race: the total, but settings that starve a job come behind all others, the worst last.
+    """Rank the settings of a race by total throughput. Settings that starve a job come last, the worst at the end.
 
     In a run shorter than the full one a job needs proportionally fewer requests to count.
     """

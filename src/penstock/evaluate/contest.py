@@ -1,4 +1,4 @@
-"""Policies compared on the same work: every policy on every seed, and the mean of each."""
+"""Compares policies on the same work: runs every policy on every seed and averages."""
 
 from __future__ import annotations
 
@@ -19,16 +19,14 @@ PlanOf = Callable[[Request, str, int], Plan]
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """What was measured, by name, policy and seed, and each policy's mean rates on each name: of applications, and
-    on the wire.
-    """
+    """The results by name, policy and seed, and each policy's mean application rate and wire rate by name."""
 
     found: Mapping[tuple[str, str, int], Measured]
     rates: Mapping[tuple[str, str], Mean]
     wire: Mapping[tuple[str, str], Mean]
 
     def summary(self, names: Sequence[str], policy: str) -> Ratios:
-        """A policy over all names, in the four figures that goals are set in."""
+        """The four figures of a policy over all names, in which goals are stated."""
         default, best, mine = (
             [self.rates[name, each].value for name in names] for each in ("default", BEST_STATIC, policy)
         )
@@ -40,12 +38,14 @@ class Contest:
         }
 
     def vs_default(self, name: str, policy: str, seeds: Sequence[int]) -> Ratio:
-        """A policy's ratio to the default, each seed compared with itself."""
+        """The ratio of a policy to the default. Each seed is compared with itself."""
         pairs = ((self.found[name, policy, seed], self.found[name, "default", seed]) for seed in seeds)
         return over_seeds([mine.app_mbps / base.app_mbps for mine, base in pairs])
 
     def rewrites(self, name: str, policies: Sequence[str]) -> bool:
-        """Whether memory does the work: applications write far more than is sent, or gain what the wire does not."""
+        """Whether the cache does the work: applications write far more than is sent, or gain what does not show on
+        the wire.
+        """
         base_app, base_wire = (each[name, "default"].value for each in (self.rates, self.wire))
         writes = any(self.found[name, "default", seed].wire[1] > 0 for n, _, seed in self.found if n == name)
         if not writes or base_wire <= 0:
@@ -61,7 +61,7 @@ class Contest:
 def contest(
     lab: Lab, request: Request, stage: str, plan_of: PlanOf, best: Mapping[str, StaticChoice]
 ) -> Contest:
-    """Default, best static setting and every policy asked for, on everything a best setting was chosen for."""
+    """Run the default, the best static setting and every requested policy, on everything that has a best setting."""
     policies = competitors(request)
     trials = {
         (name, policy, seed): request.trial(plan_of(request, name, seed), policy, choice.setting)
@@ -83,5 +83,5 @@ def contest(
 
 
 def competitors(request: Request) -> tuple[str, ...]:
-    """Everybody who takes part, each once."""
+    """All participants, without duplicates."""
     return tuple(dict.fromkeys(("default", BEST_STATIC, *request.policies)))

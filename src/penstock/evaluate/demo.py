@@ -1,7 +1,7 @@
-"""The demonstration: two equal simulated clients in equal worlds, one left at its defaults, one tuned.
+"""The demonstration: two equal simulated clients in equal worlds, one at its defaults and one tuned.
 
-Everything happens on one OST, so the workload changes under one tuned target: what was right for the phase before
-must be left, and found again when its work comes back.
+Everything happens on one OST, so the workload changes under a single tuned target. The tuner must leave the setting
+of the earlier phase, and find it again when that work returns.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class DemoPoint:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Both clients over the same interval."""
+    """Both clients in the same interval."""
 
     default: DemoPoint
     tuned: DemoPoint
@@ -93,7 +93,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class PhaseFigures:
-    """One phase in figures. `settled_s` is when in it the last change was made, None where there was none."""
+    """The figures of one phase. `settled_s` is the time of its last change, or None without a change."""
 
     workload: str
     start_s: float
@@ -109,9 +109,9 @@ class PhaseFigures:
 
 @dataclass(frozen=True, slots=True)
 class DemoSummary:
-    """The outcome, over everything, over the last quarter, and phase by phase; the search itself counts.
+    """The result in total, for the last quarter, and by phase. Time spent searching is included.
 
-    A change is one decision that moved knobs, of one or of several at once.
+    A change is one decision that changed one or several knobs.
     """
 
     seconds: float
@@ -129,7 +129,7 @@ class DemoSummary:
 
     @property
     def returned(self) -> PhaseFigures | None:
-        """The last phase whose work was there before and in which the tuner first took up what it had then."""
+        """The last phase with work seen before in which the tuner first chose the setting it had then."""
         for late in range(len(self.phases) - 1, 1, -1):
             phase, between = self.phases[late], self.phases[late - 1]
             for early in self.phases[: late - 1]:
@@ -201,7 +201,7 @@ def _client(config: DemoConfig, policy: str, seed: int) -> Iterator[DemoPoint]:
 
 
 def _point(steps: Sequence[Step], phase: int, workload: str) -> DemoPoint:
-    """All targets of the client in one: the sum of their bytes, and the word on the busiest."""
+    """All targets of the client combined: the sum of their bytes, and the decision about the busiest."""
     windows = [step.window for step in steps if isinstance(step.window, Window)]
     rate = sum(window.rate(metric) for window in windows for metric in APPLICATION)
     busiest = max(

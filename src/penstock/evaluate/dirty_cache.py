@@ -1,7 +1,7 @@
-"""The dirty cache: what stage 2 adds on a node short of memory, Algorithm 2's overshoot, and in-place updates.
+"""The dirty cache: the effect of stage 2 on a node short of memory, Algorithm 2's overshoot, and in-place updates.
 
-The in-place updates are Fig. 6(d)'s case: five files that fit into the cache are rewritten at random, so a client
-that sends less keeps pages dirty for longer, overwrites them in memory, and its application gets more.
+In-place updates are the case of Fig. 6(d): five files that fit into the cache are rewritten at random. A client that
+sends less keeps pages dirty for longer and overwrites them in memory, so its application gets more done.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NAMES = ("steady", "bursts", "uneven", IN_PLACE, OVERSHOOT, *budgets.NAMES)
 
 
 def evaluate(lab: Lab, request: Request) -> CacheDocument:
-    """All rows; the three with small memory compare stage 1 alone with both stages."""
+    """All rows. The three with small memory compare stage 1 alone with both stages."""
     rows: list[Stage2Row | InPlaceRow | OvershootRow | BudgetRow] = []
     stage2 = [name for name in request.pick(NAMES) if name in ("steady", "bursts", "uneven")]
     if stage2:
@@ -141,7 +141,7 @@ def _in_place(lab: Lab, request: Request) -> InPlaceRow:
 
 
 def _overshoot(request: Request) -> OvershootRow:
-    """Algorithm 2 on drawn demands, as printed and under the node's limit."""
+    """Algorithm 2 on random demands, as printed and within the node's budget."""
     rng = Random(f"overshoot/{request.seed}")
     printed, capped = [], []
     for _ in range(DRAWS):
@@ -163,6 +163,6 @@ def _overshoot(request: Request) -> OvershootRow:
 
 
 def _demand(rng: Random) -> Demand:
-    """A target that filled some of its cache, kept some in flight and wrote something, each over decades."""
+    """A random target: the dirty data, data in flight and bytes written each vary over orders of magnitude."""
     dirty, flight = (2 ** rng.uniform(0, 11) * MIB for _ in range(2))
     return Demand(2 ** rng.uniform(0, 14) * MIB, dirty, min(flight, dirty))

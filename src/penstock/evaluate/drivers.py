@@ -1,4 +1,4 @@
-"""Lets simulated time pass while nobody, a policy on every client, or an oracle sets the knobs."""
+"""Drivers advance simulated time while the knobs are held, set by a policy on every client, or set by an oracle."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ INTERVAL_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """How a run is driven: a setting held throughout, or a policy that starts when the warm-up ends.
+    """How a run is driven: a setting held throughout, or a policy that starts after the warm-up.
 
-    Only the `tuned` clients run the policy, all where none are named. `guard` forces the agent's guard on or
-    off; left open, a policy runs as it would where it comes from (see `make_guard`). `cache_ratio` is the share of a
-    node's memory that limits for unwritten data may sum to; `limits_mib` holds such limits throughout, one an OST.
+    Only the `tuned` clients run the policy, or all if it is empty. `guard` switches the agent's guard on or off; None
+    uses the policy's own choice (see `make_guard`). `cache_ratio` is the share of a node's memory that dirty limits
+    may sum to. `limits_mib` holds such limits throughout, one per OST.
     """
 
     seconds: float
@@ -41,9 +41,9 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """One decision that moved a knob: when (seconds since the simulation began), on which target, why.
+    """One decision that changed a knob: the time since the simulation began, the target and the reason.
 
-    `wanted` holds the knobs that moved only; `evidence` and `confidence` are what the policy said it goes by.
+    `wanted` has only the knobs that changed. `evidence` and `confidence` come from the policy.
     """
 
     t_s: float
@@ -58,12 +58,12 @@ class Decided:
 
 
 class Driver(Protocol):
-    """Lets time pass, one interval at a time. `decided` grows with every decision carried out."""
+    """Advances time by one interval. `decided` collects every decision that was carried out."""
 
     decided: list[Decided]
 
     def advance(self) -> int:
-        """One interval later: how many knob values have changed meanwhile."""
+        """Advance by one interval and return the number of knob values that changed."""
         ...
 
 
@@ -80,11 +80,11 @@ class Hold:
 
 
 class Loops:
-    """A control loop on every tuned client, each seeing its own client's counters only."""
+    """A control loop on every tuned client. Each sees only its own client's counters."""
 
     def __init__(self, simulation: Simulation, course: Course) -> None:
         plan = simulation.plan
-        # Tuners grant a fixed share of memory; less of it is a node with less memory.
+        # Tuners grant a fixed share of memory, so a smaller share is modelled as a node with less memory.
         ram_bytes = int(plan.cluster.client.ram_gb * GIB * course.cache_ratio / CACHE_RATIO)
         model = Path(course.model) if course.model is not None else None
         self.decided: list[Decided] = []
@@ -95,12 +95,12 @@ class Loops:
             tuner = make_tuner(course.policy or "default", plan.seed, ram_bytes, model)
             guard = make_guard(course.policy or "default", plan.seed, course.guard)
             self._loops[client] = Loop(Ports(probe, probe, probe), tuner, INTERVAL_S, guard)
-        # All look at the same instant, before any time passes.
+        # All loops observe at the same time, before any time passes.
         for loop in self._loops.values():
             loop.tick()
 
     def advance(self) -> int:
-        """The whole cluster works for an interval, then every loop looks."""
+        """Simulate the whole cluster for one interval, then run every loop."""
         self._simulation.run_until(self._simulation.now_s + INTERVAL_S)
         done = [
             (client, step.decision)

@@ -1,7 +1,7 @@
-"""Dynamic workloads (CARAT's Fig. 7): sequences of four, against one static setting for all of them.
+"""Dynamic workloads (CARAT's Fig. 7): sequences of four, compared with one static setting for the whole sequence.
 
-All workloads of a sequence lie on the same OSTs, so a tuner meets each new one with the setting it left behind.
-Throughput is that of the whole sequence, every switch and all adaptation included.
+All workloads of a sequence use the same OSTs, so a tuner starts each with the setting of the one before. Throughput
+is that of the whole sequence, including all switches and adaptation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from penstock.simulate.cluster import Cluster
 from penstock.workload import parse_workload
 
 EXPERIMENT = "dynamic"
-# Two with one stream and two with five, sequential and random, small to large requests, in each sequence.
+# Each sequence has two workloads with one stream and two with five, sequential and random, small and large requests.
 SEQUENCES = {
     "read": ("s_rd_sq_1m", "f_rd_rn_1m", "s_rd_rn_16m", "f_rd_sq_8k"),
     "write": ("s_wr_sq_1m", "f_wr_rn_1m", "s_wr_rn_1m", "f_wr_sq_16m"),
@@ -60,7 +60,7 @@ class Phases:
         return self.every_s * len(self.names)
 
     def plan(self, seed: int) -> Plan:
-        """The warm-up belongs to the first workload and is not part of its time."""
+        """The plan. The warm-up runs the first workload and is not part of its time."""
         jobs, start_s = [], 0.0
         for number, name in enumerate(self.names):
             stop_s = WARMUP_S + (number + 1) * self.every_s
@@ -121,7 +121,9 @@ def evaluate(lab: Lab, request: Request) -> DynamicDocument:
 
 
 def _best_single(lab: Lab, request: Request, rows: Mapping[str, Phases]) -> dict[str, Setting]:
-    """The setting under which a whole sequence moves most: by its parts first, the last few as a whole."""
+    """The setting with the highest throughput for a whole sequence: searched on its parts first, the last few as a
+    whole.
+    """
     groups = {
         "/".join(phases.workloads): [
             named_plan(request.cluster, work, seed=request.seed) for work in phases.workloads
@@ -184,7 +186,7 @@ def _row(
 
 
 def _over_phases(first: Mapping[str, Measured], phases: Phases, policy: str) -> float:
-    """The geometric mean over phases: one that is much faster than the others does not decide it."""
+    """The geometric mean over phases, so that a much faster phase does not dominate."""
     rates = (phases.rates(first[label]) for label in (policy, "default"))
     return geomean(mine / base for mine, base in zip(*rates, strict=True) if base > 0)
 
@@ -192,7 +194,7 @@ def _over_phases(first: Mapping[str, Measured], phases: Phases, policy: str) -> 
 def adapting(measured: Measured, own: Sequence[float], every_s: float) -> list[float | None]:
     """Seconds from each switch until two seconds in a row reached 90 % of the workload's own optimum.
 
-    None where that never happened; what was moved before the switch does not count.
+    None if that never happened. Bytes moved before the switch do not count.
     """
     length = round(every_s / INTERVAL_S)
     found: list[float | None] = []
@@ -209,7 +211,7 @@ def adapting(measured: Measured, own: Sequence[float], every_s: float) -> list[f
 
 
 def _summary(request: Request, rows: Sequence[DynamicRow]) -> dict[str, DynamicPolicy]:
-    """The goal is set for the long phases; fast switching is summed up on its own."""
+    """The goal applies to long phases. Fast switching is summarised separately."""
     slow = [row for row in rows if row["workload"] in SEQUENCES]
     fast = [row for row in rows if row["workload"] not in SEQUENCES]
     return {

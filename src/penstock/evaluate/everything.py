@@ -1,4 +1,4 @@
-"""All experiments in one run: everything on the validated cluster, a part also on the papers' own."""
+"""All experiments in one run: all of them on the validated cluster, some also on the papers' own cluster."""
 
 from __future__ import annotations
 
@@ -28,14 +28,16 @@ BASELINES = (
 BASELINE_ROWS = ("s_rd_sq_1m", "s_rd_rn_1m", "s_rd_rn_16m", "s_wr_sq_1m", "s_wr_rn_1m", "s_wr_rn_16m")
 SHORT_S = 20.0
 RIVAL = "carat"
-# What `--only` may name beside the experiments.
+# Further names that `--only` accepts.
 MORE = ("baselines", "beside")
 
 
 def evaluate(lab: Lab, request: Request, scale: float = 1.0) -> Iterator[dict[str, Any]]:
-    """One document after the other; `scale` shortens every run. The first policy is judged, CARAT beside it.
+    """Yield one document after the other.
 
-    `request.only` names experiments here: all of them where it is empty.
+    `scale` shortens every run. The first policy is evaluated, with CARAT beside it.
+
+    `request.only` names experiments; if it is empty, all are run.
     """
     names = (*EXPERIMENTS, *MORE)
     for unknown in (name for name in request.only if name not in names):

@@ -1,6 +1,6 @@
-"""The experiments of the papers' evaluation, each one object: its name and length, how it runs, what a report shows.
+"""The experiments of the papers' evaluation as objects: name, duration, how to run it, and what a report shows.
 
-What an experiment needs is imported when it runs: naming the experiments costs nothing.
+The modules of an experiment are imported when it runs, so listing the experiments is cheap.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ D = TypeVar("D")
 
 
 class Experiment(ABC, Generic[D]):
-    """One experiment and the document it makes. `seconds` is how long a run, or a phase, is measured by default."""
+    """One experiment and its document. `seconds` is the default measured time of a run or a phase."""
 
     name: ClassVar[str]
     seconds: ClassVar[float]
@@ -38,10 +38,10 @@ class Experiment(ABC, Generic[D]):
 
     @abstractmethod
     def section(self, document: D) -> Section:
-        """What a report shows of it."""
+        """The section of the report."""
 
     def claims(self, document: D) -> Iterator[list[str]]:
-        """The papers' claims that it can check, a table row each."""
+        """The papers' claims that it can check, one table row each."""
         return iter(())
 
 

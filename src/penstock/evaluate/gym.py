@@ -1,7 +1,7 @@
-"""A simulated cluster to experiment with, in the manner of Gymnasium: `reset`, `step(setting)`, a reward each time.
+"""A simulated cluster with an interface like Gymnasium's: `reset`, `step(setting)`, and a reward for each step.
 
-It needs no Gymnasium: an environment is anything with these methods. `Cluster.actions` are the 99 settings of the
-traces, so an agent that knows only numbers may step with an index.
+Gymnasium itself is not needed. `Cluster.actions` are the 99 settings of the traces, so that an agent may also step
+with an index.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ MEASURES = ("page_utilisation", "channel_utilisation", "page_latency_us")
 
 
 class Cluster:
-    """One workload on a simulated cluster, stepped interval by interval.
+    """One workload on a simulated cluster, advanced interval by interval.
 
-    An observation describes the first client over the last interval: its knobs, what its applications read and
-    wrote, and per direction how full RPCs and channel were and how long a page took, weighted by bytes over its
-    targets; what was idle is 0. The reward is what all applications moved, in 10^6 bytes per second. An episode is
-    truncated after `seconds`; nothing terminates it. Equal seeds and equal actions give equal episodes.
+    An observation describes the first client over the last interval: its knobs, the bytes its applications read and
+    wrote, and for each direction how full RPCs and the channel were and the time per page, weighted by bytes over its
+    targets. Idle values are 0. The reward is the throughput of all applications in 10^6 bytes per second. An episode
+    is truncated after `seconds` and never terminates otherwise. Equal seeds and actions give equal episodes.
     """
 
     def __init__(
@@ -65,13 +65,13 @@ class Cluster:
         named_plan(self.cluster, workload, clients, self.seed)
 
     def plan(self) -> Plan:
-        """What runs, as the rest of Penstock understands it."""
+        """The plan of the simulation."""
         return named_plan(self.cluster, self.workload, self.clients, self.seed)
 
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """A new episode at default knobs, after the warm-up; `options` may name another workload."""
+        """Start a new episode at default knobs, after the warm-up. `options` may name another workload."""
         self.seed = self.seed if seed is None else seed
         self.workload = str((options or {}).get("workload", self.workload))
         self._simulation = Simulation(self.plan())
@@ -83,7 +83,9 @@ class Cluster:
         return observation, {"t_s": self._simulation.now_s, "windows": seen}
 
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Let an interval pass under a setting: for all targets, by its index, per target, or None for no change."""
+        """Advance by one interval under a setting: one for all targets, an index, one per target, or None for no
+        change.
+        """
         simulation = self._simulation
         if simulation is None:
             raise UsageError("call reset() before step()")
@@ -102,9 +104,9 @@ class Cluster:
         )
 
     def play(self, policy: str | Path | Chooser, *, seed: int = 1) -> float:
-        """The mean reward of an episode under a policy: a name or file as the agent knows them, or a function.
+        """The mean reward of an episode under a policy: a name or file as for the agent, or a function.
 
-        A policy that raises, or chooses what cannot be set, ends it with an error naming file, line and window.
+        If the policy raises or chooses an impossible setting, the error names file, line and window.
         """
         if not callable(policy):
             self.seed = seed

@@ -1,4 +1,4 @@
-"""Independent tuning (CARAT's Table V): two processes on one client, on OSTs of their own, with different needs."""
+"""Independent tuning (CARAT's Table V): two processes of one client with different needs, each on its own OSTs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from penstock.simulate.assembly import Job, Plan
 from penstock.workload import parse_workload
 
 EXPERIMENT = "independent"
-# Table V's pair, and one whose two optima lie far apart.
+# The pair of Table V, and a pair whose optima are far apart.
 PAIRS = {"table-v": ("s_wr_sq_8k", "s_rd_sq_8k"), "random-1m": ("s_wr_rn_1m", "s_rd_rn_1m")}
-# The two settings CARAT settled at most often, which the paper holds against it.
+# The two settings that CARAT chose most often, which the paper compares it with.
 STATIC = {"optimal-1": Setting(pages=1024, flight=256), "optimal-2": Setting(pages=64, flight=256)}
 
 
 def evaluate(lab: Lab, request: Request) -> IndependentDocument:
-    """Both processes at once under default, the paper's two static settings, the best one, and policies."""
+    """Run both processes at once under the default, the paper's two static settings, the best one, and the
+    policies.
+    """
     names = request.pick(tuple(PAIRS))
     best = choose(lab, {name: [plan_of(request, name, request.seed)] for name in names}, request.seconds)
     trials: dict[tuple[str, str, int], Trial] = {}

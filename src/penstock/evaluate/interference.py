@@ -1,6 +1,7 @@
-"""Interference (CARAT's Table VI): clients with different workloads on overlapping OSTs, all or some of them tuned.
+"""Interference (CARAT's Table VI): clients with different workloads on overlapping OSTs, some or all of them tuned.
 
-A client's share is its throughput over what it gets alone at the default; fairness is Jain's index of the shares.
+A client's share is its throughput divided by its throughput alone at the default. Fairness is Jain's index of the
+shares.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ NAMES = (*MIXES, *(f"{mix}-some" for mix in MIXES), *(f"{mix}-{crowd}" for crowd
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Who runs what, and who is tuned (None: all)."""
+    """The workloads of the clients, and which clients are tuned (None: all)."""
 
     mix: tuple[str, ...]
     clients: int
@@ -70,7 +71,7 @@ def evaluate(lab: Lab, request: Request) -> InterferenceDocument:
 
 
 def plan_of(request: Request, scene: Scene, seed: int) -> Plan:
-    """Clients begin at consecutive OSTs, and five streams cover five, so that everybody meets somebody."""
+    """Clients start at consecutive OSTs and five streams cover five OSTs, so that every client shares some."""
     osts = request.cluster.layout.ost_count
     jobs = tuple(
         Job(parse_workload(scene.workload(i)), i, osts=tuple((i + k) % osts for k in range(osts)))
@@ -135,12 +136,12 @@ def _fairness(run: Measured, scene: Scene, alone: Mapping[str, float]) -> float:
 
 
 def _moves(run: Measured, scene: Scene) -> float:
-    """Settings changed in the second half: a tuner that has settled makes few."""
+    """The number of settings changed in the second half. A tuner that has settled makes few changes."""
     return run.late_moves / scene.clients / (scene.seconds / 120.0)
 
 
 def _under(run: Measured, base: Measured, scene: Scene) -> float:
-    """The share of the second half in which all together got less than four fifths of the default's mean."""
+    """The share of the second half in which the total was below 80 % of the default's mean."""
     half = len(run.series) // 2
     goal = LOW * base.mean(scene.seconds / 2, scene.seconds)
     late = run.series[half:]
@@ -148,7 +149,7 @@ def _under(run: Measured, base: Measured, scene: Scene) -> float:
 
 
 def _part(runs: list[Measured], plain: list[Measured], scene: Scene, *, tuned: bool) -> float | None:
-    """What the tuned clients, or the others, got together, against the default."""
+    """The throughput of the tuned clients, or of the others, relative to the default."""
     chosen = range(scene.clients) if scene.tuned is None else scene.tuned
     clients = [client for client in range(scene.clients) if (client in chosen) is tuned]
     if not clients:

@@ -1,4 +1,4 @@
-"""Runs trials in worker processes, and takes those that were run before from the store."""
+"""Runs trials in worker processes, and takes results of earlier runs from the store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def silent(stage: str, done: int, total: int) -> None:
 
 
 class Lab:
-    """Runs trials. Results depend neither on the number of workers nor on their order."""
+    """Runs trials. Results do not depend on the number of workers or on the order."""
 
     def __init__(self, store: Store, workers: int | None = None, progress: Progress = silent) -> None:
         self.store = store
@@ -37,7 +37,7 @@ class Lab:
             self._pool.__exit__(kind, error, trace)
 
     def measure(self, stage: str, trials: Sequence[Trial]) -> list[Measured]:
-        """One result per trial, in their order; equal trials are run once."""
+        """One result per trial, in order. Equal trials are run once."""
         missing = {trial.key: trial for trial in trials if self.store.find(trial) is None}
         total = len(missing)
         for done, (trial, measured) in enumerate(self._run(list(missing.values())), 1):
@@ -47,7 +47,7 @@ class Lab:
         return [each for each in found if each is not None]
 
     def as_done(self, stage: str, trials: Sequence[Trial]) -> Iterator[tuple[Trial, Measured]]:
-        """Every trial with its result: first those known already, then the others as each is done."""
+        """Yield every trial with its result: stored ones first, then the others as they finish."""
         missing = {trial.key: trial for trial in trials if self.store.find(trial) is None}
         for trial in trials:
             found = self.store.find(trial)
@@ -59,7 +59,7 @@ class Lab:
             yield trial, measured
 
     def _run(self, trials: Sequence[Trial]) -> Iterator[tuple[Trial, Measured]]:
-        # The longest first: a long one started last would keep the others waiting.
+        # The longest trial starts first. If it started last, everybody would wait for it.
         ordered = sorted(trials, key=_cost, reverse=True)
         if self.workers == 1 or len(ordered) < 2:
             yield from ((trial, perform(trial)) for trial in ordered)

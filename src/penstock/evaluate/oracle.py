@@ -1,8 +1,8 @@
-"""A clairvoyant tuner: before every interval it tries the settings in copies of the world and takes the best.
+"""A clairvoyant tuner: before every interval it tries the settings in copies of the simulation and takes the best.
 
-It sees what no client can: the servers, the other clients, and the very requests that come next. It is greedy: each
-client in turn, all its targets alike, by what all applications together will have moved after a horizon of a few
-seconds. So it bounds what one can do interval by interval; a plan over a whole run might still beat it.
+It sees what no client can see: the servers, the other clients, and the next requests. It is greedy: for each client
+in turn, with the same setting for all its targets, it maximises what all applications will have moved after a few
+seconds. So it bounds what can be achieved interval by interval. A plan for a whole run might still be better.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FINALISTS = 6
 
 
 class Oracle:
-    """Chooses for the given clients. All 99 settings for one interval, the best few for the horizon."""
+    """Chooses for the given clients. It tries all 99 settings for one interval, and the best few for the horizon."""
 
     def __init__(self, simulation: Simulation, clients: Sequence[int]) -> None:
         self._simulation = simulation
@@ -40,7 +40,7 @@ class Oracle:
         here = now[0].only("pages", "flight")
         brief = sorted(grid(), key=lambda setting: self._promise(client, setting, INTERVAL_S), reverse=True)
         racing = dict.fromkeys((here, *brief[:FINALISTS]))
-        # What is in force wins ties: a setting that brings nothing is not worth a change.
+        # On a tie the setting in force wins, so that a change must gain something.
         best = max(racing, key=lambda setting: self._promise(client, setting, HORIZON_S))
         for osc in oscs:
             self._simulation.set(osc, best)

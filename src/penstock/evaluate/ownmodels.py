@@ -1,8 +1,9 @@
-"""Models of the world a policy is judged in: trained on the judged cluster, on seeds that nobody is judged on.
+"""Models trained on the evaluated cluster itself, with seeds that are not used for evaluation.
 
-A learned policy that runs with somebody else's model is judged by the model. So experiments may ask for its own: the
-12 single-stream workloads on this very cluster, by the papers' protocol (a random setting after every probe), fitted
-by the recipe the policy names; for policies that ask a survey, the same workloads with settings held.
+A learned policy with a model of another cluster is evaluated together with that model's mismatch. So experiments can
+use a model of their own: the 12 single-stream workloads on the same cluster, by the papers' protocol (a random
+setting after every probe), fitted with the policy's recipe. For policies that use a survey, the same workloads run
+with held settings.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from penstock.workload import SINGLE_STREAM
 if TYPE_CHECKING:
     from penstock.train.table import TraceTable
 
-# Far from any seed that somebody is judged on, and from those of the shipped model and of searches.
+# Far from the seeds used for evaluation, for the shipped model and for searches.
 FIRST_SEED = 910_001
 RUNS = 3
 RUN_S = 200.0
 HELD_S = 3.5
-# As many trees as the shipped models have.
+# The same number of trees as the shipped models.
 ROUNDS, LEAVES, FOLDS = 150, 31, 2
 TRAINING = (
     "simulate", "knobs", "spaces.py", "units.py", "workload.py", "window.py", "train", "predict/features.py",
@@ -44,7 +45,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class OwnWorld:
-    """Where models are trained: a cluster, so many runs of each workload, each so long."""
+    """The training setup: a cluster, the number of runs per workload, and their duration."""
 
     cluster: Cluster
     runs: int = RUNS
@@ -55,7 +56,7 @@ class OwnWorld:
         return named_plan(self.cluster, workload, seed=FIRST_SEED + number)
 
     def digest(self, kind: str) -> str:
-        """A mark of everything that determines a model of this kind."""
+        """A digest of everything that determines a model of this kind."""
         how = [FIRST_SEED, HELD_S, ROUNDS, LEAVES, FOLDS, self.runs, self.seconds]
         about = [kind, self.cluster.model_dump(), how, version(*TRAINING)]
         return hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()[:16]
@@ -64,7 +65,7 @@ class OwnWorld:
 def own_models(
     world: OwnWorld, policies: Sequence[str], directory: Path, workers: int, say: Say
 ) -> dict[str, str]:
-    """The model file of every policy that asks one, made where it is not there yet; policies of one kind share it."""
+    """The model file of every policy that uses one. Missing files are made; policies of one kind share a file."""
     kinds: dict[str, list[str]] = {}
     for policy in policies:
         if policy not in ("default", "best-static", "oracle") and find_policy(policy).uses_model:

@@ -1,4 +1,4 @@
-"""What the papers report, MB/s, to stand beside our figures. Their testbed is real; ours here is simulated."""
+"""The figures that the papers report, in MB/s, for comparison. Their testbed is real; ours is simulated."""
 
 from __future__ import annotations
 

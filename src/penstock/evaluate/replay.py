@@ -1,9 +1,9 @@
-"""A closed loop over recorded rows: each step shows a policy a recorded interval at the setting it has chosen.
+"""A closed loop over recorded rows: each step shows a policy a recorded interval at the setting that it chose.
 
 Nothing is simulated. The candidates are the settings that were recorded for the workload. A step draws one of the
-intervals recorded at the setting in force and hands it to the policy, as an agent would; where the policy's model
-looks at history, it sees the intervals recorded before that one. A step is worth what the application got at that
-setting over all of its recorded time: a policy's mean tells how good its choices were, not how lucky its draws.
+intervals recorded at the setting in force and gives it to the policy, as an agent would. If the policy's model uses
+history, it sees the intervals recorded before that one. The value of a step is the application's mean throughput at
+that setting over all recorded time. So a policy's mean shows how good its choices were, not how lucky its draws.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LAST_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class ReplayTerms:
-    """How a replay goes: its policies, steps and seeds, and where it starts (None: at the default)."""
+    """The parameters of a replay: policies, steps, seeds, and the start (None: at the default)."""
 
     policies: tuple[str, ...]
     steps: int = 120
@@ -48,7 +48,7 @@ class ReplayTerms:
 
 @dataclass(frozen=True, slots=True)
 class ReplayedStep:
-    """One step: the setting in force, what it is worth, and what was decided at its end."""
+    """One step: the setting in force, its value, and the decision at its end."""
 
     setting: Setting
     mbps: float
@@ -56,7 +56,7 @@ class ReplayedStep:
 
 
 class RecordedHistory:
-    """A predictor that is asked about a drawn interval with what was recorded before it."""
+    """A predictor that adds the recorded history to a drawn interval."""
 
     def __init__(self, predictor: Predictor) -> None:
         self._predictor = predictor
@@ -86,7 +86,7 @@ class RecordedHistory:
 
 
 def recorded_space(workload: RecordedWorkload) -> KnobSpace:
-    """The knobs of a recorded client: only what was recorded may be tried, and the cache limit stays as it is."""
+    """The knobs of a recorded client. Only recorded settings may be tried, and the cache limit is fixed."""
     one = next(iter(workload.intervals.values()))[0].window.setting
     knobs = tuple(
         replace(knob, values=tuple(sorted({setting[knob.id] for setting in workload.settings})))
@@ -100,7 +100,7 @@ def recorded_space(workload: RecordedWorkload) -> KnobSpace:
 
 
 class RecordedClient:
-    """A client whose every interval was recorded once. Deterministic given its random numbers."""
+    """A client with recorded intervals. It is deterministic for given random numbers."""
 
     def __init__(self, workload: RecordedWorkload, start: Setting, rng: Random) -> None:
         self.workload = workload
@@ -110,7 +110,9 @@ class RecordedClient:
         self._now_s = 0.0
 
     def interval(self) -> tuple[Window, RecordedInterval]:
-        """The next interval at the setting in force, as if it came right after the last; and as it was recorded."""
+        """The next interval at the setting in force, with times that follow the last one; and the interval as
+        recorded.
+        """
         recorded = self._rng.choice(self.workload.intervals[self.setting])
         seconds = recorded.window.seconds
         window = replace(recorded.window, target=TARGET, t0_s=self._now_s, t1_s=self._now_s + seconds)
@@ -118,7 +120,7 @@ class RecordedClient:
         return window, recorded
 
     def set(self, wanted: Setting) -> None:
-        """Go to the recorded setting next to the one wanted."""
+        """Change to the recorded setting nearest to the wanted one."""
         candidates = self.space.candidates()
         self.setting = candidates[int(candidates.nearest([wanted])[0])]
 
@@ -156,7 +158,7 @@ def _decide(tuner: Tuner, guard: Guard | None, window: Window, space: KnobSpace)
 
 
 def start_of(workload: RecordedWorkload, terms: ReplayTerms) -> Setting:
-    """Where a replay starts; a setting that was not recorded is an error."""
+    """The start of a replay. A setting that was not recorded is an error."""
     start = terms.start or DEFAULT
     if start in workload.intervals:
         return start

@@ -1,4 +1,4 @@
-"""The whole report: what was aimed at and what came out, then every experiment."""
+"""The report: goals and results first, then every experiment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Document = Mapping[str, Any]
 
 
 def build(documents: Sequence[Document]) -> tuple[str, str]:
-    """The page and the same in Markdown. Some rows of an experiment are no verdict on what was aimed at for all."""
+    """The report as HTML and as Markdown. With only some rows of an experiment it gives no verdict on the goals."""
     first: dict[str, Document] = {}
     for document in documents:
         if document.get("only"):
@@ -39,7 +39,7 @@ def build(documents: Sequence[Document]) -> tuple[str, str]:
 
 
 def _answer(document: Document) -> str:
-    """What the first experiment says, in one sentence; a document without a summary says only what it is."""
+    """The result of the first experiment in one sentence. Without a summary it is only a description."""
     mean, worst = document.get("geomean_vs_default"), document.get("worst_vs_default")
     if mean is None:
         return f"{document.get('policy', 'Policies')} on the simulated cluster {document.get('cluster', '')}"
@@ -50,7 +50,7 @@ def _answer(document: Document) -> str:
 
 
 def _first_picture(parts: Sequence[Section]) -> tuple[Figure | None, list[Section]]:
-    """The first large drawing, to stand at the top, and the sections without it."""
+    """The first large drawing, for the top of the page, and the sections without it."""
     for number, part in enumerate(parts):
         large = next((figure for figure in part.figures if not figure.small), None)
         if large is not None:
@@ -65,7 +65,7 @@ def sections(documents: Sequence[Document]) -> list[Section]:
 
 
 def _claims(first: Mapping[str, Document]) -> list[Section]:
-    """Every claim that can be checked with the experiments at hand; `carat` must be among them."""
+    """Every claim that the given experiments can check. `carat` must be among the policies."""
     rows = [
         row
         for name, experiment in EXPERIMENTS.items()

@@ -20,11 +20,11 @@ OWN, SHIPPED = "own", "shipped"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One experiment on one cluster. The first policy is the one judged, the others are compared with it.
+    """One experiment on one cluster. The first policy is evaluated, the others are compared with it.
 
-    `seconds` is the measured time of a run, or of a phase of one; `only` restricts the rows. `cluster_words`
-    are the options that describe the cluster on a command line. `model` is a file, or `own`: then `own` holds the
-    file of every policy that asks one.
+    `seconds` is the measured time of a run or of a phase. `only` restricts the rows. `cluster_words` are the
+    command-line options that describe the cluster. `model` is a file, or `own`; then the field `own` has the file of
+    every policy that uses a model.
     """
 
     cluster: Cluster
@@ -44,7 +44,7 @@ class Request:
 
     @property
     def all_seeds(self) -> range:
-        """The seeds measured on; the best static setting is chosen on others."""
+        """The seeds to measure on. The best static setting is chosen on other seeds."""
         return range(self.seed, self.seed + self.seeds)
 
     def pick(self, names: Sequence[str]) -> tuple[str, ...]:
@@ -55,7 +55,10 @@ class Request:
         return tuple(name for name in names if not self.only or name in self.only)
 
     def trial(self, plan: Plan, policy: str, best: Setting | None = None) -> Trial:
-        """A run under a policy, from the default on when the warm-up ends; the best static setting is held."""
+        """A run under a policy that starts at the default after the warm-up.
+
+        The best static setting is held throughout.
+        """
         if policy == BEST_STATIC:
             return self.held(plan, best)
         if policy == "default":
@@ -69,7 +72,7 @@ class Request:
         return Trial(plan, Course(self.seconds, WARMUP_S, setting))
 
     def command(self, experiment: str, only: str | None = None, policies: Iterable[str] | None = None) -> str:
-        """What to type to measure this again, or one row of it."""
+        """The command that repeats this, or one row of it."""
         words = [
             "penstock",
             "evaluate",

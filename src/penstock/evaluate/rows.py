@@ -1,6 +1,6 @@
-"""The documents of the experiments, key by key: what a run returns, `--json` prints and a report is made of.
+"""The documents of the experiments, key by key: returned by a run, printed by `--json`, and used by reports.
 
-All rates are 10^6 bytes per second as applications see them, unless a key says wire. A setting is values by knob.
+All rates are application rates in 10^6 bytes per second, unless a key says wire. A setting is a value per knob.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class IndependentDocument(Head):
 
 
 class SharedFigures(TypedDict):
-    """Clients that share OSTs under one policy. The last two are None where nobody is, or everybody is, tuned."""
+    """Clients that share OSTs under one policy. The last two are None if no client or every client is tuned."""
 
     mbps: float
     ci95: float | None

@@ -1,4 +1,4 @@
-"""What a user may ask of one simulated run, checked before anything is compiled."""
+"""The options of one simulated run, checked before anything is compiled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.simulate.cluster import Cluster, find_cluster, with_changes
 class RunRequest:
     """What to run: a workload by name, a scenario's file or recorded requests; and how.
 
-    `seconds`, `warmup` and, for a scenario, `cluster_name` are None where nobody gave them.
+    `seconds`, `warmup` and, for a scenario, `cluster_name` are None if they were not given.
     """
 
     cluster_name: str | None
@@ -62,7 +62,7 @@ class RunRequest:
 
 
 def check_times(seconds: float | None, warmup: float | None) -> None:
-    """Refuse a run that lasts no time, or for ever."""
+    """Refuse a run with a duration of zero or infinity."""
     if seconds is not None and not 0 < seconds <= 1e6:
         raise UsageError(f"--seconds {seconds:g}: give a time above 0 and at most a million")
     if warmup is not None and not 0 <= warmup <= 1e6:
@@ -81,7 +81,7 @@ def _scenario_cluster(name: str | None, scenario: Path) -> Cluster:
 
 
 def _check_model(policy: str | None, model: Path) -> None:
-    """Refuse a model that nobody would ask."""
+    """Refuse a model that no policy of the run would use."""
     from penstock.evaluate.tuners import find_policy
 
     alone = policy is None or policy in ("best-static", "oracle")

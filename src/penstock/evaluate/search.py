@@ -1,6 +1,6 @@
-"""The best static setting by successive halving: all settings briefly, the best of them longer, the last in full.
+"""Finds the best static setting by successive halving: all settings briefly, the best longer, the last in full.
 
-Chosen on one seed; whoever measures the choice does so on another.
+The setting is chosen on one seed and must be measured on another.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from penstock.spaces import LUSTRE
 CHOICE_SEED = 1_000_003
 DEFAULT = LUSTRE.default.only("pages", "flight")
 
-# What each setting is worth, from what every world of a race measured under it; the most wins.
+# The value of each setting from the measurements in every world of a race. The highest wins.
 Judge = Callable[[Mapping[Setting, Sequence[Measured]], float], Mapping[Setting, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """So many settings, each measured for some time after some warm-up."""
+    """A number of settings, each measured for some time after some warm-up."""
 
     settings: int
     warmup_s: float
@@ -36,13 +36,13 @@ ROUNDS = (Round(99, 3.0, 3.0), Round(24, 4.0, 10.0), Round(8, WARMUP_S, 25.0), R
 
 
 def total(found: Mapping[Setting, Sequence[Measured]], seconds: float) -> dict[Setting, float]:
-    """The judge that counts what all applications got, in all worlds together."""
+    """The value that counts the throughput of all applications in all worlds together."""
     return {setting: sum(one.app_mbps for one in measured) for setting, measured in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """Worlds in which one setting is wanted for all, how long it is searched for, and what counts."""
+    """Worlds that need one common setting, the duration of the search, and the value to maximise."""
 
     plans: Sequence[Plan]
     rounds: Sequence[Round] = ROUNDS
@@ -51,7 +51,7 @@ class Race:
 
 @dataclass(frozen=True, slots=True)
 class StaticChoice:
-    """The last round's settings, the best first, and the first round's map of all, in the order of the grid."""
+    """The settings of the last round, best first, and the values of all settings from the first round."""
 
     ranking: tuple[Setting, ...]
     surface: tuple[float, ...]
@@ -69,10 +69,10 @@ def choose(
 
 
 def race(lab: Lab, races: Mapping[str, Race], seconds: float) -> dict[str, StaticChoice]:
-    """Each race's best settings. All have equally many rounds, and no run is longer than `seconds`.
+    """The best settings of each race. All races have the same number of rounds, and no run exceeds `seconds`.
 
-    All races go through a round together, which keeps every worker busy. The default always stays in the
-    race: the best static setting is never worse than it, but for chance.
+    All races go through a round together, which keeps every worker busy. The default always stays in the race, so the
+    best static setting is not worse than it, except by chance.
     """
     racing = {name: list(legal_grid(one.plans[0].cluster)) for name, one in races.items()}
     surfaces: dict[str, tuple[float, ...]] = {}

@@ -1,4 +1,4 @@
-"""Turns the results of experiments into sections of the report, with the published figures beside ours."""
+"""Turns the results of experiments into sections of the report, beside the published figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs and response surfaces on the simulated cluster: a setting held, a policy at work, or all 99 settings."""
+"""Runs and response surfaces on the simulated cluster: a held setting, a policy, or all 99 settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Counts = np.ndarray[Any, np.dtype[np.int64]]
 
 @dataclass(frozen=True, slots=True)
 class RunFigures:
-    """What one client, or all together, achieved over the measured time."""
+    """The result of one client, or of all clients, over the measured time."""
 
     seconds: float
     totals: Totals
@@ -48,7 +48,7 @@ class RunFigures:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """From when on a target of a client held a setting."""
+    """The time from which a target of a client held a setting."""
 
     t_s: float
     client: int
@@ -58,7 +58,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """The measured time interval by interval: what each client's applications moved, and how knobs moved."""
+    """The measured time by interval: the bytes of each client's applications, and the changes of knobs."""
 
     read_bytes: tuple[tuple[float, ...], ...]
     write_bytes: tuple[tuple[float, ...], ...]
@@ -67,7 +67,7 @@ class Trail:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What some application calls moved over the measured time, 10^6 bytes a second, and how many there were."""
+    """The throughput of some application calls over the measured time, in 10^6 bytes per second, and their number."""
 
     read_mbps: float
     write_mbps: float
@@ -89,10 +89,10 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A whole run: aggregates, each client, each of the plan's jobs, and what the knobs did.
+    """A complete run: totals, each client, each job of the plan, and the changes of knobs.
 
-    `targets` are those that hold files of jobs, by client and OST; `wire_mbps` is what went over the wire, read
-    and written.
+    `targets` are those with files of jobs, by client and OST. `wire_mbps` is what went over the wire, read and
+    written.
     """
 
     total: RunFigures
@@ -162,7 +162,7 @@ def _share(moved: Counts, seconds: float) -> Share:
 def _shares(
     simulation: Simulation, moved: Counts, seconds: float
 ) -> tuple[tuple[Share, ...], dict[tuple[int, int], Share]]:
-    """What each job and each target had. The streams of a job follow each other, in the order of the jobs."""
+    """The shares of each job and each target. The streams of a job are consecutive, in the order of the jobs."""
     jobs = simulation.plan.jobs
     ends = np.cumsum([job.workload.streams for job in jobs]).tolist()
     by_job = tuple(_share(part, seconds) for part in np.split(moved, ends)[: len(jobs)])
@@ -191,7 +191,7 @@ def _drive(
 
 
 class Recorder:
-    """Writes a run's trail: which targets are looked at is known from the start, those that hold files."""
+    """Records a run by interval, for the targets that hold files."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
@@ -258,7 +258,7 @@ def hold(plan: Plan, seconds: float, warmup_s: float, setting: Setting) -> Cell:
 def walk_surface(
     plan: Plan, seconds: float, interval_s: float | None, progress: Callable[[float], None]
 ) -> Sequence[Cell]:
-    """Every setting visited again and again: as the traces were recorded, or at once and without a pause."""
+    """Visit every setting repeatedly: with the timing of the recorded traces, or without pauses."""
     if interval_s is None and plan.jobs:
         rhythm = recorded_rhythm(plan.jobs[0].workload)
     else:

@@ -1,4 +1,4 @@
-"""One simulated run as a user asks for it: which plan, how it is driven, and the figures that come out."""
+"""One simulated run from a user's request: the plan, how it is driven, and the resulting figures."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _plan(request: RunRequest, cluster: Cluster) -> tuple[Plan, float, float]:
 
 
 def _best_static(plan: Plan, seconds: float, progress: Progress) -> Setting:
-    """Searched on another seed; an administrator who knew would hold it from the start."""
+    """The best static setting, searched on another seed and held from the start."""
     with Lab(Store(None), progress=lambda _, runs, total: progress(runs / total)) as lab:
         return choose(lab, {"run": [plan]}, seconds)["run"].setting
 

@@ -1,4 +1,6 @@
-"""Static workloads (CARAT's Fig. 6): 24 of them, 12 seen in training; default, policies, best static setting."""
+"""Static workloads (CARAT's Fig. 6): 24, of which 12 were used in training; default, policies, best static
+setting.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,7 @@ def plan_of(request: Request, name: str, seed: int) -> Plan:
 
 
 def _headline(held: Contest, request: Request, counted: Sequence[str]) -> dict[str, Any] | None:
-    """Every policy over the workloads in which memory does not do the work."""
+    """Every policy over the workloads in which the cache does not do the work."""
     if not counted:
         return None
     return {

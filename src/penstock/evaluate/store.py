@@ -1,7 +1,8 @@
-"""Results that need not be measured again, in the user's cache directory, one file per state of the program.
+"""Stored results in the user's cache directory, one file per version of the program.
 
-Whatever can change a result is part of its file's name: the simulator's sources for runs that nobody tunes, and
-what decides, predicts and drives besides for the others. Results of different programs never mix.
+The file's name includes a digest of everything that can change a result: the simulator's sources for runs without
+tuning, and also the sources that decide, predict and drive for the others. So results of different versions never
+mix.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def default_directory() -> Path:
 
 
 class Store:
-    """Finished trials by key. Without a directory it remembers for as long as it lives."""
+    """Finished trials by key. Without a directory they are kept in memory."""
 
     def __init__(self, directory: Path | None) -> None:
         self._directory = directory
@@ -54,11 +55,11 @@ class Store:
             self._drop_old()
 
     def find(self, trial: Trial) -> Measured | None:
-        """What an equal trial brought, if one was run."""
+        """The stored result of an equal trial, or None."""
         return self._known.get(trial.key)
 
     def keep(self, trial: Trial, measured: Measured) -> None:
-        """Remember a result; a line is written whole, so that two programs may share the file."""
+        """Store a result. Each line is written in one call, so two processes may share the file."""
         self._known[trial.key] = measured
         if self._directory is None:
             return

@@ -1,6 +1,7 @@
-"""A user's policy in an experiment: its first mistake ends the run with an error that names file and line.
+"""Runs a user's policy strictly in experiments: its first mistake ends the run with an error that names file and
+line.
 
-The agent must live with a broken policy; an experiment must not, because its figures would be the default's.
+The agent must survive a broken policy. An experiment must not, because its figures would be those of the default.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from penstock.window import Window
 
 
 class PolicyError(InvalidError):
-    """A user's policy raised, or proposed what cannot be meant."""
+    """A user's policy raised an error or made an impossible proposal."""
 
 
 def strict(inner: type[Policy]) -> type[Policy]:
-    """The policy, with its failures and its nonsense as errors that name file, line and window."""
+    """The policy, with failures and impossible proposals as errors that name file, line and window."""
     first_line = definition(inner.propose)
 
     class Strict(inner):  # type: ignore[valid-type, misc]

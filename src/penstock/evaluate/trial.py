@@ -23,14 +23,14 @@ WARMUP_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A world and how it is driven; equal trials have equal results."""
+    """A world and how it is driven. Equal trials have equal results."""
 
     plan: Plan
     course: Course
 
     @property
     def tuned(self) -> bool:
-        """Whether anybody decides anything in it."""
+        """Whether a policy decides in it."""
         return self.course.policy is not None
 
     @property
@@ -51,7 +51,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """From when on the first client's target on an OST held a setting."""
+    """The time from which the first client's target on an OST held a setting."""
 
     t_s: float
     ost: int
@@ -60,12 +60,12 @@ class PathStep:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What is kept of a run. Rates are what applications saw, 10^6 bytes per second, all clients together.
+    """The figures kept of a run. Rates are application rates in 10^6 bytes per second for all clients together.
 
-    `read` and `write` have one rate per interval; `clients` one pair of rates, read and written, per client.
-    `late_moves` counts settings changed in the second half of the time, on all clients. `jobs` are the plan's, in
-    its order, `targets` those that hold their files, by client and OST; `wire` is what went over the wire, read
-    and written; times of `decided` count from the end of the warm-up.
+    `read` and `write` have one rate per interval; `clients` has one pair of rates per client. `late_moves` counts
+    settings changed in the second half, on all clients. `jobs` are in the order of the plan; `targets` are those that
+    hold their files, by client and OST. `wire` is what went over the wire, read and written. Times in `decided` count
+    from the end of the warm-up.
     """
 
     app_mbps: float

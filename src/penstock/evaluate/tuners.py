@@ -1,4 +1,4 @@
-"""Tuners for experiments: a policy by name or file, with the model, the cache budget and the guard it needs."""
+"""Makes tuners for experiments: a policy by name or file, with its model, cache budget and guard."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ CACHE_RATIO = 0.25
 
 
 def shipped_policy() -> str:
-    """What the agent runs when nobody says otherwise."""
+    """The agent's default policy."""
     from penstock.agent.settings import AgentConfig
 
     return str(AgentConfig.model_fields["policy"].default)
 
 
 def find_policy(name: str) -> type[Policy]:
-    """A policy as the agent knows it, or one of those that only experiments have.
+    """A policy that the agent knows, or one that exists in experiments only.
 
-    One that is not built in ends the experiment when it raises or proposes nonsense.
+    A policy that is not built in ends the experiment if it raises or makes an impossible proposal.
     """
     if name == "bayes":
         from penstock.evaluate.bayes import BayesPolicy
@@ -41,20 +41,20 @@ def make_tuner(
 ) -> Tuner:
     """The policy as the agent would run it on a node with this much memory, but without the guard.
 
-    It asks the given predictor, or else the one that it comes with.
+    It uses the given predictor, or else its own.
     """
     asked = predictor or make_predictor(policy, model)
     return Tuner(find_policy(policy), seed, asked, CacheBudget(int(CACHE_RATIO * ram_bytes / MIB)))
 
 
 def make_guard(policy: str, seed: int, forced: bool | None = None) -> Guard | None:
-    """The guard where a policy is meant to run under one; the papers' algorithms were published without."""
+    """The guard, if the policy is meant to run under one. The papers' algorithms were published without."""
     guarded = find_policy(policy).guarded if forced is None else forced
     return Guard(seed=seed) if guarded else None
 
 
 def make_predictor(policy: str, file: Path | None = None) -> Predictor | None:
-    """What a policy asks: the shipped model of its kind, or one from a file; None where it asks none."""
+    """The predictor of a policy: the shipped model of its kind, or one from a file; None if it uses none."""
     from penstock.predict.kinds import default_predictor, load_predictor
 
     found = find_policy(policy)

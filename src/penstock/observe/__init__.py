@@ -1,1 +1,1 @@
-"""Read what a file system client tells about itself. Nothing in this room ever writes to the kernel."""
+"""Reads what a file system client reports about itself. This room never writes to the kernel."""

@@ -1,6 +1,6 @@
-"""A mount's backing device: the kernel's account of what is dirty, and the knobs that limit and read ahead.
+"""The backing device of a mount: the kernel's count of dirty data, and the knobs for its limit and for readahead.
 
-Every mount with a page cache has one, whatever the file system, named by the mount's device number.
+Every mount with a page cache has one, for any file system. It is named by the mount's device number.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from penstock.errors import DataError
 from penstock.units import KIB
 
-# Where the links in /sys/class/bdi lead: what writes follows no links.
+# The targets of the links in /sys/class/bdi, because the actuator does not follow links.
 KNOBS = "sys/devices/virtual/bdi"
 STATS = "sys/kernel/debug/bdi"
 _WANTED = ("BdiWriteback", "BdiReclaimable", "BdiDirtyThresh", "BdiDirtied", "BdiWritten")
@@ -28,7 +28,7 @@ class BdiStats:
 
     @property
     def dirty_bytes(self) -> int:
-        """What applications wrote and the server does not have yet, on its way or not."""
+        """Data that applications wrote and the server does not have yet, whether it is on its way or not."""
         return self.writeback_bytes + self.reclaimable_bytes
 
 

@@ -1,4 +1,7 @@
-"""The observer of a real Lustre client: finds its targets, reads them all, lets none spoil the others."""
+"""The observer of a real Lustre client: finds its targets and reads them all.
+
+One broken target does not affect others.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +28,9 @@ Key = tuple[str, str]
 class LustreObserver:
     """Observes every client data path below a root. Not for use from several threads.
 
-    Targets are looked for again every few seconds, at once after one vanished, and ever more rarely while
-    there is none. A target whose files block is reported as stale and left alone until its read returns. With
-    `peek`, targets whose counters rest come last and cost one short read; a change of their knobs then shows
-    within a few passes.
+    It looks for targets every few seconds, at once after one vanished, and less and less often while there is none. A
+    target whose files block is reported as stale and left alone until its read returns. With `peek`, idle targets are
+    read last and cost one short read each; a change of their knobs is then seen within a few passes.
     """
 
     def __init__(
@@ -71,7 +73,7 @@ class LustreObserver:
                 gone = True
         problems += self._troubles(outcome)
         if gone:
-            # A remount comes under a new name: look for it at once.
+            # A remounted target has a new name, so look for it at once.
             self._next_scan_s = float("-inf")
         return NodeSnapshot(t_s, tuple(targets), mounts, tuple(problems), "lustre", self._version)
 
@@ -82,7 +84,7 @@ class LustreObserver:
         return self._deadline.run(busy_first, lambda source: source.peek())
 
     def probe(self) -> RecordedProbe:
-        """The raw texts of everything now, by path: one line of a recording."""
+        """The raw texts of all files by path: one line of a recording."""
         t_s = self._clock()
         self._scan_when_due(t_s)
         files: dict[str, str] = {}
@@ -92,7 +94,7 @@ class LustreObserver:
         return RecordedProbe(t_s, files)
 
     def rpc_stats(self) -> dict[str, RpcStats]:
-        """The RPC histograms by target, where they can be read: for people, too long for every pass."""
+        """The RPC histograms by target, if readable. They are for people, and too long for every pass."""
         oscs = [source for source in self._order if isinstance(source, OscSource)]
         outcome = self._deadline.run(
             oscs, lambda source: isinstance(source, OscSource) and source.histograms()
@@ -101,7 +103,7 @@ class LustreObserver:
         return {source.name: parsed for source, parsed in found if isinstance(parsed, RpcStats)}
 
     def close(self) -> None:
-        """Let all descriptors and the worker go."""
+        """Release all descriptors and the worker."""
         self._deadline.close()
         blocked = self._deadline.blocked()
         for source in self._order:
@@ -119,7 +121,7 @@ class LustreObserver:
         return found
 
     def _scan_when_due(self, t_s: float) -> None:
-        """Look for sources: those that came, those that went, and files that those that stay lacked."""
+        """Look for sources: new ones, vanished ones, and files that were missing before."""
         if t_s < self._next_scan_s:
             return
         listed, self._scan_problems = self._listed()
@@ -142,7 +144,7 @@ class LustreObserver:
         self._next_scan_s = t_s + self._scan_again_s
 
     def _listed(self) -> tuple[dict[Key, Target | None], tuple[Problem, ...]]:
-        """What is there now; the target is worked out for OSCs that were not there before only."""
+        """The present sources. The target is parsed only for OSCs that were not there before."""
         found: dict[Key, Target | None] = {}
         problems: list[Problem] = []
         for place in PLACES:

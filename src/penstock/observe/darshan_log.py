@@ -1,4 +1,4 @@
-"""Darshan logs, read in a process of their own: the C library beneath pydarshan crashes on some damaged ones."""
+"""Reads Darshan logs in a separate process, because the C library below pydarshan crashes on some damaged logs."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class RawLog:
-    """A log's records as plain rows, one a file and rank (rank -1: all ranks).
+    """The records of a log as plain rows, one per file and rank (rank -1: all ranks).
 
-    `names` gives a file's path by the text of its id; `layers` are all modules the log holds; `hints` are
-    the MPI-IO hints it names.
+    `names` maps a file's id (as text) to its path. `layers` are all modules in the log. `hints` are the MPI-IO hints
+    that it names.
     """
 
     name: str
@@ -43,16 +43,18 @@ class RawLog:
 
 
 def read_log(path: Path) -> RawLog:
-    """Read a log with pydarshan, in a process of its own and from a copy.
+    """Read a log with pydarshan, in a separate process and from a copy.
 
-    Its C library ends the process on some damaged logs, and may unlink what it had open.
+    The C library ends the process on some damaged logs, and may delete the file it had open.
     """
     _check(path)
     return _parse(path, _read_apart(path))
 
 
 def read_dxt(path: Path) -> Rows:
-    """The requests a log traced (DXT), read as safely: file, host, rank, op, offset, bytes, start_s, end_s."""
+    """The requests that a log traced (DXT), read in the same safe way: file, host, rank, op, offset, bytes, start_s,
+    end_s.
+    """
     _check(path)
     try:
         found: Rows = json.loads(_read_apart(path, "--dxt"))
@@ -93,7 +95,7 @@ def _read_apart(path: Path, *options: str) -> str:
         shutil.copyfile(path, copy)
         command = [sys.executable, "-m", READER, str(copy), *options]
         try:
-            # A damaged log makes its reader print any bytes.
+            # The reader of a damaged log may print any bytes.
             result = subprocess.run(
                 command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S, check=False
             )

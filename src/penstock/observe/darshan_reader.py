@@ -1,8 +1,7 @@
 """The program that reads one Darshan log with pydarshan and prints its records as JSON.
 
-Run as `python -m penstock.observe.darshan_reader LOG`, or with `--dxt` for the requests it traced, or
-with `--heatmap` for the bytes it counted per interval. It runs apart from its caller because the C library
-beneath pydarshan may crash on a damaged log.
+It is run as `python -m penstock.observe.darshan_reader LOG`, with `--dxt` for traced requests, or with `--heatmap`
+for the bytes per interval. It is a separate program because the C library below pydarshan may crash on a damaged log.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def read(path: str) -> dict[str, Any]:
 
 
 def _hints(text: str) -> dict[str, str]:
-    """The MPI-IO hints that Darshan noted at its end, such as `romio_no_indep_rw=true;cb_nodes=4`."""
+    """The MPI-IO hints that Darshan recorded at its end, such as `romio_no_indep_rw=true;cb_nodes=4`."""
     words = (word.partition("=") for word in text.split(";"))
     return {name: value for name, equals, value in words if equals}
 
@@ -65,7 +64,7 @@ def _striping(report: Any) -> Rows:
 
 
 def read_dxt(path: str) -> Rows:
-    """Every traced POSIX request; where none was traced, none."""
+    """Every traced POSIX request, if any."""
     import darshan
 
     report = darshan.DarshanReport(path, read_all=False)
@@ -93,7 +92,7 @@ def read_dxt(path: str) -> Rows:
 
 
 def read_heatmap(path: str) -> Rows:
-    """Bytes per interval of the lowest layer that counted any; where none did, none."""
+    """Bytes per interval of the lowest layer that counted any, if any."""
     import darshan
 
     report = darshan.DarshanReport(path, read_all=False)
@@ -117,14 +116,14 @@ def _intervals(heatmap: Any, op: str) -> Rows:
 
 
 def main() -> None:
-    """Print the log; whatever else its libraries print goes to stderr."""
+    """Print the log. All other output of its libraries goes to stderr."""
     warnings.simplefilter("ignore")
     with contextlib.redirect_stdout(sys.stderr):
         wanted = {"--dxt": read_dxt, "--heatmap": read_heatmap}.get(sys.argv[-1], read)
         document = json.dumps(wanted(sys.argv[1]))
     sys.stdout.write(document)
     sys.stdout.flush()
-    # Leave before the library closes its handles: that, too, may crash, and all is said.
+    # Exit before the library closes its handles, because that may crash too, and everything is printed.
     os._exit(0)
 
 

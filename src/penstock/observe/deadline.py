@@ -1,10 +1,10 @@
 """Runs work that may hang, one item after the other, with a deadline for each.
 
-A read of a kernel file whose server is dead can block for minutes and cannot be interrupted. So all reading
-happens in a worker thread; when one item takes longer than the deadline (it is noticed before twice that
-time) the worker is left behind with that item and a new worker goes on with the rest. An item whose thread is
-still blocked is not touched again before that thread returns, so that there is never more than one thread per
-item; and never more than `most_blocked` in all: beyond that, what is left of a pass is not read.
+Reading a kernel file whose server is dead can block for minutes and cannot be interrupted. So all reading happens in
+a worker thread. If one item takes longer than the deadline (this is noticed before twice that time), the worker is
+abandoned with that item, and a new worker continues with the rest. An item whose thread is still blocked is not tried
+again before that thread returns, so there is at most one thread per item. There are at most `most_blocked` blocked
+threads; beyond that the rest of a pass is skipped.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Pass(Generic[T, R]):
-    """The outcome of a pass: items done, with their results; items that hang; items left out as too many hang."""
+    """The result of a pass: finished items with results, items that hang, and items skipped because too many hang."""
 
     done: tuple[T, ...]
     results: tuple[R, ...]
@@ -40,7 +40,7 @@ class _Batch(Generic[T, R]):
 
 
 class Deadline(Generic[T, R]):
-    """Runs passes over items with a deadline per item. Used from one thread; close it when done."""
+    """Runs passes over items with a deadline per item. Use it from one thread, and close it at the end."""
 
     def __init__(self, deadline_s: float = 1.0, most_blocked: int = 32) -> None:
         self._deadline_s = deadline_s
@@ -49,12 +49,12 @@ class Deadline(Generic[T, R]):
         self._worker: _Worker | None = None
 
     def blocked(self) -> frozenset[T]:
-        """The items that hold a thread now."""
+        """The items whose thread is blocked now."""
         self._forget_returned()
         return frozenset(self._blocked)
 
     def run(self, items: Sequence[T], work: Callable[[T], R]) -> Pass[T, R]:
-        """Do `work` for every item that is not still blocked from before. An exception in it is raised."""
+        """Run `work` for every item that is not still blocked. Exceptions in `work` are raised."""
         self._forget_returned()
         waiting = [item for item in items if item not in self._blocked] if self._blocked else list(items)
         done: list[T] = []
@@ -82,13 +82,13 @@ class Deadline(Generic[T, R]):
         return Pass(tuple(done), tuple(results), blocked, tuple(waiting))
 
     def close(self) -> None:
-        """Let the idle worker go. Blocked ones are daemons: they end with their read or with the process."""
+        """Release the idle worker. Blocked workers are daemon threads and end with their read or with the process."""
         if self._worker is not None:
             self._worker.dismiss()
             self._worker = None
 
     def _wait(self, batch: _Batch[T, R]) -> bool:
-        """True when the batch ended; False when it spent a whole deadline on one item."""
+        """True if the batch ended; false if one item took the whole deadline."""
         seen = -1
         while not batch.done.wait(self._deadline_s):
             if batch.position == seen:
@@ -107,7 +107,7 @@ class Deadline(Generic[T, R]):
 
 
 class _Worker:
-    """A thread that runs one batch after the other, and ends once a batch was taken away from it."""
+    """A thread that runs one batch after the other. It ends once a batch was taken away from it."""
 
     def __init__(self) -> None:
         self._batch: _Batch[object, object] | None = None

@@ -1,4 +1,4 @@
-"""The node's dirty pages and their limit, for mounts of which the kernel keeps no figures of their own."""
+"""The node's dirty pages and their limit, for mounts without figures of their own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.units import KIB, PAGE_BYTES
 
 @dataclass(frozen=True, slots=True)
 class DirtyPages:
-    """Unwritten data of all file systems of a node, and the limit at which writers wait."""
+    """Dirty data of all file systems of a node, and the limit at which writers must wait."""
 
     dirty_bytes: int
     limit_bytes: int

@@ -1,4 +1,4 @@
-"""A handful of kernel files read at every pass, each found once among the places where it may live."""
+"""A few kernel files that are read in every pass. Each is looked up once among its possible places."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from penstock.snapshot import Problem
 
 
 class KeptFiles:
-    """Files by a name of the reader's own. A text is read whole or an OSError is raised that names the file."""
+    """Files by a name of the reader's choice.
+
+    A text is read as a whole, or an OSError is raised that names the file.
+    """
 
     def __init__(self, fs: KernelFs) -> None:
         self._fs = fs
         self._files: dict[str, KernelFile] = {}
 
     def text(self, name: str, *places: str) -> str:
-        """The text of the first of the places that exists."""
+        """The text of the first place that exists."""
         file = self._files.get(name)
         if file is None:
             found = self._fs.find(places)
@@ -28,13 +31,13 @@ class KeptFiles:
         return self._fs.unrooted(self._files[name].path).lstrip("/")
 
     def close(self) -> None:
-        """Let all descriptors go; the next read finds the files again."""
+        """Release all descriptors. The next read finds the files again."""
         for file in self._files.values():
             file.close()
         self._files.clear()
 
 
 def unread(fs: KernelFs, source: str, error: OSError) -> Problem:
-    """What could not be read, named as on the client itself."""
+    """What could not be read, with the path on the client itself."""
     place = fs.unrooted(str(error.filename or "")).lstrip("/")
     return Problem(source, f"/{place}: {error.strerror}")

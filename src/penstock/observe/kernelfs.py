@@ -1,9 +1,9 @@
-"""Kernel text files below one root directory, read without ever keeping their caller from the others.
+"""Reads kernel text files below one root directory.
 
-A kernel file is read again from its beginning through a descriptor that stays open: an open, a path walk and
-a close per probe cost five times the read itself. Descriptors are kept while the budget lasts; beyond it a
-file is opened anew each time. Opening is read-only and without side effects: a write of any length, even of
-nothing, would clear Lustre's counters.
+A kernel file is read again from its beginning through a descriptor that stays open, because open, path lookup and
+close cost five times as much as the read. Descriptors are kept while the budget lasts; beyond it a file is opened
+each time. Files are opened read-only and without side effects: a write of any length, even zero, would clear Lustre's
+counters.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ import resource
 from collections.abc import Sequence
 from pathlib import Path
 
-# seq_file fills at least one page before it returns; whatever is shorter than this is the whole text.
+# seq_file fills at least one page before it returns, so anything shorter than this is the whole text.
 WHOLE_BELOW_BYTES = 3072
 CHUNK_BYTES = 4096
-# No text of the kernel's that we know is anywhere near; whatever is larger is refused with EFBIG.
+# No known kernel text comes near this size. Larger ones are refused with EFBIG.
 _LARGEST_TEXT_BYTES = 1 << 20
 _RESERVED_DESCRIPTORS = 128
 _OPEN_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY
 
-# A held descriptor of a file that is gone answers ENODEV (sysfs) or EIO (procfs, debugfs), a path ENOENT.
+# For a removed file an open descriptor gives ENODEV (sysfs) or EIO (procfs, debugfs), a path ENOENT.
 GONE = frozenset({errno.ENOENT, errno.ENODEV, errno.ENOTDIR, errno.EIO, errno.ESTALE, errno.ENXIO})
 DENIED = frozenset({errno.EACCES, errno.EPERM})
 
 
 class DescriptorBudget:
-    """How many descriptors may stay open; the process's soft limit is raised as far as it is allowed to."""
+    """The number of descriptors that may stay open. The soft limit of the process is raised as far as allowed."""
 
     def __init__(self, limit: int | None = None) -> None:
         self.left = _descriptor_limit() - _RESERVED_DESCRIPTORS if limit is None else limit
@@ -59,8 +59,8 @@ def _descriptor_limit() -> int:
 class KernelFile:
     """One text file that is read many times.
 
-    `read` returns the whole text or raises OSError. A file that was unmounted and came back under the same
-    path is opened again on its own; a descriptor is never left behind. `fd` is the kept one, -1 for none.
+    `read` returns the whole text or raises OSError. A file that vanished and came back under the same path is opened
+    again automatically, and no descriptor is leaked. `fd` is the open descriptor, or -1.
     """
 
     __slots__ = ("_budget", "fd", "path")
@@ -86,7 +86,7 @@ class KernelFile:
         return text if len(text) < WHOLE_BELOW_BYTES else _rest_of(fd, text)
 
     def close(self) -> None:
-        """Let the descriptor go; the next read opens the file again."""
+        """Close the descriptor. The next read opens the file again."""
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
@@ -111,7 +111,7 @@ class KernelFile:
 
 
 class KernelFs:
-    """The kernel's files below a root: `/` on a client, a fixture tree or a served directory elsewhere."""
+    """The kernel files below a root: `/` on a client, a fixture tree or a served directory elsewhere."""
 
     def __init__(self, root: str | Path = "/", budget: DescriptorBudget | None = None) -> None:
         self.root = str(root)
@@ -123,7 +123,7 @@ class KernelFs:
         return f"{self._prefix}/{relative}"
 
     def unrooted(self, path: str) -> str:
-        """The path as it would be called on the client itself."""
+        """The path as it would be on the client itself."""
         return path[len(self._prefix) :] if path.startswith(self._prefix) else path
 
     def names(self, relative: str) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ class KernelFs:
             return ()
 
     def find(self, candidates: Sequence[str]) -> KernelFile | OSError:
-        """The first of the candidates that exists and opens, or the most telling reason why none does."""
+        """The first candidate that exists and opens, or the most informative reason why none does."""
         refusal: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), candidates[0])
         for relative in candidates:
             file = KernelFile(self.path(relative), self._budget)
@@ -149,7 +149,7 @@ class KernelFs:
 
 
 def read_once(path: str | Path) -> bytes:
-    """One file, once; for what is read so rarely that keeping it open would be waste."""
+    """Read one file once, for files that are read so rarely that keeping them open would be wasteful."""
     fd = os.open(path, _OPEN_FLAGS)
     try:
         return _read_from_start(fd)

@@ -1,4 +1,4 @@
-"""What a node says of its memory, and of how much of it unwritten data may take."""
+"""The memory of a node, and how much of it may be dirty."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CLIENT_LIMIT_MIB = "sys/fs/lustre/max_dirty_mb"
 def memory(root: str | Path) -> tuple[int, int | None]:
     """Total and available bytes as the node's kernel counts them.
 
-    Where the tree does not tell, the total is this machine's own and what is available is not known.
+    If the tree does not say, the total is this machine's own, and the available memory is unknown.
     """
     try:
         text = (Path(root) / "proc/meminfo").read_text(encoding="ascii")
@@ -32,7 +32,9 @@ def memory(root: str | Path) -> tuple[int, int | None]:
 
 
 def dirty_budget_mib(root: str | Path, ratio: float) -> float:
-    """What all dirty limits may add up to: this share of memory, or the client's own limit where that is less."""
+    """The most that all dirty limits may add up to: this share of memory, or the client's own limit if that is
+    less.
+    """
     share_mib = ratio * memory(root)[0] / MIB
     try:
         return min(share_mib, int((Path(root) / _CLIENT_LIMIT_MIB).read_text(encoding="ascii")))

@@ -1,4 +1,4 @@
-"""What is mounted, from the kernel's table: reading it never blocks, asking a mount of a dead server does."""
+"""The mounts from the kernel's table. Reading the table never blocks; accessing a mount of a dead server does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """One line of the table. `device` is the number by which the kernel names the mount's other files."""
+    """One line of the table. `device` is the number that names the mount's other kernel files."""
 
     device: str
     path: str
@@ -35,12 +35,12 @@ def read_mounts(fs: KernelFs) -> tuple[Mount, ...]:
 
 
 def parse_mounts(text: str) -> tuple[Mount, ...]:
-    """Every mount, in the kernel's order; of several at one place the last is the one in sight."""
+    """Every mount in the kernel's order. Of several mounts at one place the last is visible."""
     return tuple(_mount(line) for line in text.splitlines() if line.strip())
 
 
 def in_sight(mounts: tuple[Mount, ...]) -> tuple[Mount, ...]:
-    """One mount a device and a place: what is mounted over is hidden, and a device counts once."""
+    """One mount per device and place: hidden mounts are left out, and a device counts once."""
     at_place = {mount.path: mount for mount in mounts}
     by_device: dict[str, Mount] = {}
     for mount in at_place.values():
@@ -60,7 +60,7 @@ def _mount(line: str) -> Mount:
 
 
 def unescape(word: str) -> str:
-    r"""A path as it is: the kernel writes blanks and the like as octal numbers.
+    r"""The real path. The kernel writes blanks and the like as octal numbers.
 
     >>> unescape(r"/mnt/my\040data")
     '/mnt/my data'

@@ -1,4 +1,4 @@
-"""All file systems of a node behind one observer."""
+"""One observer for all file systems of a node."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class NodeObserver:
         self._fuse = FuseObserver(root, fuse_kinds, clock=clock)
 
     def observe(self) -> NodeSnapshot:
-        """All targets now; the time is that of the first look."""
+        """All targets now. The time is that of the first observer."""
         seen = [kind.observe() for kind in (self._lustre, self._nfs, self._fuse)]
         found = [one for one in seen if one.targets] or seen[:1]
         mounts = {name: counters for one in seen for name, counters in one.mounts.items()}
@@ -42,6 +42,6 @@ class NodeObserver:
         )
 
     def close(self) -> None:
-        """Let all descriptors and workers go."""
+        """Release all descriptors and workers."""
         for kind in (self._lustre, self._nfs, self._fuse):
             kind.close()

@@ -1,4 +1,4 @@
-"""Passes over the mounts of one kind of file system: look for them, read them all, let none hold up the others."""
+"""Reads all mounts of one kind of file system in passes. A mount that blocks does not delay the others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RESCAN_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One target at one instant, and what applications asked of its mount so far."""
+    """One target at one moment, and the application counters of its mount."""
 
     snapshot: TargetSnapshot
     asked: Mapping[str, float] = field(default_factory=lambda: NOTHING)
@@ -31,19 +31,19 @@ class ObservedSource(ABC):
 
     @abstractmethod
     def read(self) -> Sequence[Reading | Problem] | None:
-        """What it says now; None once it was unmounted."""
+        """The present data; None after an unmount."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let all descriptors go."""
+        """Release all descriptors."""
 
 
 class MountObserver(ABC):
     """Observes mounts of one kind below a root. Not for use from several threads.
 
-    Mounts are looked for again every few seconds, and at once after one vanished. One whose files block is reported
-    as stale and left alone until its read returns. Nothing is ever asked of a mount itself: a dead server would hold
-    that up for ever.
+    It looks for mounts every few seconds, and at once after one vanished. A mount whose files block is reported as
+    stale and left alone until its read returns. The mount itself is never accessed, because a dead server would block
+    that forever.
     """
 
     system: str
@@ -66,7 +66,7 @@ class MountObserver(ABC):
 
     @abstractmethod
     def scan(self, known: Mapping[str, ObservedSource]) -> tuple[dict[str, ObservedSource], list[Problem]]:
-        """The sources there are now by name, those known already as they are, and what could not be found out."""
+        """The present sources by name (known ones unchanged), and what could not be determined."""
 
     def observe(self) -> NodeSnapshot:
         """All mounts now."""
@@ -96,7 +96,7 @@ class MountObserver(ABC):
         )
 
     def close(self) -> None:
-        """Let all descriptors and the worker go."""
+        """Release all descriptors and the worker."""
         self._deadline.close()
         self._let_go(list(self._sources.values()))
         self._sources = {}
@@ -106,7 +106,7 @@ class MountObserver(ABC):
         try:
             found, self._scan_problems = self.scan(self._sources)
         except FileNotFoundError:
-            # A tree of another kernel's files need not have a mount table: nothing is mounted there.
+            # A tree of copied kernel files need not have a mount table. Then nothing is mounted.
             found, self._scan_problems = {}, ()
         except OSError as error:
             self._scan_problems = [unread(self.fs, self.system, error)]

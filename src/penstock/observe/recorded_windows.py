@@ -1,4 +1,4 @@
-"""From a recording back to windows: the same parsers and the same windows as on the live client."""
+"""Turns a recording back into windows, with the same parsers as on a live client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SLOTS = {
 
 @dataclass(frozen=True, slots=True)
 class Discarded:
-    """A pair of probes that yields no window because one of them is unusable for this target."""
+    """A pair of probes without a window, because one of them is unusable for this target."""
 
     target: Target
     t0_s: float
@@ -39,7 +39,7 @@ class _Texts:
 
 @dataclass(slots=True)
 class Replay:
-    """Feeds probes through the parsers. One instance per recording: it remembers what it saw last."""
+    """Feeds probes through the parsers. It keeps state, so use one instance per recording."""
 
     _homes: dict[str, tuple[str, str, int, int] | None] = field(default_factory=dict)
     _parsers: dict[str, TargetParser | None] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Replay:
         yield from windows(self._before, after)
         recent = {item.target for item in self._before.targets}
         for snapshot in after.targets:
-            # A probe that says nothing of a target does not end its series.
+            # A probe without a target's texts does not end the series of that target.
             if snapshot.target in self._last and snapshot.target not in recent:
                 yield window(self._last[snapshot.target], snapshot)
 

@@ -1,8 +1,8 @@
-"""Recordings: one JSON object a line, `{"t": seconds, "files": {"PATH": "raw text", ...}}`.
+"""Recordings: one JSON object per line, `{"t": seconds, "files": {"PATH": "raw text", ...}}`.
 
-A recording holds what the kernel said, not what we made of it, so that a user can send one instead of an
-account, and a better parser can read it again. Every file of a rotated recording stands on its own: it begins
-with the probe that the one before it ended with.
+A recording has the kernel's own texts, not our interpretation. So a user can send one with a bug report, and a better
+parser can read it again. Every file of a rotated recording is complete in itself: it begins with the last probe of
+the file before.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class RecordedProbe:
 
 
 class RecordingWriter:
-    """Appends probes to a file; a full one becomes FILE.1, the one before FILE.2, and the oldest goes."""
+    """Appends probes to a file. A full file becomes FILE.1, the one before FILE.2, and the oldest is deleted."""
 
     def __init__(self, path: Path, rotate_bytes: int = ROTATE_BYTES, kept_files: int = KEPT_FILES) -> None:
         self.path = path
@@ -42,7 +42,7 @@ class RecordingWriter:
         self._file = self._open("a")
 
     def write(self, probe: RecordedProbe) -> None:
-        """Append one probe and hand it to the system at once."""
+        """Append one probe and flush it."""
         line = json.dumps({"t": probe.t_s, "wall": time.time(), "files": dict(probe.files)}) + "\n"
         try:
             if self._file.tell() + len(line) > self._rotate_bytes and self._file.tell() > 0:
@@ -82,10 +82,10 @@ class RecordingWriter:
 
 
 def read_recording(path: Path) -> Iterator[RecordedProbe]:
-    """The probes of one file, in order; `.gz` is unpacked on the way.
+    """The probes of one file, in order. A `.gz` file is decompressed.
 
-    A last line without an end is what a killed recorder leaves behind: it is passed over. Anything else that
-    is no probe raises `DataError` naming the line. Unknown keys and files that hold no text are ignored.
+    An incomplete last line, as a killed recorder leaves it, is skipped. Any other line that is not a probe raises
+    `DataError` with its number. Unknown keys and files without text are ignored.
     """
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:

@@ -1,4 +1,4 @@
-"""Advice before the run, in three rooms: `write` (write time), `collective` (hints), `job` (a job's log).
+"""Advice before a job runs, in three parts: `write` (write time), `collective` (MPI-IO hints), `job` (a job's log).
 
-They share `storage` (what a write passes on its way to a disk) and `hints` (the MPI-IO hints that exist).
+They share `storage` (the description of a storage system) and `hints` (the MPI-IO hints that exist).
 """

@@ -1,4 +1,4 @@
-"""The MPI-IO hints we may write, so that a misspelt one is caught before a job ignores it silently."""
+"""The MPI-IO hints that we may write. MPI silently ignores a misspelt hint, so each is checked here."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a write passes on its way from a compute node to a disk: the description of a system.
+"""The description of a storage system: every stage a write passes between a compute node and a disk.
 
-A description is TOML: how many nodes, which forwarding component each node uses at every stage, and how the
-file system lays a burst out over its targets. `cetus` and `titan` come with the package.
+A description is a TOML file. It gives the number of nodes, the forwarding component that each node uses at every
+stage, and how the file system distributes a burst over its targets. `cetus` and `titan` come with the package.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from penstock.units import KIB
 
 BUILT_IN = ("cetus", "titan")
 STRIPE_UNIT_BYTES = 64 * KIB
-# The forwarding stages of each kind of file system and the letters the paper's symbols give them.
+# The forwarding stages of each kind of file system, and the letters that stand for them in the paper's symbols.
 STAGES = {"gpfs": {"bridge": "b", "link": "l", "io_node": "io"}, "lustre": {"router": "r"}}
 
 Count = Annotated[int, Field(ge=1, le=10_000_000)]
@@ -48,7 +48,7 @@ class Stage(Section):
 
 
 class Lustre(Section):
-    """Targets, the servers they hang off in turn (target i on server i modulo servers), default striping."""
+    """The targets, their servers (target i is on server i modulo servers) and the default striping."""
 
     osts: Count
     osses: Count
@@ -67,7 +67,7 @@ class Lustre(Section):
 
 
 class Gpfs(Section):
-    """Network storage disks, the servers they hang off in turn, and the block a burst is cut into."""
+    """The network storage disks, their servers (assigned in turn), and the block size that bursts are cut into."""
 
     nsds: Count
     servers: Count
@@ -86,9 +86,9 @@ class Gpfs(Section):
 
 
 class Service(Section):
-    """How fast each stage serves; needed only by the synthetic campaign and the price of moving data.
+    """The speed of each stage. Only the synthetic campaign and the estimate of moving data need it.
 
-    `interference` is the spread (standard deviation of the logarithm) that other jobs give a shared stage.
+    `interference` is the variation that other jobs cause on a shared stage, as a standard deviation of the logarithm.
     """
 
     metadata_ops_per_s: Rate = 5000.0
@@ -103,7 +103,7 @@ class Service(Section):
 
 
 class StorageSystem(Section):
-    """A whole description; immutable, so that a model can be tied to exactly one."""
+    """A complete description. It is immutable, because a model belongs to exactly one system."""
 
     name: Annotated[str, Field(min_length=1, pattern=r"^[A-Za-z0-9._-]+$")]
     title: str = ""
@@ -174,7 +174,7 @@ def restripe(system: StorageSystem, stripe_bytes: int) -> StorageSystem:
 
 
 def flat_system(name: str, nodes: int, cores_per_node: int, osts: int = 1) -> StorageSystem:
-    """A system of which nothing is known but its size: one router, one server, as many targets as files use."""
+    """A system of which only the size is known: one router, one server, and as many targets as the files use."""
     return StorageSystem(
         name=name,
         kind="lustre",

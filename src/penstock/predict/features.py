@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import UsageError
-from penstock.knobs import Candidates, Role
 from penstock.units import PAGE_BYTES
 from penstock.window import DIRECTIONS, Window
 
@@ -121,11 +120,6 @@ def candidate_features(pages: Floats, flight: Floats) -> Floats:
     """What differs between candidates: both knobs and their product, the bytes they allow in flight."""
     log_pages, log_flight = _log2(pages), _log2(flight)
     return np.stack([log_pages, log_flight, log_pages + log_flight], axis=-1)
-
-
-def candidate_matrix(candidates: Candidates) -> Floats:
-    """`candidate_features` of settings."""
-    return candidate_features(candidates.column(Role.REQUEST_SIZE), candidates.column(Role.IN_FLIGHT))
 
 
 def stack_windows(histories: Sequence[Sequence[Window]], direction: str, history: int) -> Floats:

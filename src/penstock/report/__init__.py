@@ -1,1 +1,1 @@
-"""Pages and plots for people: self-contained files that need no network."""
+"""Self-contained HTML pages and plots that need no network."""

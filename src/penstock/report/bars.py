@@ -1,4 +1,6 @@
-"""Bars against the default: one row a workload, the policy's bar, a mark where the best static setting lies."""
+"""A bar chart of ratios to the default: one row per workload, a bar for the policy, a mark for the best static
+setting.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,15 @@ from html import escape
 from penstock.report.timeline import WIDTHS
 
 ROW, RIGHT = 22, 84
-# What a figure beside a bar takes.
+# The width of a figure beside a bar.
 FIGURE = 36
-# What a letter of the names takes, and the most of the width that they may.
+# The width of one letter of a name, and the largest share of the chart that names may take.
 LETTER, NAMES_SHARE = 7, 0.42
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A workload's figures as ratios to the default; `best` is None where nothing static was searched."""
+    """The ratios of one workload to its default. `best` is None if no static setting was searched."""
 
     name: str
     value: float
@@ -25,7 +27,7 @@ class Bar:
 
 
 def draw(title: str, bars: Sequence[Bar], policy: str = "policy") -> str:
-    """The drawing for wide and for narrow pages; the dashed line is the default."""
+    """The chart as SVG, for wide and for narrow pages. The dashed line is the default."""
     return "".join(
         f'<div class="{name}">{_svg(title, bars, policy, width)}</div>' for name, width in WIDTHS.items()
     )
@@ -54,9 +56,9 @@ def _svg(title: str, bars: Sequence[Bar], policy: str, width: int) -> str:
             )
         end = x(max(bar.value, bar.best or 0.0)) + 8
         if end - 8 < x(1) < end + FIGURE:
-            # The default's line would run through the figure.
+            # Otherwise the line of the default would cross the figure.
             end = x(1) + 8
-        # Beside the best setting's mark one figure alone would be taken for the mark's.
+        # Print both figures: beside the mark of the best setting a single one would be taken for the wrong one.
         beside = f" of {bar.best:.2f}" if bar.best is not None else ""
         parts.append(f'<text x="{end:.1f}" y="{y + 13}">{bar.value:.2f}{beside}</text>')
     parts.append(
@@ -68,7 +70,7 @@ def _svg(title: str, bars: Sequence[Bar], policy: str, width: int) -> str:
 
 
 def _legend(policy: str, best: bool, y: int) -> list[str]:
-    """A square in each colour, and a dashed line for the default."""
+    """A coloured square for each bar, and a dashed line for the default."""
     signs = [(0, f'<rect x="0" y="{y - 9}" width="12" height="9" style="fill:var(--policy)"/>', policy)]
     line = f'<line x1="126" x2="126" y1="{y - 11}" y2="{y + 1}" stroke-dasharray="4 3" style="stroke:var(--ink)"/>'
     signs.append((116, line, "default = 1"))

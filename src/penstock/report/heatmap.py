@@ -1,4 +1,4 @@
-"""Heat maps of response surfaces as PNG: the simulated one and, where known, the measured one beside it."""
+"""Heat maps of response surfaces as PNG: simulated, and measured beside it if known."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ DEFAULT = (1024, 8)
 
 
 class CellLike(Protocol):
-    """A setting and what it brought."""
+    """A setting and its throughput."""
 
     @property
     def setting(self) -> Setting:
-        """The setting."""
+        """The knob values."""
 
     @property
     def app_mbps(self) -> float:
-        """The application's throughput."""
+        """The throughput of the application."""
 
 
 def trace_name(workload: str) -> str | None:
-    """The name the traces give to a single-stream workload: `s_rd_rn_1m` is `rnd_r_1_io_1m`.
+    """The name of a single-stream workload in the recorded traces: `s_rd_rn_1m` is `rnd_r_1_io_1m`.
 
     >>> trace_name("s_rd_rn_1m"), trace_name("f_wr_sq_8k"), trace_name("dlio-bert")
     ('rnd_r_1_io_1m', None, None)
@@ -42,7 +42,7 @@ def trace_name(workload: str) -> str | None:
 
 
 def read_measured(path: Path, workload: str) -> Surface | None:
-    """The measured surface of a workload, if the file is there and has it."""
+    """The measured surface of a workload, or None if the file or the workload is missing."""
     if not path.is_file():
         return None
     with path.open(newline="", encoding="utf-8") as lines:
@@ -56,14 +56,14 @@ def read_measured(path: Path, workload: str) -> Surface | None:
 def draw_surface(
     path: Path, workload: str, subtitle: str, cells: Sequence[CellLike], measured: Path | None
 ) -> None:
-    """Write the map of one workload, beside the one that was measured where a file of such is given."""
+    """Write the map of one workload, beside the measured map if a file of measured surfaces is given."""
     simulated = {(c.setting["pages"], c.setting["flight"]): c.app_mbps for c in cells}
     beside = read_measured(measured, workload) if measured is not None else None
     draw_maps(path, workload, {f"simulated ({subtitle})": simulated}, beside)
 
 
 def draw_maps(path: Path, title: str, maps: Mapping[str, Surface], measured: Surface | None) -> None:
-    """Write one heat map per surface, side by side, default and optimum marked."""
+    """Write the heat maps side by side into one file, with the default and the optimum marked."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure

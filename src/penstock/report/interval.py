@@ -1,4 +1,4 @@
-"""A gain with its interval on a scale of ratios, as SVG; 1 is no difference."""
+"""A gain with its confidence interval on a scale of ratios, as SVG. 1 means no difference."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from html import escape
 from penstock.report.timeline import WIDTHS
 
 HEIGHT, MIDDLE = 62, 24
-# Nothing narrower than this is worth a scale of its own, in powers of two.
+# The scale covers at least this range, in powers of two.
 LEAST_EDGE, AIR = 0.25, 1.3
 
 
 def draw(gain: float, low: float | None = None, high: float | None = None) -> str:
-    """The drawing for wide and for narrow pages; without an interval a dot alone."""
+    """The drawing for wide and for narrow pages. Without an interval it is a single dot."""
     return "".join(
         f'<div class="{name}">{_svg(gain, low or gain, high or gain, min(width, 620))}</div>'
         for name, width in WIDTHS.items()

@@ -1,4 +1,4 @@
-"""Plots of learning as PNG: how reliable probabilities are, what matters, how history helps."""
+"""Plots about trained models as PNG: calibration, importance of features, effect of history."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UP, DOWN, LINE = "#2da44e", "#cf222e", "#0969da"
 
 
 def draw_reliability(path: Path, curves: Mapping[str, Sequence[tuple[float, float, int]]]) -> None:
-    """Said against seen, one panel a direction; a dot's size grows with the samples behind it."""
+    """Predicted against observed probability, one panel per direction. Larger dots stand for more samples."""
     figure, axes = _panels(len(curves))
     for axis, (direction, points) in zip(axes, curves.items(), strict=True):
         said, seen, counts = zip(*points, strict=True)
@@ -28,7 +28,7 @@ def draw_reliability(path: Path, curves: Mapping[str, Sequence[tuple[float, floa
 
 
 def draw_bars(path: Path, title: str, bars: Sequence[tuple[str, float]], unit: str) -> None:
-    """Named amounts, the first on top; what pushes up is green, what pushes down red."""
+    """Named values as bars, the first on top. Positive values are green, negative ones red."""
     figure, axes = _panels(1, width=8.5, height=1.2 + 0.3 * len(bars))
     names, amounts = [name for name, _ in bars][::-1], [amount for _, amount in bars][::-1]
     axes[0].barh(names, amounts, color=[UP if amount >= 0 else DOWN for amount in amounts])
@@ -40,7 +40,7 @@ def draw_bars(path: Path, title: str, bars: Sequence[tuple[str, float]], unit: s
 def draw_lines(
     path: Path, panels: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]], x_label: str
 ) -> None:
-    """One panel a figure of merit, one line a series."""
+    """One panel per metric, one line per series."""
     figure, axes = _panels(len(panels))
     for axis, (title, series) in zip(axes, panels.items(), strict=True):
         for name, points in series.items():

@@ -1,6 +1,7 @@
-"""One self-contained page: the answer and one picture first, then sections of text, drawings and tables.
+"""A self-contained HTML page: first the answer and one picture, then sections of text, drawings and tables.
 
-It needs no network; a few lines of script sort its tables, and without them it only cannot do that. Also as Markdown.
+The page needs no network. A short script makes its tables sortable; everything else works without it. The same
+content can be written as Markdown.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from html import escape
 from pathlib import Path
 
 HOME = Path(__file__).parent
-#: Colours, type and tables, shared with the web page.
+#: The style sheet, which the web page shares.
 DESIGN = HOME / "design.css"
 
-# Columns of words, and of sentences, which may take several lines; every other but the first holds numbers.
+# Headings of columns that hold words, and of those that hold sentences and may wrap. All other columns but the first
+# hold numbers.
 _WORDS = (
     "command",
     "best static",
@@ -33,7 +35,7 @@ _PROSE = ("why",)
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawing and what it shows. Small ones stand side by side."""
+    """A drawing and its caption. Small ones are placed side by side."""
 
     caption: str
     svg: str
@@ -42,7 +44,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells; a cell in backquotes is something to type."""
+    """Rows of cells. A cell in backquotes is a command to type."""
 
     heading: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -50,7 +52,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading, paragraphs, drawings, tables."""
+    """A heading with paragraphs, drawings and tables."""
 
     title: str
     text: Sequence[str] = ()
@@ -65,7 +67,7 @@ def render(
     answer: str = "",
     picture: Figure | None = None,
 ) -> str:
-    """The page as HTML. The answer, in one sentence, and the picture that shows it come before everything else."""
+    """The page as HTML. The answer in one sentence and the picture that shows it come first."""
     links = " ".join(f'<a href="#{_anchor(part.title)}">{escape(part.title)}</a>' for part in sections)
     heading = (
         f'<p class="title">{escape(title)}</p>\n<h1>{_inline(answer)}</h1>'
@@ -86,7 +88,7 @@ def render(
 
 
 def markdown(title: str, lead: Sequence[str], sections: Sequence[Section], answer: str = "") -> str:
-    """The same without the drawings."""
+    """The page as Markdown, without drawings."""
     parts = [f"# {title}", *([answer] if answer else []), *lead]
     for section in sections:
         parts += [f"## {section.title}", *section.text]
@@ -130,7 +132,7 @@ def _table(table: Table) -> str:
 
 
 def _cell(heading: str, column: int, text: str) -> str:
-    """The heading comes along: on a narrow page every cell stands on a line of its own."""
+    """A table cell with its column heading, because on a narrow page every cell is on its own line."""
     return f'<td{_class(heading, column)} data-label="{escape(heading)}">{_inline(text)}</td>'
 
 
@@ -141,7 +143,7 @@ def _class(heading: str, column: int) -> str:
 
 
 def _inline(text: str) -> str:
-    """Escaped, with what stands in backquotes set as code and in double stars as strong."""
+    """Text as HTML: escaped, backquotes become code, double stars become strong."""
     parts = escape(text).split("`")
     marked = "".join(f"<code>{p}</code>" if i % 2 else p for i, p in enumerate(parts))
     pieces = marked.split("**")

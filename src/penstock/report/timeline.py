@@ -1,6 +1,6 @@
-"""Lines over time as inline SVG: what was measured, and below it on the same time axis the settings.
+"""Time series as inline SVG: measurements on top, settings below on the same time axis.
 
-Every drawing comes twice, for a wide and for a narrow page, so that its text can be read on both.
+Every drawing is made twice, for wide and for narrow pages, so that its text is legible on both.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from html import escape
 
 LEFT, RIGHT, TOP, RATE_H, GAP, STEP_H = 56, 10, 40, 190, 32, 96
 LEGEND_ROW, AXIS_H = 20, 24
-# The class that the page shows on wide or on narrow screens, and the width drawn for it.
+# The CSS class and the width of each of the two versions.
 WIDTHS = {"at-wide": 920, "at-narrow": 360}
 _DASHES = ("", "8 3", "2 3", "10 3 2 3")
-# Lengths and names of the units of a time axis; the first that an axis is five times as long as.
+# The units of a time axis. The first one that fits the axis at least five times is used.
 _TIMES = ((3600, "h"), (60, "min"), (1, "s"))
 KNOB_COLOURS = ("var(--k0)", "var(--k1)", "var(--k2)")
 
@@ -31,7 +31,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A stretch of time with a name, such as a phase of a workload."""
+    """A named stretch of time, such as a phase of a workload."""
 
     start_s: float
     end_s: float
@@ -40,7 +40,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A moment at which something was changed, and what."""
+    """The time and the description of a change."""
 
     t_s: float
     words: str
@@ -48,7 +48,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """All that one chart shows. `steps` are settings, each held until its next point, on a scale of powers of two."""
+    """The content of one chart. `steps` are settings, each held until its next point, on a logarithmic scale."""
 
     title: str
     unit: str
@@ -56,20 +56,19 @@ class Drawing:
     bands: Sequence[Band] = ()
     marks: Sequence[Mark] = ()
     steps: Sequence[Series] = ()
-    #: No line is drawn between measurements that lie further apart.
+    #: Points that are further apart than this are not joined.
     gap_s: float = math.inf
-    #: Where the time axis ends at least, so that several drawings can share one.
+    #: The time axis ends here at the earliest, so that several drawings can share one axis.
     until_s: float = 0.0
 
     @property
     def end_s(self) -> float:
-        """The end of the time axis."""
         times = [self.until_s]
         times += [t for line in (*self.series, *self.steps) for t, _ in line.points]
         return max(times) or 1.0
 
     def legend(self) -> list[tuple[str, str, str]]:
-        """Name, colour and dashes of every line, and the sign of a change."""
+        """The name, colour and dash pattern of every line, and the mark for a change."""
         found = [(f"{s.name} ({self.unit})", s.colour, _dash(i)) for i, s in enumerate(self.series)]
         found += [(s.name, s.colour, _dash(i)) for i, s in enumerate(self.steps)]
         return [*found, *([("▲ changed", "", "")] if self.marks else [])]
@@ -114,7 +113,7 @@ class _Canvas:
                 f'<rect class="{shade}" x="{left:.1f}" y="{TOP}" width="{right - left:.1f}" '
                 f'height="{self.bottom - TOP}"/>'
             )
-            # Names of short phases would run into each other on a narrow page.
+            # The names of short phases would overlap on a narrow page.
             y = TOP - 6 - (14 * (number % 2) if self.width < 600 else 0)
             parts.append(f'<text x="{left + 3:.1f}" y="{y}" class="soft">{escape(band.name)}</text>')
         return parts
@@ -169,7 +168,7 @@ class _Canvas:
         ]
 
     def _times(self) -> list[str]:
-        """Round times, as many as there is room for; the last label stays inside the drawing."""
+        """Round times, as many as fit. The last label stays inside the drawing."""
         end_s, y = self.drawing.end_s, self.bottom + 17
         length_s, unit = next(each for each in _TIMES if end_s >= each[0] * 5 or each[0] == 1)
         step = _tick(end_s / length_s, 8 if self.width > 600 else 4)
@@ -181,7 +180,7 @@ class _Canvas:
         return parts
 
     def _marks(self) -> list[str]:
-        """A thin line over all parts and a triangle on the axis; its words come up where a pointer rests."""
+        """A thin vertical line and a triangle on the axis for each change, with the description as a tooltip."""
         parts = []
         for mark in self.drawing.marks:
             x = self.x(mark.t_s)
@@ -231,7 +230,7 @@ def _tick(length: float, most: int) -> float:
 
 
 def _round_up(value: float) -> float:
-    """The next number that divides into four round steps.
+    """The next larger number that divides into four round steps.
 
     >>> _round_up(1284.0), _round_up(0.0)
     (1600.0, 1.0)

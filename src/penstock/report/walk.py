@@ -1,4 +1,4 @@
-"""A response surface as a small heat map in SVG, with the way a tuner walked on it."""
+"""A response surface as a small SVG heat map, with the path of a tuner on it."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from html import escape
 CELL_W, CELL_H, LEFT, TOP, BOTTOM = 26, 20, 34, 6, 58
 _COLOURS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 Place = tuple[int, int]
-# Signs have a dark edge around a light line, so that they show on every colour; shapes, not colours, tell them apart.
+# The signs have a dark edge around a light line, so that they are visible on every colour. They differ by shape.
 _LINE = (
     'fill="none" stroke="#fff" stroke-width="2.5" style="paint-order:stroke;filter:drop-shadow(0 0 1px #000)"'
 )
 _SQUARE = "M4,3 h18 v14 h-18 z"
 _DIAMOND = "M13,2 L21,10 L13,18 L5,10 z"
 _STAR = "M13,2 l2.4,5.4 l5.6,.6 l-4.2,3.8 l1.2,5.6 l-5,-2.9 l-5,2.9 l1.2,-5.6 l-4.2,-3.8 l5.6,-.6 z"
-#: What the signs mean, for captions.
+#: The meaning of the signs, for captions.
 SIGNS = "□ default, ◇ best of short runs, ☆ best over longer runs, ○ where the tuner ended"
 
 
 @dataclass(frozen=True, slots=True)
 class Landscape:
-    """What every setting brings, and the way a tuner walked over it.
+    """The value of every setting, and the path of a tuner over them.
 
-    `best` is the best setting known from longer runs, where there is one; `unit` says how a value is told.
+    `best` is the best setting known from longer runs, if there is one. `unit` is the unit of the values.
     """
 
     title: str
@@ -36,7 +36,10 @@ class Landscape:
 
 
 def draw(shown: Landscape) -> str:
-    """Pages per RPC across, RPCs in flight up; brighter is faster. `SIGNS` tells what the signs mean."""
+    """The map: pages per RPC on the x axis, RPCs in flight on the y axis; brighter is faster.
+
+    `SIGNS` explains the signs.
+    """
     surface = shown.surface
     pages, flights = (sorted({place[axis] for place in surface}) for axis in range(2))
     width, height = LEFT + CELL_W * len(pages) + 4, TOP + CELL_H * len(flights) + BOTTOM
@@ -95,7 +98,7 @@ def _ticks(pages: Sequence[int], flights: Sequence[int], corner: object) -> list
 
 
 def _scale(top: float, unit: str, width: int, height: int) -> list[str]:
-    """What the colours mean: from nothing to the highest value, in its unit."""
+    """The colour scale, from zero to the highest value, with its unit."""
     left, right, y, steps = LEFT, width - 4, height - 22, 32
     wide = (right - left) / steps
     bar = [
@@ -112,7 +115,7 @@ def _nearest(values: Sequence[int], value: int) -> int:
 
 
 def _colour(share: float) -> str:
-    """Viridis, roughly.
+    """Approximately the Viridis colour map.
 
     >>> _colour(0.0), _colour(1.0)
     ('#440154', '#fde725')

@@ -1,4 +1,4 @@
-"""Numba where it is installed; plain Python, slower and just as exact, where it is not."""
+"""Compiles kernels with Numba if it is installed. Otherwise plain Python gives the same results more slowly."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ except ImportError:
 
 
 def compiled(kernel: Kernel) -> Kernel:
-    """The kernel, machine code on first use, cached on disk, free of the interpreter lock."""
+    """The kernel, compiled on first use, cached on disk, and run without the interpreter lock."""
     if not COMPILED:
         return kernel
     try:
         return cast(Kernel, numba.njit(cache=True, nogil=True)(kernel))
     except RuntimeError:
-        # Neither the package's directory nor the user's can be written: compile anew each time.
+        # Neither the package's directory nor the user's is writable, so it is compiled anew each time.
         return cast(Kernel, numba.njit(nogil=True)(kernel))

@@ -1,4 +1,4 @@
-"""Advice for the next job: how many resources, which, and why, with everybody else left where they are."""
+"""Advice for the next job: how many resources, which ones, and why. Running jobs are not moved."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.schedule.job import Job
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A number of resources for the next job and what it leads to, in compute nodes idle on average."""
+    """A number of resources for the next job and its cost, in compute nodes that are idle on average."""
 
     count: int
     io_share: float
@@ -26,13 +26,16 @@ class Option:
 
     @property
     def idle_nodes(self) -> float:
-        """What the whole machine loses."""
+        """Idle nodes of the whole machine."""
         return self.own_idle_nodes + self.others_idle_nodes
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """How many and which, by which rule, and why; `options` is empty where too little is known to compare."""
+    """The number of resources, their ids, the rule that chose them, and why.
+
+    `options` is empty if too little is known to compare counts.
+    """
 
     job: str
     rule: str
@@ -45,7 +48,7 @@ class Advice:
 
 
 class Occupancy:
-    """What the running jobs make of the resources: their load, their users, and who sits where."""
+    """The use of the resources by running jobs: load, number of users, and which job uses which resource."""
 
     def __init__(
         self,
@@ -68,7 +71,7 @@ class Occupancy:
                 self.users[resource] += 1
                 self.jobs[resource].append(index)
         for resource, load in (measured or {}).items():
-            # Whatever else uses a resource shows only in what was measured there.
+            # Use by anything else shows only in the measured load.
             self.load[resource] = max(self.load[resource], load)
         closed = set(unusable)
         usable = (resource for resource in range(resources) if resource not in closed)
@@ -83,10 +86,10 @@ class Occupancy:
 
 
 def advise(occupancy: Occupancy, job: Job, compute_nodes: int, worst_slowdown: float = math.inf) -> Advice:
-    """The best resources for `job`, by the best rule that what is known of it allows.
+    """The best resources for `job`, by the best rule that the available information allows.
 
-    Counts that make the job, or anybody who runs, slower than `worst_slowdown` times its fastest are left out
-    where there are others.
+    A count that slows the job or any running job down by more than `worst_slowdown` is left out, unless all counts
+    do.
     """
     demand = job.demand(occupancy.resources)
     if demand is not None and demand.io_bytes > 0:
@@ -150,7 +153,7 @@ def _best(options: Sequence[Option]) -> Option:
 def _within(
     options: Sequence[Option], occupancy: Occupancy, job: Job, worst_slowdown: float
 ) -> tuple[list[Option], bool]:
-    """Options that neither saturate the system nor slow anybody down too much, and whether there are such."""
+    """The options that neither saturate the system nor slow anybody down too much, and whether there are any."""
     calm = [option for option in options if fits(option.io_load)] or list(options)
     if math.isinf(worst_slowdown):
         return calm, True
@@ -178,7 +181,7 @@ def _others_worst(option: Option, occupancy: Occupancy) -> float:
 
 
 def _certainty(occupancy: Occupancy, job: Job, demand: Demand, legal: Sequence[Option]) -> Certainty | None:
-    """The choice under what is believed of the job's curve; None where the curve was measured."""
+    """The choice under an uncertain curve, or None if the curve was measured."""
     if job.belief is None:
         return None
     width = min(demand.limit, len(occupancy.order))

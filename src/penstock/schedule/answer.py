@@ -1,4 +1,4 @@
-"""What a job is told: the advice with names, commands and how many others run; as JSON and back."""
+"""The answer for a job: the advice with resource names, commands and the number of other jobs, as JSON and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.schedule.command import Commands
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An advice in full: `names` are those of its resources, `running_jobs` the jobs it had to share with."""
+    """A complete answer. `names` are those of its resources, `running_jobs` counts the jobs it shares them with."""
 
     advice: Advice
     names: tuple[str, ...]

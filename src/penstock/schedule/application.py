@@ -1,4 +1,4 @@
-"""What runs and where: bandwidth curves, phases, applications, and the set that shares one platform."""
+"""The model's inputs: bandwidth curves, phases, applications, and the set that shares one platform."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from penstock.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Bandwidth as a function of the number of I/O resources, measured at some counts.
+    """Bandwidth by number of I/O resources, measured at some counts.
 
-    Counts are positive and increasing, bandwidths positive and finite; the curve need not be monotone.
+    Counts are positive and increasing, bandwidths positive and finite. The curve need not be monotone.
     """
 
     counts: tuple[int, ...]
@@ -31,7 +31,7 @@ class Curve:
 
     @property
     def largest(self) -> int:
-        """The largest measured count; nobody is given more."""
+        """The largest measured count. No application is given more."""
         return self.counts[-1]
 
     def at(self, count: int) -> float:
@@ -78,7 +78,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One running job: its size, its curve, its phases and, where they are settled, its resources."""
+    """One running job: its nodes, its curve, its phases and, if they are fixed, its resources."""
 
     name: str
     compute_nodes: int

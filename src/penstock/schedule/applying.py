@@ -1,4 +1,4 @@
-"""Carrying an answer out on a real file system, and taking it back."""
+"""Carries an answer out on a real file system, and undoes it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Say = Callable[[str], None]
 
 
 def owner_of(job: Job) -> Owner | None:
-    """Whose rights commands on the job's directory run with, as settled at its start."""
+    """The user that commands on the job's directory run as. It is determined when the job starts."""
     return None if job.uid is None or job.gid is None else Owner(job.uid, job.gid)
 
 
 def apply_answer(started: Started, how: How, say: Say) -> bool:
-    """Run the commands of one way to apply an answer; whether the file system has, or may have, something of it.
+    """Run the commands that apply an answer. Returns whether they changed, or may have changed, the file system.
 
-    What fails is said, never raised. A job that started before and has its layout already is left as it is.
+    A failing command is reported, not raised. A job that started before and already has its layout is left as it is.
     """
     job, commands = started.job, started.answer.commands
     try:
@@ -43,13 +43,13 @@ def apply_answer(started: Started, how: How, say: Say) -> bool:
     if how == "pool":
         return _apply_pool(job, commands, started.again, say)
     lines = commands.user if how == "directory" else commands.progressive
-    # A command that was given up may still take effect, so whoever ends the job looks.
+    # A command that timed out may still take effect, so the end of the job must check.
     _try(lines, owner_of(job), lambda why: say(f"not applied: {why}"))
     return True
 
 
 def _apply_pool(job: Job, commands: Commands, again: bool, say: Say) -> bool:
-    """Make the pool and use it. A pool of that name that is not ours is never touched."""
+    """Create the pool and use it. An existing pool that is not ours is never touched."""
     new, add, use = commands.admin
     done = 0
     try:
@@ -59,7 +59,7 @@ def _apply_pool(job: Job, commands: Commands, again: bool, say: Say) -> bool:
             except PenstockError:
                 if not again or line == use:
                     raise
-                # An earlier start of this job got so far, or the next command fails.
+                # Either an earlier start of this job created it, or the next command fails.
             done += 1
     except PenstockError as error:
         say(f"not applied: {error}")
@@ -68,9 +68,11 @@ def _apply_pool(job: Job, commands: Commands, again: bool, say: Say) -> bool:
 
 
 def undo_answer(ended: Ended, say: Say) -> bool:
-    """Give back the directory's layout and the pool, where the job's start had changed them; whether all is done.
+    """Restore the directory's layout and remove the pool, if the job's start changed them.
 
-    A layout that is not the one we set is somebody's own choice, and is left; so is a directory that is gone.
+    Returns whether all is done.
+
+    A layout other than the one we set is somebody's choice and is kept. A directory that is gone needs nothing.
     """
     job, commands = ended.job, ended.commands
     if job.applied is None or job.directory is None:
@@ -94,7 +96,7 @@ def _restore(job: Job, commands: Commands, say: Say) -> None:
 
 
 def _remove_pool(commands: Commands, say: Say) -> bool:
-    """Empty and destroy the pool; one that is not there any more is fine."""
+    """Empty and destroy the pool. A pool that no longer exists is fine."""
     return _try(commands.undo[1:], None, lambda why: say(f"not undone: {why}"), fine=_is_gone)
 
 
@@ -113,7 +115,7 @@ def _is_ours(now: Layout, job: Job) -> bool:
 
 
 def _run(line: str, owner: Owner | None) -> None:
-    """A pool belongs to the file system, so its commands keep our own rights."""
+    """Run a command. Pool commands keep our own rights, because a pool belongs to the file system."""
     words = shlex.split(line)
     run_tool(words, None if words[0] == "lctl" else owner)
 
@@ -124,7 +126,7 @@ def _try(
     say: Say,
     fine: Callable[[PenstockError], bool] = lambda error: False,
 ) -> bool:
-    """Run every line, whatever becomes of the others; whether all worked or failed in a way that is fine."""
+    """Run every line, even if others fail. Returns whether all worked or failed in an acceptable way."""
     done = True
     for line in lines:
         try:
@@ -137,7 +139,7 @@ def _try(
 
 
 def write_exports(directory: Path, answer: Answer, kind: str) -> None:
-    """Leave the job's environment where the task prolog finds it: `NAME=value` lines, in one step."""
+    """Write the job's environment for the task prolog: `NAME=value` lines, as one atomic step."""
     listed = ",".join(map(str, answer.advice.resources))
     values = {"PENSTOCK_RESOURCES": listed, "PENSTOCK_COUNT": str(len(answer.advice.resources))}
     if kind == "ost":
@@ -155,12 +157,12 @@ def write_exports(directory: Path, answer: Answer, kind: str) -> None:
 
 
 def remove_exports(directory: Path, job: str) -> None:
-    """Take a job's environment away; it may never have been there."""
+    """Remove a job's environment, if there is one."""
     exports_path(directory, job).unlink(missing_ok=True)
 
 
 def exports_path(directory: Path, job: str) -> Path:
-    """Where a job's environment lies. Names that could point elsewhere are refused."""
+    """The file with a job's environment. Job names that could lead to another directory are refused."""
     if not job or job.startswith(".") or os.sep in job or "\0" in job:
         raise PenstockError(f"job {job!r}: not a name for a file of exports")
     return directory / f"{job}.env"

@@ -1,12 +1,13 @@
-"""What to believe of a curve nobody has measured in full: a class's prior, corrected by what was measured.
+"""The estimate of a curve that was not fully measured: a prior for its class, corrected by measurements.
 
-A belief is a normal distribution over the logarithm of the bandwidth at 1, 2, 4, ... resources. From one doubling
-to the next the logarithm changes by the class's mean step, give or take its spread. Measurements at any count
-narrow it down; counts between two doublings are interpolated in the logarithm.
+The estimate is a normal distribution over the logarithm of the bandwidth at 1, 2, 4, ... resources. From one doubling
+to the next the logarithm changes by the mean step of the class, with a given spread. Measurements at any count narrow
+it down. Counts between two doublings are interpolated in the logarithm.
 
 The steps up to 8 are means over the 189 MareNostrum 4 curves of J. L. Bez et al. (Zenodo 10.5281/zenodo.4016899), by
-layout: 63 curves of a file per process, 126 of a shared file. Their own spread is 0.1 to 0.2 a step. The spread here
-is larger because systems differ: the shared-file writes of OPRAEL's IOR runs on Lustre rise by 0.3 to 0.5 a step.
+layout: 63 curves with a file per process, 126 with a shared file. Their own spread is 0.1 to 0.2 per step. The spread
+here is larger because systems differ: the shared-file writes of OPRAEL's IOR runs on Lustre rise by 0.3 to 0.5 per
+step.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ CLASSES = {
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A bandwidth seen on so many resources, with the spread of its logarithm."""
+    """A bandwidth measured on a number of resources, with the spread of its logarithm."""
 
     count: int
     bytes_per_s: float
@@ -61,9 +62,9 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class CurveBelief:
-    """Mean and covariance of the logarithm of bandwidth at each of `counts`, after so many measurements.
+    """Mean and covariance of the logarithm of bandwidth at each of `counts`, and the number of measurements.
 
-    Without any, only ratios between counts mean something.
+    Without any measurement only ratios between counts have a meaning.
     """
 
     counts: tuple[int, ...]
@@ -85,7 +86,7 @@ class CurveBelief:
         return CurveBelief(self.counts, tuple(mean.tolist()), rounded, self.measured + 1)
 
     def weights(self, count: int) -> list[float]:
-        """How the logarithm at `count` is made from those at `counts`."""
+        """The interpolation weights that give the logarithm at `count` from those at `counts`."""
         weights = [0.0] * len(self.counts)
         place = math.log2(min(max(count, 1), self.counts[-1]))
         below = min(int(place), len(self.counts) - 1)
@@ -106,7 +107,10 @@ class CurveBelief:
         return Curve(self.counts, tuple(math.exp(value) for value in self.mean))
 
     def samples(self, normals: Floats, limit: int) -> Floats:
-        """Bandwidth curves drawn from the belief, one row a draw, at 1 .. `limit`; equal normals, equal draws."""
+        """Bandwidth curves drawn from the estimate, one row per draw, at 1 .. `limit`.
+
+        Equal normals give equal draws.
+        """
         import numpy as np
 
         covariance = np.array(self.covariance)
@@ -119,7 +123,7 @@ class CurveBelief:
 
 
 def prior(access: str, largest: int) -> CurveBelief:
-    """What to believe of a class before anything is measured, up to `largest` resources (a power of two below it)."""
+    """The estimate for a class before anything is measured, up to the largest power of two within `largest`."""
     import numpy as np
 
     about = CLASSES[access]
@@ -135,7 +139,7 @@ def prior(access: str, largest: int) -> CurveBelief:
 
 
 def believe(access: str, largest: int, seen: Sequence[Measurement]) -> CurveBelief:
-    """The class's prior, corrected by everything measured."""
+    """The prior of the class, corrected by all measurements."""
     belief = prior(access, largest)
     for one in seen:
         if not (math.isfinite(one.bytes_per_s) and one.bytes_per_s > 0):

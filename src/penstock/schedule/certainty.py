@@ -1,4 +1,4 @@
-"""Choosing a count while the curve is uncertain: the best on average, how sure that is, what measuring would gain."""
+"""Chooses a count for an uncertain curve: the best on average, how certain that is, and the value of measuring."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ QUADRATURE = ((-1.7320508, 1 / 6), (0.0, 2 / 3), (1.7320508, 1 / 6))
 
 @dataclass(frozen=True, slots=True)
 class Stakes:
-    """What the next job's idle nodes depend on besides its curve: per count 1, 2, ..., the crowd and others' loss."""
+    """What the idle nodes depend on besides the curve.
+
+    For each count 1, 2, ...: the other users, and the others' loss.
+    """
 
     compute_nodes: int
     compute_s: float
@@ -34,7 +37,7 @@ class Stakes:
     others: tuple[float, ...]
 
     def idle_nodes(self, curves: Floats) -> Floats:
-        """Idle nodes of the machine, one row a curve, one column a count."""
+        """Idle nodes of the machine: one row per curve, one column per count."""
         import numpy as np
 
         alone_s = self.io_bytes / curves
@@ -46,9 +49,10 @@ class Stakes:
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
-    """How sure a choice is, and the one further measurement that is expected to gain most, in idle nodes.
+    """How certain a choice is, and the next measurement with the largest expected gain, in idle nodes.
 
-    `measuring_gains` is None where the job's volume and compute time are not known: then nodes cannot be counted.
+    `measuring_gains` is None if the job's volume or compute time is unknown, because idle nodes cannot be computed
+    then.
     """
 
     count: int
@@ -59,7 +63,7 @@ class Certainty:
 
 
 def choose(belief: CurveBelief, stakes: Stakes, allowed: Sequence[int]) -> Certainty:
-    """The count among `allowed` with the fewest idle nodes, averaged over what the curve may be."""
+    """The count among `allowed` with the fewest idle nodes, averaged over the possible curves."""
     import numpy as np
 
     normals = np.random.default_rng(SEED).standard_normal((DRAWS, len(belief.counts)))
@@ -79,7 +83,7 @@ def choose(belief: CurveBelief, stakes: Stakes, allowed: Sequence[int]) -> Certa
 
 
 def fastest(belief: CurveBelief, most: int) -> Certainty:
-    """The count up to `most` with the highest median bandwidth, for a job of which nothing but the class is known."""
+    """The count up to `most` with the highest median bandwidth, for a job of which only the class is known."""
     import numpy as np
 
     normals = np.random.default_rng(SEED).standard_normal((DRAWS, len(belief.counts)))
@@ -93,7 +97,7 @@ def fastest(belief: CurveBelief, most: int) -> Certainty:
 def _after(
     belief: CurveBelief, stakes: Stakes, count: int, drawn: tuple[Floats, npt.NDArray[np.int64]]
 ) -> float:
-    """Idle nodes expected of whoever first measures on `count`, then chooses."""
+    """The expected idle nodes if `count` is measured first and the choice made afterwards."""
     import numpy as np
 
     normals, columns = drawn

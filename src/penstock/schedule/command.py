@@ -1,4 +1,4 @@
-"""Commands that carry an advice out, and those that undo it."""
+"""The commands that apply an advice, and those that undo it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ SMALL_FILE = "64M"
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """`user` needs no privilege; `admin` does the same with a pool; `progressive` keeps small files on one OST.
+    """The commands for one advice: `user` without privileges, `admin` with a pool, `progressive` with small files on
+    one OST.
 
-    `save` keeps the present layout in a file, where it was not known when the advice was given; `undo` takes
-    back any of them. Commands that begin with `lctl pool_` run on the MGS node as root, the others on a client.
+    `save` stores the present layout in a file, if it was unknown when the advice was given. `undo` reverts any of
+    them. Commands that begin with `lctl pool_` run on the MGS node as root, the others on a client.
     """
 
     user: tuple[str, ...]
@@ -36,7 +37,7 @@ class Commands:
 
 
 def ost_commands(job: Job, fsname: str, pool: str, before: Layout | None) -> Commands:
-    """Stripe new files of the job's directory over its OSTs; `before` is the layout to go back to."""
+    """Stripe new files of the job's directory over its OSTs. `before` is the layout to restore."""
     where, count = shlex.quote(job.directory or "DIRECTORY"), len(job.resources)
     indices = ",".join(map(str, job.resources))
     targets = " ".join(f"{fsname}-OST{index:04x}" for index in job.resources)
@@ -65,7 +66,7 @@ def ost_commands(job: Job, fsname: str, pool: str, before: Layout | None) -> Com
 
 
 def named_commands(names: Sequence[str], kind: str) -> Commands:
-    """For I/O nodes and burst-buffer nodes: what the job's script exports for its launcher to use."""
+    """The environment that the job's script exports to its launcher, for I/O nodes and burst-buffer nodes."""
     variable = "PENSTOCK_IO_NODES" if kind == "io-node" else "PENSTOCK_BURST_BUFFER_NODES"
     listed = shlex.quote(",".join(names))
     return Commands((f"export {variable}={listed}",), (), (f"unset {variable}",))

@@ -1,4 +1,4 @@
-"""Volume, times and the OSTs of a past run, from its Darshan log."""
+"""Volume, times and OSTs of a past run, from its Darshan log."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ MODULES = ("POSIX", "STDIO")
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """What a log says of a run: `io_s` is the time an average process spent in I/O.
+    """A past run. `io_s` is the time an average process spent in I/O.
 
-    `osts` is the number of OSTs its files lay on and `shared` whether ranks shared the largest file, both None
-    where the log does not say.
+    `osts` is the number of OSTs of its files. `shared` says whether ranks shared the largest file. Both are None if
+    the log does not say.
     """
 
     program: str
@@ -35,17 +35,17 @@ class PastRun:
 
     @property
     def bytes_per_s(self) -> float | None:
-        """The bandwidth the run had, on however many resources it used."""
+        """The bandwidth of the run, on however many resources it used."""
         return self.io_bytes / self.io_s if self.io_s > 0 and self.io_bytes > 0 else None
 
 
 def read_darshan(path: Path) -> PastRun:
-    """Read a log; a damaged one is an error here, never a crash."""
+    """Read a log. A damaged log raises an error and does not crash the process."""
     return past_run(read_log(path))
 
 
 def past_run(raw: RawLog) -> PastRun:
-    """Sum a log up. MPI-IO is counted where it ends up, in POSIX. Pure."""
+    """Sum a log up. MPI-IO is counted once, at the POSIX layer. Pure."""
     busy_s = 0.0
     moved: dict[int, float] = {}
     ranks: dict[int, set[int]] = {}

@@ -1,6 +1,6 @@
-"""What one application asks of the I/O system at each number of resources, and what a whole allocation asks.
+"""The demand of one application at each number of resources, and the I/O-load of a whole allocation.
 
-Times are congestion-free. Equal values are recognised up to rounding, so that a tie is a tie.
+Times are without congestion. Values that are equal up to rounding count as equal.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """Per count n (index n; index 0 is unused): bandwidth, I/O time, I/O-stress, and the compute load won.
+    """For each count n (index 0 is unused): bandwidth, I/O time, I/O-stress, and the compute load gained.
 
-    `limit` is the largest count the application may get: its curve's and the platform's bound, and 1 when
-    it moves no bytes. `n_perf` is the smallest count of the highest bandwidth, `n_sys` of the least stress.
+    `limit` is the largest count the application may get: bounded by its curve and the platform, and 1 if it moves no
+    bytes. `n_perf` is the smallest count with the highest bandwidth, `n_sys` the smallest with the least stress.
     """
 
     limit: int
@@ -34,7 +34,7 @@ class Demand:
     n_sys: int
 
     def io_ratio(self, count: int) -> float:
-        """The share of its congestion-free life that the application spends in I/O on `count` resources."""
+        """The share of its congestion-free run time that the application spends in I/O on `count` resources."""
         return _ratio(self.io_s[count], self.compute_s)
 
 

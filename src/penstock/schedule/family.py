@@ -1,8 +1,7 @@
-"""Profile families: what to assume of an application when only the kind of its curve is known.
+"""Families of curves: what to assume of an application if only the shape of its curve is known.
 
-Every curve ascends, descends, peaks in between, or does not care. A family is a polynomial in the
-logarithm of the count, fitted to the normalised curves of its members; one measured bandwidth gives it
-its scale.
+A curve ascends, descends, peaks in between, or is flat. A family is a polynomial in the logarithm of the count,
+fitted to the normalised curves of its members. One measured bandwidth gives the scale.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ MEMBERS = {"ascent": 73, "descent": 13, "peak": 96, "neutral": 7}
 
 
 def classify(curve: Curve) -> str:
-    """The name of the family whose behaviour the curve shows: by where its maximum lies, if it matters.
+    """The family of a curve, by the position of its maximum and by whether the differences matter.
 
     >>> [classify(Curve((1, 2, 4), y)) for y in ((1, 2, 4), (4, 2, 1), (1, 4, 1), (4, 4, 4.1))]
     ['ascent', 'descent', 'peak', 'neutral']
@@ -90,7 +89,7 @@ def fit_families(profiles: Iterable[Profile]) -> dict[str, Family]:
 
 
 def family_profiles(largest: int = 8) -> tuple[Profile, ...]:
-    """Profiles for generating sets without measured curves: each family as often as it occurs."""
+    """Profiles for generating sets without measured curves. Each family occurs as often as in the measured data."""
     return tuple(
         Profile(f"{name}-{index}", FAMILIES[name].curve(largest, 1e9))
         for name, members in MEMBERS.items()
@@ -99,5 +98,5 @@ def family_profiles(largest: int = 8) -> tuple[Profile, ...]:
 
 
 def assumed_curve(curve: Curve, families: Mapping[str, Family]) -> Curve:
-    """What to believe of an application known by its family and its bandwidth on one resource."""
+    """The curve to assume for an application, from its family and its bandwidth on one resource."""
     return families[classify(curve)].curve(curve.largest, curve.at(1))

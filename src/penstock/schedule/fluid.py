@@ -1,8 +1,8 @@
-"""The exact simulation: processor sharing on every resource, from one event to the next.
+"""The exact simulation: processor sharing on every resource, from event to event.
 
-A transfer on a resource needs `work_s` seconds alone and progresses at 1/m while m applications use the
-resource. Each resource keeps a virtual clock that runs at that rate, so a transfer ends when the clock has
-advanced by its work, whoever else comes and goes. Nothing is discretised: results are exact up to rounding.
+A transfer that takes `work_s` alone progresses at rate 1/m while m applications use the resource. Each resource has a
+virtual clock that runs at this rate. A transfer ends when the clock has advanced by its work, whoever else comes and
+goes. Time is not discretised, so results are exact up to rounding.
 """
 # ruff: noqa: PLR0913, PLR0917 - a kernel is one flat loop over arrays
 
@@ -17,9 +17,9 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Result = tuple[Floats, Floats, Floats, Floats, float, int]
 
-# Rows of the table of resources, a column each.
+# Rows of the table of resources; one column per resource.
 CLOCK, CLOCK_AT, DUE, BUSY_SINCE, BUSY = 0, 1, 2, 3, 4
-# Rows of the table of applications' times and of the one of their states, a column each.
+# Rows of the tables of applications' times and states; one column per application.
 WAKE, SINCE, IO, MOVED, END = 0, 1, 2, 3, 4
 PHASE, OPENED, COMPUTED = 0, 1, 2
 # How many applications have ended, and how many are still in their first phase.
@@ -36,11 +36,11 @@ def run_fluid(
     place_ids: Ints,
     until_first: bool,
 ) -> Result:
-    """Play all applications from t = 0.
+    """Simulate all applications from t = 0.
 
-    Phases of application a are `phase_start[a] .. phase_start[a + 1]`, its resources likewise in `place_ids`.
-    Returns per application the time with an open I/O subphase, the work moved (in seconds alone) and the
-    end (NaN when stopped before), per resource its busy time, then the horizon and the number of events.
+    The phases of application a are `phase_start[a] .. phase_start[a + 1]`; its resources are given likewise by
+    `place_ids`. Returns for each application the time with an open I/O subphase, the work done (in seconds alone) and
+    the end (NaN if stopped before). Then for each resource its busy time, then the horizon and the number of events.
     """
     count = phase_start.size - 1
     state = np.zeros((3, count), np.int64)
@@ -62,7 +62,7 @@ def run_fluid(
         resource = int(np.argmin(table[DUE]))
         events += 1
         if times[WAKE, app] > table[DUE, resource]:
-            # A transfer ends: the resource forgets it, and with the last one its application's I/O is over.
+            # The end of a transfer. With its last transfer the I/O of an application is over.
             now = table[DUE, resource]
             app = _finish(resource, now, slot_start, slot_app, slot_target, active, due_slot, table)
             times[MOVED, app] += work_s[state[PHASE, app]] / (place_start[app + 1] - place_start[app])
@@ -104,7 +104,7 @@ def _opens_io(
     times: Floats,
     tally: Ints,
 ) -> bool:
-    """Go on to the application's next compute part, its next I/O, or its end; True when I/O begins now."""
+    """Move the application to its next computation, its next I/O, or its end. Returns true if I/O begins now."""
     times[WAKE, app] = np.inf
     while state[PHASE, app] < phase_start[app + 1]:
         index = state[PHASE, app]
@@ -136,7 +136,7 @@ def _close(
     state: Ints,
     times: Floats,
 ) -> None:
-    """Count what was still open when the simulation stopped."""
+    """Count the operations that were open when the simulation stopped."""
     for app in range(times.shape[1]):
         if state[OPENED, app] > 0:
             times[IO, app] += now - times[SINCE, app]
@@ -152,7 +152,7 @@ def _close(
 
 @compiled
 def _slot_starts(resources: int, place_ids: Ints) -> Ints:
-    """Where each resource's slots begin, one slot for every application placed on it."""
+    """The first slot of each resource. A resource has one slot for every application placed on it."""
     starts = np.zeros(resources + 1, np.int64)
     for resource in place_ids:
         starts[resource + 1] += 1
@@ -161,14 +161,14 @@ def _slot_starts(resources: int, place_ids: Ints) -> Ints:
 
 @compiled
 def _advance(resource: int, now: float, active: Ints, table: Floats) -> None:
-    """Bring a used resource's virtual clock to now."""
+    """Advance the virtual clock of a used resource to the present."""
     table[CLOCK, resource] += (now - table[CLOCK_AT, resource]) / active[resource]
     table[CLOCK_AT, resource] = now
 
 
 @compiled
 def _join(resource: int, now: float, active: Ints, table: Floats) -> float:
-    """One more transfer on the resource; returns its virtual clock, which restarts when it was idle."""
+    """Add a transfer to the resource. Returns its virtual clock, which restarts if the resource was idle."""
     if active[resource] == 0:
         table[CLOCK, resource] = 0.0
         table[CLOCK_AT, resource] = now
@@ -190,7 +190,7 @@ def _finish(
     due_slot: Ints,
     table: Floats,
 ) -> int:
-    """Take the due transfer off the resource; returns whose it was."""
+    """Remove the finished transfer from the resource. Returns its application."""
     slot = due_slot[resource]
     app = slot_app[slot]
     table[CLOCK, resource] = slot_target[slot]
@@ -215,7 +215,7 @@ def _reschedule(
     due_slot: Ints,
     table: Floats,
 ) -> None:
-    """When the resource's next transfer ends, and which."""
+    """Compute when the resource's next transfer ends, and which one it is."""
     if active[resource] == 0:
         table[DUE, resource] = np.inf
         return

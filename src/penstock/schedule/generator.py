@@ -17,7 +17,7 @@ CLASSES = ((0.10, 0.75), (0.30, 0.20), (0.60, 0.05))
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What a generated set looks like. `load` is the expected I/O-load with one resource each."""
+    """The properties of a generated set. `load` is the expected I/O-load with one resource per application."""
 
     applications: int
     load: float

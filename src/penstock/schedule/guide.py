@@ -1,6 +1,6 @@
-"""Table II of the paper as advice: given what is known of the applications, which heuristics to use.
+"""Table II of the paper as advice: which heuristics to use, given what is known of the applications.
 
-The order of preference is the outcome of the study (docs/explanation/scheduling.md), not of the paper alone.
+The order of preference comes from the study (docs/explanation/scheduling.md), not from the paper alone.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Guidance:
 
 
 def guide(known: Collection[str]) -> Guidance:
-    """The best heuristics for what is known; a curve's family stands in for the curve."""
+    """The best heuristics for what is known. A curve's family can stand in for the curve."""
     for word in known:
         if word not in KNOWLEDGE:
             legal = ", ".join(KNOWLEDGE)
@@ -59,7 +59,7 @@ def guide(known: Collection[str]) -> Guidance:
 
 
 def implied(known: Collection[str]) -> frozenset[str]:
-    """What follows from what is known: a family gives a curve, a curve its best count."""
+    """Everything that follows from what is known: a family gives a curve, a curve gives its best count."""
     facts = set(known)
     if "family" in facts:
         facts.add("curve")
@@ -69,5 +69,5 @@ def implied(known: Collection[str]) -> frozenset[str]:
 
 
 def place_by(allocation: str) -> str:
-    """The placement to go with an allocation: counting applications is as good as knowing their load."""
+    """The placement to use with an allocation. Counting applications works as well as knowing their load."""
     return "greedy-non-clairvoyant" if allocation in ALLOCATORS else next(iter(PLACERS))

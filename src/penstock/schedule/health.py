@@ -1,4 +1,4 @@
-"""Which OSTs are fit for new files, and how busy they are: `lfs df` and `lctl get_param`, read here and now."""
+"""Which OSTs may take new files, and how busy they are, from `lfs df` and `lctl get_param`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONNECTED = ("FULL", "IDLE")
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """OSTs that get no new files, each with the reason; and the busy share of time of the others, where known."""
+    """The OSTs that get no new files, with reasons; and for the others the share of time they are busy, if known."""
 
     unusable: Mapping[int, str] = field(default_factory=dict)
     load: Mapping[int, float] = field(default_factory=dict)
@@ -34,7 +34,7 @@ UNKNOWN_HEALTH = Health()
 
 
 def read_health(mount: str, resources: int, min_free: float) -> Health:
-    """Ask the file system: `lfs df`, then `lctl` about imports, which says nothing where it may not look."""
+    """Ask the file system: `lfs df`, then `lctl` about imports. Without permission `lctl` reports nothing."""
     unusable = parse_df(run_tool(["lfs", "df", "-v", mount]), resources, min_free)
     try:
         states = run_tool(["lctl", "get_param", "osc.*.active", "osc.*.state"])
@@ -44,7 +44,7 @@ def read_health(mount: str, resources: int, min_free: float) -> Health:
 
 
 def parse_df(text: str, resources: int, min_free: float) -> dict[int, str]:
-    """OSTs that `lfs df -v` says are closed, too full, or not there at all."""
+    """OSTs that `lfs df -v` shows as closed, too full, or absent."""
     reasons = dict.fromkeys(range(resources), "not listed by lfs df")
     rows = 0
     for line in text.splitlines():
@@ -80,7 +80,7 @@ def parse_parameters(text: str) -> dict[str, str]:
 
 
 def parse_imports(text: str) -> dict[int, str]:
-    """OSTs whose client side is switched off or not connected."""
+    """OSTs whose client side is deactivated or not connected."""
     reasons = {}
     for name, value in parse_parameters(text).items():
         target = TARGET.search(name)
@@ -112,7 +112,7 @@ def parse_bytes(text: str) -> dict[int, float]:
 def read_load(
     ost_bytes_per_s: float, sample_s: float, sleep: Callable[[float], None] = time.sleep
 ) -> dict[int, float]:
-    """The busy share of each OST over `sample_s`: what it moved, relative to what it can move. Needs a server."""
+    """The busy share of each OST over `sample_s`: bytes moved relative to its capacity. It works on a server only."""
     command = ["lctl", "get_param", "obdfilter.*.stats"]
     first_s, first = time.monotonic(), parse_bytes(run_tool(command))
     sleep(sample_s)

@@ -1,4 +1,4 @@
-"""A job as a site knows it: often less than an application of the model."""
+"""A job as a site knows it. Often less is known than the model of an application needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ USUAL_IO_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is known of a job; None is unknown. A running job has `resources`."""
+    """What is known of a job; None means unknown. A running job has `resources`."""
 
     name: str
     compute_nodes: int
@@ -35,7 +35,7 @@ class Job:
 
     @property
     def known(self) -> frozenset[str]:
-        """In the words of `guide`."""
+        """What is known, as a set of the words that `guide` uses."""
         facts = {"nodes"}
         if self.io_bytes is not None:
             facts.add("volume")
@@ -48,7 +48,7 @@ class Job:
         return frozenset(facts)
 
     def demand(self, resources: int) -> Demand | None:
-        """Its demand on a platform of `resources`, where enough is known."""
+        """Its demand on a platform with `resources`, or None if too little is known."""
         if self.curve is None or self.compute_s is None or self.io_bytes is None:
             return None
         phases = (Phase(self.compute_s, self.io_bytes),)
@@ -56,7 +56,7 @@ class Job:
 
     @property
     def io_share(self) -> float:
-        """The share of its congestion-free life it spends in I/O on its own resources."""
+        """The share of its congestion-free run time that it spends in I/O on its own resources."""
         if self.curve is None or self.compute_s is None or self.io_bytes is None:
             return USUAL_IO_SHARE
         io_s = self.io_bytes / self.curve.at(max(len(self.resources), 1))

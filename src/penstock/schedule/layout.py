@@ -1,4 +1,4 @@
-"""A directory's default layout in Lustre: read from `lfs getstripe`, and the options that set it again."""
+"""The default layout of a Lustre directory: read from `lfs getstripe`, and the options that restore it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FIELD = re.compile(r"(?:lmm_|lcm_|lcme_)?([a-z_.]+):\s*(\S*)")
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One stretch of a file up to byte `end` (-1: its end), striped in one way; `osts` only where named."""
+    """The part of a file up to byte `end` (-1 is the end of file), with its striping. `osts` is set only if named."""
 
     end: int
     stripe_count: int
@@ -38,7 +38,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A directory's own default layout; without components it has none and inherits."""
+    """The default layout of a directory. Without components the directory has none and inherits one."""
 
     components: tuple[Component, ...] = ()
     composite: bool = False
@@ -53,7 +53,7 @@ class Layout:
 
 
 def parse_layout(text: str, source: str) -> Layout:
-    """Read `lfs getstripe -d --raw`; layouts that `lfs setstripe` could not repeat exactly are refused."""
+    """Parse `lfs getstripe -d --raw`. Layouts that `lfs setstripe` cannot reproduce exactly are refused."""
     blocks: list[dict[str, str]] = [{}]
     osts: list[list[int]] = [[]]
     for line in text.splitlines():

@@ -1,8 +1,7 @@
-"""Who runs where, as jobs come and go: one file, one lock, safe against a crash at any byte.
+"""The ledger: which jobs run on which resources. One file and one lock; it survives a crash at any byte.
 
-The file holds starts, ends, and what was given back after an end, one JSON line each. A last line without its
-newline was never recorded.
-Whoever reads, decides and writes holds the lock file beside the ledger the whole time.
+The file has one JSON line for each start, each end, and each completed undo after an end. A last line without a
+newline does not count. Whoever reads, decides and writes holds the lock file beside the ledger for the whole time.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ MOST_DEAD_LINES = 2000
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A job on its resources, since when, and the answer it was given, as JSON text; and when it ended."""
+    """A job on its resources: since when, the answer it was given (as JSON text), and when it ended."""
 
     job: Job
     started_s: float
@@ -38,7 +37,7 @@ class Grant:
 
 
 class Ledger:
-    """The ledger at `path`; it need not exist yet."""
+    """The ledger at `path`. The file need not exist."""
 
     def __init__(self, path: Path, wait_s: float = WAIT_S) -> None:
         self.path = path
@@ -46,13 +45,13 @@ class Ledger:
         self._wait_s = wait_s
 
     def read(self) -> LedgerContent:
-        """What the ledger says now; changes nothing."""
+        """The present content. Nothing is changed."""
         with self._lock(fcntl.LOCK_SH, os.O_RDONLY):
             return LedgerContent(self.path)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[LedgerContent]:
-        """The ledger for reading and writing; nobody else decides or writes until the block ends."""
+        """The ledger for reading and writing. It is locked until the block ends."""
         with self._lock(fcntl.LOCK_EX, os.O_RDWR | os.O_CREAT):
             yield LedgerContent(self.path)
 
@@ -63,7 +62,7 @@ class Ledger:
         except FileNotFoundError:
             if flags & os.O_CREAT:
                 raise MissingError(f"{self.path}: no such directory") from None
-            # Nobody has written yet, so there is nothing to wait for.
+            # Nothing was written yet, so there is nothing to lock.
             yield
             return
         except OSError as error:
@@ -89,7 +88,7 @@ class Ledger:
 
 
 class LedgerContent:
-    """The ledger's content. `start` and `end` are for those who hold the lock (`Ledger.locked`)."""
+    """The content of the ledger. Only a holder of the lock (`Ledger.locked`) may call `start` and `end`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -115,11 +114,14 @@ class LedgerContent:
 
     @property
     def left(self) -> tuple[Grant, ...]:
-        """Jobs that ended and whose directory or pool was not given back yet, as far as is recorded; oldest first."""
+        """Jobs that ended and whose directory or pool was not restored yet, oldest first."""
         return tuple(self._left)
 
     def holders(self, directory: str | None) -> tuple[Grant, ...]:
-        """Whose layout the directory may have now: jobs that changed it and run, or left it behind; oldest first."""
+        """Jobs that may have set the directory's present layout: they changed it and still run or did not restore it.
+
+        Oldest first.
+        """
         if directory is None:
             return ()
         known = (*self._left, *self._grants.values())
@@ -145,11 +147,11 @@ class LedgerContent:
         return grant
 
     def unapplied(self, name: str) -> None:
-        """Record that the start of a running job changed nothing after all, so that its end has nothing to undo."""
+        """Record that the start of a running job changed nothing, so that its end has nothing to undo."""
         self._write({"event": "unapplied", "name": name})
 
     def undone(self, grant: Grant) -> None:
-        """Record that nothing is left to give back of a job that ended."""
+        """Record that everything of an ended job was restored."""
         self._write({"event": "undone", "name": grant.job.name, "started_s": grant.started_s})
 
     def _apply(self, entry: dict[str, Any]) -> None:
@@ -181,7 +183,7 @@ class LedgerContent:
         self._apply(entry)
 
     def _rewrite(self) -> None:
-        """Keep only what runs or is not given back: a new file takes the old one's place in one step."""
+        """Keep only jobs that run or are not restored yet. The new file replaces the old one atomically."""
         entries: list[dict[str, Any]] = []
         for grant in self._left:
             entries += [_start(grant), {"event": "end", "name": grant.job.name, "ended_s": grant.ended_s}]
@@ -206,7 +208,7 @@ def _grant(entry: dict[str, Any]) -> Grant:
     if curve is not None:
         fields["curve"] = Curve(tuple(curve["counts"]), tuple(curve["bytes_per_s"]))
     fields["resources"] = tuple(fields["resources"])
-    # What a running job's curve may have been matters to nobody else.
+    # Nobody else needs the estimated curve of a running job.
     fields["belief"] = None
     return Grant(Job(**fields), float(entry["started_s"]), str(entry["answer"]))
 
@@ -230,7 +232,7 @@ def _whole_lines(path: Path) -> list[str]:
 
 
 def _append(path: Path, lines: bytes) -> None:
-    """Add whole lines after the last whole line: what a crash tore is written over."""
+    """Append complete lines after the last complete line. A line torn by a crash is overwritten."""
     created = not path.exists()
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
     try:
@@ -240,7 +242,7 @@ def _append(path: Path, lines: bytes) -> None:
             _write_all(handle, lines, end)
             os.fsync(handle)
         except OSError:
-            # A whole line that was reported as failed must not count later.
+            # A complete line whose writing was reported as failed must not count later.
             os.ftruncate(handle, end)
             raise
     finally:

@@ -1,4 +1,4 @@
-"""Running Lustre's own commands: `lfs` on a client, as the owner of the files; `lctl` as root."""
+"""Runs Lustre's own commands: `lfs` on a client as the owner of the files, `lctl` as root."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ TIMEOUT_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose rights a command runs with. Only root can take another's; anybody else keeps their own."""
+    """The user that a command runs as.
+
+    Only root can switch to another user; everybody else keeps their own rights.
+    """
 
     uid: int
     gid: int
 
 
 def run_tool(command: Sequence[str], owner: Owner | None = None) -> str:
-    """What the command printed; raises one line that names the command when it fails or hangs."""
+    """Run a command and return its output. If it fails or hangs, the error is one line that names the command."""
     drop = owner is not None and os.geteuid() == 0 and owner.uid != 0
     rights = {"user": owner.uid, "group": owner.gid, "extra_groups": []} if owner and drop else {}
     shown = shlex.join(command)
@@ -56,7 +59,7 @@ def read_layout(directory: str, owner: Owner | None = None) -> Layout:
 
 
 def layout_if_readable(directory: str | None, owner: Owner | None = None) -> Layout | None:
-    """The same, or None where it cannot be read here or could not be restored exactly."""
+    """The layout, or None if it cannot be read here or could not be restored exactly."""
     if directory is None:
         return None
     try:

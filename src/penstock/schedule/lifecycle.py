@@ -1,4 +1,4 @@
-"""A job's life in the ledger: advised, started, ended, and what to do when events were lost."""
+"""The life of a job in the ledger: advised, started, ended, and how to recover from lost events."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TRY_FOR_S = 7 * 86400.0
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Where advice is given: the platform, and the running jobs that its site file names."""
+    """The place where advice is given: the platform, and the running jobs from its site file."""
 
     platform: PlatformSection
     fixed: tuple[Job, ...] = ()
@@ -35,7 +35,7 @@ class Desk:
     """Whether a start goes on to change that layout, which its end then has to undo."""
 
     def advise(self, job: Job, book: LedgerContent | None = None) -> Answer:
-        """The answer for `job` among everybody who runs now. Refuses a job that runs already."""
+        """The answer for `job`, given all running jobs. A job that already runs is refused."""
         return self._answer(job, book, None if self._holders(job, book) else self.layout())
 
     def _holders(self, job: Job, book: LedgerContent | None) -> tuple[Grant, ...]:
@@ -58,13 +58,13 @@ class Desk:
         pool = pool_name(job.name, {one.pool for one in (*running, *left) if one.pool})
         commands = ost_commands(placed, platform.fsname, pool, before)
         if holders := self._holders(job, book):
-            # The directory has another job's layout: what was there before is what that one's undo restores.
+            # The directory has another job's layout. The layout before that job is the one to restore.
             original = parse_answer(holders[0].answer).commands.undo[0]
             commands = replace(commands, undo=(original, *commands.undo[1:]), save=())
         return Answer(advice, names, len(running), commands)
 
     def running(self, book: LedgerContent | None) -> tuple[Job, ...]:
-        """The site file's jobs and the ledger's; the ledger's word counts where both name a job."""
+        """The running jobs of the site file and of the ledger. If both name a job, the ledger's entry counts."""
         jobs = {job.name: job for job in self.fixed}
         for job in book.running if book else ():
             if any(resource >= self.platform.resources for resource in job.resources):
@@ -73,9 +73,9 @@ class Desk:
         return tuple(jobs.values())
 
     def start(self, job: Job, ledger: Ledger) -> Started:
-        """Advise and record in one step. A job that runs already gets the answer it got at its start.
+        """Advise and record in one step. A job that already runs gets the answer from its start.
 
-        A directory is changed by one job at a time: where a running job has changed it, this one leaves it alone.
+        Only one job at a time may change a directory. If a running job has changed it, this job leaves it alone.
         """
         earlier = self._holders(job, ledger.read())
         before = None if earlier else self.layout()
@@ -85,7 +85,7 @@ class Desk:
                 return Started(known.job, parse_answer(known.answer), again=True)
             holders = self._holders(job, book)
             if earlier and not holders:
-                # Given back while we came here, and whoever did that recorded it afterwards: now it can be read.
+                # It was restored while we came here, and this was recorded afterwards. Now it can be read.
                 before = self.layout()
             answer = self._answer(job, book, before)
             sharer = next((one.job.name for one in holders if book.find(one.job.name) == one), None)
@@ -96,7 +96,7 @@ class Desk:
                 belief=None,
                 resources=answer.advice.resources,
                 pool=answer.commands.pool,
-                # On disk before anything changes: whoever ends the job knows what to undo.
+                # On disk before anything is changed, so that the end of the job knows what to undo.
                 applied=self.platform.apply if can else None,
             )
             book.start(Grant(started, time.time(), answer_text(answer)))
@@ -105,9 +105,9 @@ class Desk:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A job on its resources, and the answer it was given when it started.
+    """A job on its resources, with the answer from its start.
 
-    `again`: it was running already. `sharer`: a running job that has changed the same directory's layout.
+    `again`: it was already running. `sharer`: a running job that has changed the layout of the same directory.
     """
 
     job: Job
@@ -118,9 +118,9 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A job that left, the commands that undo what its start changed, and how many jobs still run.
+    """A job that ended, the commands that undo its changes, and the number of jobs still running.
 
-    `shared`: the directory's layout is another running job's by now.
+    `shared`: the directory has the layout of another running job by now.
     """
 
     grant: Grant
@@ -130,17 +130,17 @@ class Ended:
 
     @property
     def job(self) -> Job:
-        """The job that left."""
+        """The job that ended."""
         return self.grant.job
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether giving back has been tried for so long that nobody should go on."""
+        """Whether restoring was tried for so long that it should be given up."""
         return self.grant.ended_s is not None and time.time() - self.grant.ended_s > TRY_FOR_S
 
 
 def end_job(name: str, ledger: Ledger) -> Ended:
-    """Record that a job ended. Until `settle`, the ledger keeps what is to be given back."""
+    """Record that a job ended. Until `settle` the ledger keeps what must be restored."""
     with ledger.locked() as book:
         return _ended(book.end(name), book)
 
@@ -166,9 +166,9 @@ def forget_change(job: Job, ledger: Ledger) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """What a comparison with the scheduler found: jobs that had left, still run, or were never recorded.
+    """The result of a comparison with the scheduler: jobs that had ended, still run, or were never recorded.
 
-    `left` are all jobs that ended, now or before, and of which something may be left to give back.
+    `left` are all ended jobs that may still have something to restore.
     """
 
     ended: tuple[Ended, ...]
@@ -178,10 +178,10 @@ class Reconciled:
 
 
 def reconcile(ledger: Ledger, ask: Callable[[], Sequence[QueuedJob]]) -> Reconciled:
-    """End every job of the ledger that the scheduler does not hold any more.
+    """End every job of the ledger that the scheduler no longer knows.
 
-    The ledger is read before the scheduler is asked, so a job that starts meanwhile is left alone. Jobs are
-    recognised by id, or by name where the ledger knows them by that.
+    The ledger is read before the scheduler is asked, so a job that starts meanwhile is left alone. Jobs are matched
+    by id, or by name if the ledger has only the name.
     """
     before = ledger.read().grants
     alive = [job for job in ask() if job.holds_resources]
@@ -200,7 +200,7 @@ def reconcile(ledger: Ledger, ask: Callable[[], Sequence[QueuedJob]]) -> Reconci
 
 
 def resource_name(platform: PlatformSection, resource: int) -> str:
-    """What the administrator calls a resource."""
+    """The administrator's name of a resource."""
     if platform.names:
         return platform.names[resource]
     if platform.kind == "ost":

@@ -1,7 +1,7 @@
-"""The exact optimum of a small set: every allocation and placement there is, simulated.
+"""The exact optimum of a small set: every allocation and placement is simulated.
 
-Resources are alike, so a placement is a multiset of resources, each told by who uses it; that leaves few
-enough for a handful of applications and resources. It bounds what any heuristic can reach.
+Resources are identical, so a placement is a multiset of resources, each described by its users. For a few
+applications and resources that leaves few enough to try all. The optimum bounds what any heuristic can reach.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def optimise(workload: ApplicationSet, until: Until = "all") -> dict[str, Optimu
 
 
 def _placements(demands: tuple[Demand, ...], resources: int) -> Iterator[Placement]:
-    """Every placement that gives each application a legal count, one of each kind of equals."""
+    """Every placement that gives each application a legal count, without permutations of equal resources."""
     applications = range(len(demands))
     for users in combinations_with_replacement(range(2 ** len(demands)), resources):
         placement = tuple(

@@ -1,4 +1,4 @@
-"""From names to a schedule: run an allocator and a placer on a set, or take what the set itself says."""
+"""Makes a schedule: runs an allocator and a placer by name on a set, or takes the placement given in the set."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GIVEN = "given"
 
 @dataclass(frozen=True, slots=True)
 class Allocated:
-    """Counts with the load they cause; `placement` is set where the allocator also places."""
+    """Counts and the load they cause. `placement` is set if the allocator also places."""
 
     counts: tuple[int, ...]
     placement: Placement | None

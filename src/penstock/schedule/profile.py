@@ -1,4 +1,4 @@
-"""Measured bandwidth profiles: who measured what, read from the formats they were published in."""
+"""Measured bandwidth profiles, read from the formats they were published in."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ class CurveSource:
 
 
 def read_io_node_curves(path: Path, statistic: str = "max") -> tuple[Profile, ...]:
-    """Profiles over I/O nodes; the maximum over repetitions gives the published split of best counts."""
+    """Profiles over I/O nodes.
+
+    The maximum over repetitions is used, as it reproduces the published distribution of best counts.
+    """
     rows = _rows(path, ("scenario", "forwarders", statistic))
     return _profiles(path, ((r["scenario"], r["forwarders"], r[statistic]) for r in rows), MB)
 

@@ -1,4 +1,4 @@
-"""What the scheduler says about jobs: squeue and sacct, as JSON or as text, or a plain list of ids."""
+"""Lists of jobs from the scheduler: squeue and sacct as JSON or text, or a plain list of ids."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class QueuedJob:
-    """A job as its scheduler lists it; None is what the list does not say."""
+    """A job as the scheduler lists it. None means that the list does not say."""
 
     id: str
     name: str = ""
@@ -57,17 +57,17 @@ class QueuedJob:
 
     @property
     def holds_resources(self) -> bool:
-        """Whether it has its nodes: a pending or finished job does no I/O."""
+        """Whether the job has its nodes. Pending and finished jobs do no I/O."""
         return self.state in HOLDING
 
 
 def ask_slurm() -> tuple[QueuedJob, ...]:
-    """Every job Slurm knows now; raises where Slurm does not answer, so that nobody takes that for "none"."""
+    """Every job Slurm knows now. Raises if Slurm does not answer, so that this is not mistaken for an empty list."""
     command = ("squeue", "--json")
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
         if done.returncode or not done.stdout.lstrip().startswith("{"):
-            # Built without the JSON serializer.
+            # This squeue was built without the JSON serializer.
             done = subprocess.run(SQUEUE_TEXT, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     except FileNotFoundError:
         raise MissingError("squeue: not found; --jobs FILE names a list of the jobs that run") from None
@@ -98,7 +98,7 @@ def parse_jobs(text: str, source: str) -> tuple[QueuedJob, ...]:
         if stripped.startswith("{"):
             document = json.loads(text)
             if document.get("errors"):
-                # Without its controller, squeue --json says so here, lists no job, and exits 0.
+                # Without its controller, squeue --json reports that here, lists no job, and exits 0.
                 raise PenstockError(f"{source}: {document['errors'][0].get('description', 'error')}")
             return tuple(_from_json(job) for job in document["jobs"])
         lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
@@ -161,7 +161,7 @@ def _from_table(headings: Sequence[str], lines: Sequence[str]) -> tuple[QueuedJo
         state = cells.get("state", "RUNNING").split(" ")[0]
         state = SHORT_STATES.get(state, state)
         if not job_id.isdigit() and state in HOLDING:
-            # Hooks know an array's tasks by ids of their own: taken for a name, this one would look ended.
+            # Hooks know the tasks of an array by their own ids. Taken as a name, this one would seem to have ended.
             raise DataError(
                 f"{job_id} is part of an array or of several jobs: list JobIDRaw, or use squeue --json"
             )

@@ -1,4 +1,4 @@
-"""Play a schedule and measure it: the metrics of section III-C over an exact or a time-stepped run."""
+"""Simulates a schedule and computes the metrics of section III-C, exactly or in time steps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Until = Literal["all", "first"]
 
 @dataclass(frozen=True, slots=True)
 class Experience:
-    """What one application lived through. Slowdown is the sum of its two causes; 1 when no bytes moved."""
+    """The result for one application. Its slowdown is the sum of two causes; it is 1 if no bytes moved."""
 
     io_s: float
     moved_bytes: float
@@ -53,22 +53,22 @@ class Outcome:
 
     @property
     def mean_allocation(self) -> float:
-        """The part of the mean slowdown that comes from not having n_perf resources."""
+        """The part of the mean slowdown that is due to having other than n_perf resources."""
         return math.fsum(one.io_slowdown_allocation for one in self.experiences) / len(self.experiences)
 
     @property
     def io_spread(self) -> float:
-        """How unevenly the resources are occupied: the largest less the smallest share of time."""
+        """How unevenly the resources are used: the largest minus the smallest busy share."""
         return (max(self.busy_s) - min(self.busy_s)) / self.horizon_s if self.horizon_s > 0 else 0.0
 
 
 def simulate(
     workload: ApplicationSet, placement: Placement, until: Until = "all", step_s: float | None = None
 ) -> Outcome:
-    """Run `workload` as placed: exactly, or in steps of `step_s` where that is given.
+    """Simulate `workload` as placed: exactly, or in steps of `step_s` if given.
 
-    `all` runs every application to its end; `first` stops when the first one ends, but not before each has
-    finished one phase. Each application's count is the number of its resources.
+    `all` runs every application to its end. `first` stops when the first one ends, but not before each has finished
+    one phase. The count of an application is the number of its resources.
     """
     return play(workload, demands_of(workload), placement, until, step_s)
 
@@ -80,7 +80,7 @@ def play(
     until: Until,
     step_s: float | None = None,
 ) -> Outcome:
-    """As `simulate`, for callers that hold the demands already."""
+    """Like `simulate`, for callers that already have the demands."""
     arrays = _arrays(workload, demands, placement)
     if step_s is None:
         from penstock.schedule.fluid import run_fluid
@@ -129,7 +129,7 @@ def _outcome(
 
 def _experience(demand: Demand, count: int, io_s: float, moved_s: float, end_s: float) -> Experience:
     end = None if math.isnan(end_s) else end_s
-    # A transfer that opens at the very end has moved nothing, but for rounding.
+    # A transfer that starts at the very end has moved nothing, apart from rounding.
     if not (moved_s > 0 and io_s > 0):
         return Experience(io_s, 0.0, end, 1.0, 1.0, 0.0)
     best, own = demand.bandwidth[demand.n_perf], demand.bandwidth[count]

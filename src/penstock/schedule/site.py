@@ -1,4 +1,4 @@
-"""A site's description (TOML): its I/O resources, who runs on which, and the job that comes next."""
+"""The description of a site (TOML): its I/O resources, the running jobs, and the next job."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def load_site(path: Path) -> SiteSection:
 
 
 def job_of(section: JobSection, platform: PlatformSection, base: Path) -> Job:
-    """The job with everything that can be found out about it; paths are relative to the site file."""
+    """The job with everything that can be found out about it. Paths are relative to the site file."""
     past = read_darshan(base / section.darshan) if section.darshan else None
     compute_s = section.compute if section.compute is not None else past.compute_s if past else None
     io_bytes = section.io if section.io is not None else past.io_bytes if past else None
@@ -121,7 +121,7 @@ def job_of(section: JobSection, platform: PlatformSection, base: Path) -> Job:
         best_count=section.best_count,
         belief=belief,
         resources=tuple(section.resources),
-        # One directory, one name: whose layout it has is looked up by that.
+        # One directory must have one name, because the job that set its layout is looked up by that name.
         directory=os.path.normpath(section.directory) if section.directory else None,
     )
 
@@ -129,7 +129,7 @@ def job_of(section: JobSection, platform: PlatformSection, base: Path) -> Job:
 def _belief(
     section: JobSection, platform: PlatformSection, past: PastRun | None, base: Path
 ) -> CurveBelief | None:
-    """A curve from what is there: IOR results, logs of past runs, and the class for all the rest."""
+    """A curve estimated from IOR results, logs of past runs, and the class for everything else."""
     seen = [one for count, file in section.ior.items() for one in _ior(section.name, count, base / file)]
     runs = [read_darshan(base / log) for log in section.history] + ([past] if past else [])
     for run in runs:

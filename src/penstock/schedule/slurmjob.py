@@ -30,7 +30,7 @@ FOR_LICENCES = "rate"
 
 @dataclass(frozen=True, slots=True)
 class SlurmJob:
-    """What a hook knows of its job, and what could not be used of the job's hints."""
+    """What a hook knows of its job, and the job's hints that could not be used."""
 
     section: JobSection
     owner: Owner
@@ -38,7 +38,7 @@ class SlurmJob:
 
 
 def slurm_job(environment: Mapping[str, str], site: SiteSection) -> SlurmJob:
-    """The job of the hook that runs us. Bad hints are left out and complained about, never an error."""
+    """The job of the hook that runs us. Wrong hints are left out and reported; they are not an error."""
     job_id = environment.get("SLURM_JOB_ID", "")
     if not job_id.replace("_", "").isalnum():
         raise MissingError("SLURM_JOB_ID: not set: --slurm is for Slurm's hooks")
@@ -82,7 +82,7 @@ def parse_hints(comment: str) -> tuple[dict[str, Any], list[str]]:
 
 
 def _known(name: str, site: SiteSection) -> dict[str, Any]:
-    """What the site file says of applications with such a name; the first that fits."""
+    """What the site file says of applications with this name. The first match counts."""
     for one in site.application:
         if fnmatchcase(name, one.match):
             return one.model_dump(exclude={"match"}, exclude_none=True)

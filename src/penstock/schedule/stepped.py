@@ -1,7 +1,6 @@
-"""The paper's simulation, as a cross-check: time advances by a fixed step, colliding applications take turns.
+"""The paper's time-stepped simulation, as a cross-check. Applications that collide take turns.
 
-Whatever does not last a whole number of steps is rounded up to one, so results approach the exact ones
-only as the step shrinks.
+Durations are rounded up to whole steps, so results approach the exact ones only as the step gets smaller.
 """
 # ruff: noqa: PLR0912, PLR0913, PLR0917 - a kernel is one flat loop over arrays
 
@@ -95,7 +94,7 @@ def _opens_io(
     times: Floats,
     tally: Ints,
 ) -> bool:
-    """Move an application with nothing left to do in its subphase on to the next one; True when I/O begins now."""
+    """Move an application that finished its subphase to the next one. Returns true if I/O begins now."""
     while state[PHASE, app] < phase_start[app + 1] and state[OPENED, app] == 0:
         if state[COMPUTING, app]:
             if times[LEFT, app] > slack:

@@ -91,7 +91,7 @@ def run_in_guest(
     machine += ["-kernel", f"/boot/vmlinuz-{release}", "-initrd", str(initial)]
     machine += [
         "-append",
-        "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check",
+        _KERNEL_OPTIONS,
         "-serial",
         f"file:{share / 'console'}",
     ]

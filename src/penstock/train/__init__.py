@@ -1,1 +1,1 @@
-"""From measurements to a model: collecting, samples and labels, fitting, comparing."""
+"""From measurements to a model: collecting data, making samples and labels, fitting, comparing."""

@@ -1,4 +1,4 @@
-"""A model applied to a data set: probabilities sample by sample, and how good they are."""
+"""Applies a model to a data set: one probability per sample."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from penstock.errors import DataError
 from penstock.predict.model import DirectionModel, Model
 from penstock.predict.trees import compile_forest, scores
 from penstock.predict.trees.forest import Floats
-from penstock.train.judge import Judgement, judge
 from penstock.train.samples import Samples, samples
 from penstock.train.table import TraceTable
 
@@ -20,14 +19,14 @@ _CHUNK = 4096
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prediction:
-    """The samples of one direction and what the model says about each."""
+    """The samples of one direction and the model's probability for each."""
 
     found: Samples
     p: Floats
 
 
 def predictions(model: Model, table: TraceTable) -> Iterator[Prediction]:
-    """Every direction of which the table holds samples and the model knows something; at least one must."""
+    """Every direction that the table has samples of and the model knows. There must be at least one."""
     done = 0
     for direction, part in model.directions.items():
         found = samples(table, direction, part.history, part.features)
@@ -36,11 +35,6 @@ def predictions(model: Model, table: TraceTable) -> Iterator[Prediction]:
             done += 1
     if not done:
         raise DataError(f"the data holds no sample of {' or '.join(model.directions)}, all this model knows")
-
-
-def evaluate(model: Model, table: TraceTable) -> dict[str, Judgement]:
-    """How good a model is on a data set, per direction."""
-    return {item.found.direction: judge(item.found.label, item.p) for item in predictions(model, table)}
 
 
 def probabilities(part: DirectionModel, found: Samples) -> Floats:
@@ -56,7 +50,7 @@ def probabilities(part: DirectionModel, found: Samples) -> Floats:
 
 
 def seen_runs(model: Model, table: TraceTable) -> list[str]:
-    """Runs of the table that the model was trained on: a judgement over these flatters it."""
+    """The runs of the table that the model was trained on. A judgement on these would be too good."""
     trained = model.provenance.get("runs")
     known = set(trained) if isinstance(trained, list) else set()
     return sorted(known & set(run_names(table)))

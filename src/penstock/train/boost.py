@@ -1,4 +1,4 @@
-"""Training with LightGBM, which is used nowhere else: vectors in, a `Forest` out."""
+"""Training with LightGBM: feature vectors in, a `Forest` out. No other module uses LightGBM."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from penstock.predict.trees.forest import Floats
 
 @dataclass(frozen=True, slots=True)
 class Boosting:
-    """How trees are grown; the defaults are the outcome of the study in docs/explanation/learning.md.
+    """The parameters of tree growing. The defaults come from the study in docs/explanation/learning.md.
 
-    One thread: a fit takes seconds, and waiting threads cost more than they bring on a busy machine.
+    It uses one thread: a fit takes seconds, and on a busy machine more threads cost more than they gain.
     """
 
     rounds: int = 300
@@ -34,7 +34,7 @@ class Boosting:
 
 
 def boost(vectors: Floats, target: Floats, how: Boosting) -> Any:
-    """A LightGBM booster for targets in 0..1, the same for the same data, seed and parameters."""
+    """A LightGBM booster for targets in 0..1. Equal data, seed and parameters give an equal booster."""
     try:
         import lightgbm
     except ImportError as error:
@@ -53,7 +53,7 @@ def boost(vectors: Floats, target: Floats, how: Boosting) -> Any:
 
 
 def to_forest(booster: Any, slope: float = 1.0, intercept: float = 0.0) -> Forest:
-    """The trees of a booster in our own form, with the numbers of digits that a file keeps."""
+    """The trees of a booster in our own form, with numbers rounded as in the model file."""
     dumped = booster.dump_model()
     columns = _Columns()
     for tree in dumped["tree_info"]:
@@ -102,9 +102,9 @@ class _Columns:
             waiting.append((node["left_child"], self.left, home[at]))
 
     def _add_test(self, node: dict[str, Any]) -> None:
-        # A test only for missing values has an endless threshold; no feature comes near the largest we keep.
+        # A split on missing values alone has an infinite threshold. The largest finite number replaces it.
         threshold = short(min(max(node["threshold"], -MAX_MAGNITUDE), MAX_MAGNITUDE))
-        # Where training saw nothing missing, LightGBM reads NaN as zero; otherwise it has learned a side.
+        # If training had no missing values, LightGBM treats NaN as zero; otherwise it has learned a side.
         as_zero = node["missing_type"] != "NaN"
         self.feature.append(node["split_feature"])
         self.threshold.append(threshold)

@@ -1,4 +1,4 @@
-"""From fits to a model file's content, with the provenance that lets anyone check it."""
+"""Builds the content of a model file from fits, with the provenance needed to check it."""
 
 from __future__ import annotations
 

@@ -7,16 +7,16 @@ import numpy as np
 from penstock.predict.trees.forest import Floats
 from penstock.train.judge import Labels
 
-# A whisper of a prior towards (1, 0) keeps separable or tiny samples finite.
+# A very weak prior towards (1, 0) keeps the result finite for separable or tiny samples.
 _PRIOR = 1e-3
 _CENTRE = np.array([1.0, 0.0])
 
 
 def calibrate(score: Floats, label: Labels, rounds: int = 50) -> tuple[float, float]:
-    """Slope and intercept for which 1 / (1 + exp(-(slope * score + intercept))) is most likely; slope > 0.
+    """Slope and intercept that make 1 / (1 + exp(-(slope * score + intercept))) most likely; slope > 0.
 
-    Newton's method with halved steps where a whole one would overshoot. Scores that order samples the wrong
-    way round are left as they are: no curve can mend them.
+    Newton's method; a step that overshoots is halved. Scores that order samples the wrong way are left as they are,
+    because no curve can correct them.
     """
     design = np.stack([score, np.ones_like(score)], axis=-1)
     weight, loss = _CENTRE, _loss(design, label, _CENTRE)

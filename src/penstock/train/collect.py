@@ -1,7 +1,7 @@
-"""Collecting measurements by the papers' protocol: a random setting after every probe, and what came of it.
+"""Collects measurements by the papers' protocol: a random setting after every probe.
 
-The same walk runs on the simulator and on a live client; only the ports differ. A run is one workload with
-one seed; it becomes one Parquet file, written whole, so an interrupted collection continues where it stopped.
+The same walk runs on the simulator and on a live client; only the ports differ. A run is one workload with one seed.
+It becomes one Parquet file, written as a whole, so an interrupted collection continues where it stopped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from penstock.window import DIRECTIONS, Window, windows
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """How a run is done. Candidates are drawn independently per target, each equally likely."""
+    """The parameters of a run. Candidates are drawn uniformly and independently for each target."""
 
     candidates: Sequence[Setting]
     intervals: int
@@ -35,7 +35,7 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class CollectedRun:
-    """One run of a collection: what is simulated, and the seed that makes it different from the others."""
+    """One run of a collection: what is simulated, and its seed."""
 
     cluster: str
     workload: str
@@ -46,7 +46,7 @@ class CollectedRun:
 
     @property
     def id(self) -> str:
-        """The run's name, unique within its collection, and its file's."""
+        """The name of the run and of its file. It is unique within the collection."""
         return f"{self.cluster}-{self.workload}-{self.number:03d}-seed{self.seed}"
 
     def path(self, directory: Path) -> Path:
@@ -54,7 +54,7 @@ class CollectedRun:
 
 
 def walk(world: Ports, how: Walk) -> Iterator[tuple[int, Window]]:
-    """Windows with their observation number; an interval from which nothing may be concluded leaves a gap."""
+    """Yield windows with their observation number. A void interval leaves a gap in the numbers."""
     rng = Random(how.seed)
     before = world.observer.observe()
     start_s = world.clock.now()
@@ -70,7 +70,7 @@ def walk(world: Ports, how: Walk) -> Iterator[tuple[int, Window]]:
 
 
 def tabulate(workload: str, iteration: int, seen: Sequence[tuple[int, Window]]) -> TraceTable:
-    """Windows as rows of a table, without targets that were idle all the time.
+    """Windows as rows of a table, without targets that were idle throughout.
 
     Targets are numbered in the order of their names.
     """
@@ -97,7 +97,7 @@ def missing(runs: Sequence[CollectedRun], directory: Path) -> list[CollectedRun]
 
 
 def keep(run: CollectedRun, table: TraceTable, directory: Path, source: str) -> None:
-    """Write a finished run with all it takes to repeat it."""
+    """Write a finished run with everything needed to repeat it."""
     origin = {
         "source": source,
         "run": run.id,
@@ -115,7 +115,7 @@ def keep(run: CollectedRun, table: TraceTable, directory: Path, source: str) -> 
 def plan_runs(
     cluster: str, workloads: Sequence[str], runs: int, intervals: int, seed: int
 ) -> list[CollectedRun]:
-    """Runs in an order that serves all workloads evenly, should time end early."""
+    """The runs in an order that covers all workloads evenly, in case time runs out."""
     return [
         CollectedRun(cluster, workload, number, seed * 1000 + number, intervals, 0.5)
         for number in range(1, runs + 1)

@@ -1,4 +1,4 @@
-"""A whole collection: many runs, side by side in processes, finished ones kept."""
+"""A collection of many runs, done in parallel processes. Finished runs are kept."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Collection:
     seed: int
 
     def plan(self) -> list[CollectedRun]:
-        """Every run, checked for names that do not exist."""
+        """Every run. Unknown names are refused."""
         for name in self.workloads:
             parse_workload(name)
         intervals = max(3, round(self.seconds / INTERVAL_S))
@@ -39,7 +39,7 @@ class Collection:
 
 
 def collect_simulated(wanted: Collection, workers: int, say: Say) -> list[Path]:
-    """Simulate all runs that are not there yet; returns the files of the whole collection."""
+    """Simulate all missing runs. Returns the files of the whole collection."""
     runs = wanted.plan()
     _make(wanted.directory)
     open_runs = missing(runs, wanted.directory)
@@ -69,7 +69,10 @@ def simulate_run(run: CollectedRun, directory: Path) -> int:
 
 
 def collect_live(wanted: Collection, root: Path, state_dir: Path, say: Say) -> list[Path]:
-    """Walk a live client, run after run; its knobs are back when this returns or fails."""
+    """Run the protocol on a live client, one run after the other.
+
+    The knobs are restored when this returns or fails.
+    """
     from penstock.train.live import live_world
 
     runs = replace(wanted, cluster=LIVE).plan()

@@ -1,8 +1,8 @@
-"""CARAT's Table IV on real measurements: kinds of classifiers on the same samples and the same split.
+"""CARAT's Table IV on real measurements: several classifiers on the same samples and the same split.
 
-Every kind sees one interval of history (`carat`'s k = 1), is trained on 80 % of the iterations and judged on
-the rest. Those that do not speak in probabilities are calibrated like ours, on a fifth of their training
-iterations that they did not train on. RNN and TCN need the extra `[nets]` and are left out without it.
+Every classifier sees one interval of history (`carat`'s k = 1). It is trained on 80 % of the iterations and judged on
+the rest. Classifiers without probabilities are calibrated like ours, on a fifth of their training iterations that
+they did not train on. RNN and TCN need the extra `[nets]` and are left out without it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Scorer = Callable[[Floats], Floats]
 
 @dataclass(frozen=True, slots=True)
 class ClassifierScore:
-    """One kind of classifier on one direction. `target_us` is the time for all 99 candidates of a target."""
+    """The result of one classifier for one direction. `target_us` is the time for all 99 candidates of a target."""
 
     kind: str
     direction: str
@@ -53,7 +53,7 @@ class ClassifierScore:
 
 
 def compare(table: TraceTable, kinds: tuple[str, ...], seed: int, say: Progress) -> Iterator[ClassifierScore]:
-    """One row per kind and direction; a kind whose library is missing is said once and left out."""
+    """One row per classifier and direction. A classifier whose library is missing is reported once and left out."""
     for direction in DIRECTIONS:
         found = samples(table, direction, HISTORY)
         if not len(found):
@@ -143,7 +143,7 @@ def _fit_tcn(found: Samples, train: np.ndarray[Any, Any], seed: int) -> tuple[Sc
 
 
 def _one_core() -> Any:
-    """Every kind gets one core, so that times compare and a busy machine is not made worse."""
+    """Limit every classifier to one core, so that times are comparable."""
     try:
         from threadpoolctl import threadpool_limits
     except ImportError as error:

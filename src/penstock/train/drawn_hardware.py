@@ -1,4 +1,4 @@
-"""Random hardware: what a cluster's parameters may be, drawn one after the other. See `penstock.train.draws`."""
+"""Random hardware: draws the parameters of a cluster one after the other. See `penstock.train.draws`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def between(rng: Random, low: float, high: float) -> float:
 
 
 def draw_hardware(rng: Random) -> DrawnHardware:
-    """Network, devices, clients and servers at random, or a built-in cluster as it is."""
+    """Draw network, devices, clients and servers, or use a built-in cluster unchanged."""
     if rng.random() < 1 / 6:
         name = rng.choice(TESTBEDS)
         cluster = builtin_cluster(name)
@@ -119,7 +119,7 @@ def _draw_nvme(rng: Random) -> dict[str, float]:
 
 
 def _draw_memory(rng: Random) -> dict[str, float]:
-    """Targets in the server's memory: what a page costs is a copy."""
+    """Targets in the server's memory. The cost of a page is that of a copy."""
     return {
         **_solid(rng, (3000, 9000), (2000, 8000), (0.1, 1)),
         "read_rpc_us": 1.0,
@@ -160,7 +160,10 @@ def _draw_client(rng: Random, drawn: DrawnHardware) -> None:
 
 
 def _draw_cores(rng: Random, drawn: DrawnHardware, node: str, slow: bool, factor: float) -> None:
-    """Few slow cores that all work takes turns on, or enough ordinary ones; in half of the worlds none is counted."""
+    """A few slow cores that all work shares, or enough ordinary ones.
+
+    In half of the worlds cores are not modelled.
+    """
     if not slow and rng.random() < 0.5:
         return
     drawn.changes[f"{node}.cores"] = rng.choice((1, 1, 2) if slow else (8, 16, 32))

@@ -45,7 +45,7 @@ FAMILIES = (
 )  # fmt: skip
 FILES_GIB = 32.0
 MOST_TRIES = 5000
-# A scenario's whole set of files: page tables of more would not fit beside other simulations.
+# The limit for all files of a scenario. Larger page tables would not fit beside other simulations.
 ALL_FILES_GIB = 64.0
 
 
@@ -84,7 +84,7 @@ def draw_world(seed: int, number: int) -> DescribedWorld:
 def draw_worlds(
     seed: int, count: int, families: Sequence[str] = (), without: Sequence[str] = ()
 ) -> Iterator[DescribedWorld]:
-    """The first `count` worlds of a seed that belong to all of some families and to none of those left out."""
+    """The first `count` worlds of a seed that belong to all given families and to none of those left out."""
     if set(families) & set(without):
         raise UsageError(f"family {min(set(families) & set(without))} is both asked for and left out")
     kept = 0
@@ -112,7 +112,10 @@ def _jobs(rng: Random, hardware: DrawnHardware, clients: int) -> list[DrawnJob]:
 
 
 def _cache(rng: Random, hardware: DrawnHardware, jobs: Sequence[DrawnJob]) -> int:
-    """A client's page cache in bytes: holds what may be dirty, and nine times of ten not all that is read."""
+    """A client's page cache in bytes.
+
+    It holds what may be dirty and, nine times of ten, not everything that is read.
+    """
     writing = {ost for job in jobs if job.read_ratio < 1.0 for ost in job.osts}
     streams = sum(job.streams for job in jobs)
     least_mib = 2500 * len(writing) + 96 * streams + 512
@@ -133,7 +136,7 @@ def _job(rng: Random, client: int, room_gib: float, first: Sequence[int]) -> Dra
     think_s = between(rng, 1e-4, 0.05) if rng.random() < 0.2 else 0.0
     bursty = rng.random() < 1 / 6
     active_s, idle_s = round(rng.uniform(2, 20), 1), round(rng.uniform(1, 20), 1)
-    # Everybody's files begin on the same few OSTs, so that company is met.
+    # The files of all clients begin on the same few OSTs, so that clients share OSTs.
     width = rng.choice((1, 1, 1, 2, 4, len(first)))
     return DrawnJob(
         read_ratio=ratio,

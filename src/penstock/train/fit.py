@@ -1,4 +1,4 @@
-"""Fitting: samples of whole runs in, a calibrated model out, judged only on runs it did not see."""
+"""Fits models: samples of whole runs in, a calibrated model out, judged only on runs it has not seen."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from penstock.train.samples import GAIN, Samples, samples
 from penstock.train.table import Ints, TraceTable
 from penstock.window import DIRECTIONS
 
-# The best of the study in docs/explanation/learning.md: reads forget at once, the backlog of writes remembers.
+# The result of the study in docs/explanation/learning.md: reads need no history, writes do because of the dirty data.
 HISTORY = {"read": 1, "write": 8}
-# A gain measured as 1.16 may well have been 1.14: labels near the line count as partly true. In log2 units.
+# A measured gain of 1.16 may really be 1.14, so labels near the threshold are fractional. The width is in log2 units.
 BLUR = {"read": 0.03, "write": 0.05}
-# Reads are a crisp function of few features and bear large trees; writes are noisier.
+# Reads are a precise function of few features and can use large trees. Writes are noisier.
 BOOSTING = {
     "read": Boosting(
         rounds=200, learning_rate=0.05, num_leaves=95, min_data_in_leaf=15, feature_fraction=0.8
@@ -37,9 +37,10 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Everything that decides the outcome of a fit, beside the data.
+    """Everything that determines the result of a fit besides the data.
 
-    Labels are `soft` beliefs or plain yes and no; a model that is not `calibrated` says what its trees say.
+    Labels are `soft` (fractional near the threshold) or 0 and 1. A model that is not `calibrated` returns the output
+    of its trees.
     """
 
     history: dict[str, int] = field(default_factory=lambda: dict(HISTORY))
@@ -51,14 +52,14 @@ class Recipe:
 
 
 def as_printed() -> Recipe:
-    """CARAT's own model: its six metrics and their changes, k = 1, hard labels, what the trees say.
+    """CARAT's own model: its six metrics and their changes, k = 1, hard labels, no calibration.
 
-    The papers leave the trees' parameters to a search; these are ours, so that features and labels alone differ.
+    The papers leave the tree parameters to a search. These are ours, so that only features and labels differ.
     """
     return Recipe(dict.fromkeys(DIRECTIONS, 1), features=PRINTED, soft=False, calibrated=False)
 
 
-#: The recipes by the names that policies ask for them; `forest` is what ships as the default.
+#: The recipes by the names that policies use. `forest` is the shipped default.
 RECIPES: Mapping[str, Callable[[], Recipe]] = {
     "forest": Recipe,
     "printed": as_printed,
@@ -69,7 +70,7 @@ RECIPES: Mapping[str, Callable[[], Recipe]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """A fitted direction with what it said about runs it had not seen."""
+    """A fitted direction, with its predictions for runs it had not seen."""
 
     part: DirectionModel
     label: Labels
@@ -78,7 +79,9 @@ class Fit:
 
 
 def fit_direction(found: Samples, recipe: Recipe, say: Progress) -> Fit:
-    """Grow trees on folds of whole runs, calibrate on what each fold did not see, then grow on everything."""
+    """Grow trees on folds of whole runs, calibrate on the part each fold did not see, then grow trees on
+    everything.
+    """
     check_samples(found)
     how, direction = recipe.boosting[found.direction], found.direction
     vectors, target = found.vectors, soft_labels(found) if recipe.soft else found.label.astype(np.float64)
@@ -100,7 +103,7 @@ def fit_direction(found: Samples, recipe: Recipe, say: Progress) -> Fit:
 
 
 def fit_all(table: TraceTable, recipe: Recipe, say: Progress) -> Iterator[Fit]:
-    """Fit every direction of which the table holds samples; at least one must."""
+    """Fit every direction that the table has samples of. There must be at least one."""
     done = 0
     for direction in DIRECTIONS:
         found = samples(table, direction, recipe.history[direction], recipe.features)
@@ -114,7 +117,7 @@ def fit_all(table: TraceTable, recipe: Recipe, say: Progress) -> Iterator[Fit]:
 
 
 def soft_labels(found: Samples) -> Floats:
-    """Labels as beliefs: near the line a measured gain only suggests on which side the true one lay."""
+    """Fractional labels: near the threshold a measured gain is only evidence of the true one."""
     distance = np.log2(np.clip(found.gain, 1e-9, 1e9) / GAIN) / BLUR[found.direction]
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(1.702 * distance, -40.0, 40.0))))
 
@@ -125,7 +128,7 @@ def grow(vectors: Floats, target: Floats, how: Boosting, unseen: Floats) -> Floa
 
 
 def split_runs(run: Ints, folds: int, seed: int) -> Iterator[np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Masks of held-out samples: every run is held out once, and always as a whole."""
+    """Masks of held-out samples. Every run is held out once, always as a whole."""
     runs = np.unique(run)
     if len(runs) < 2:
         raise DataError("all samples come from one run: nothing can be held out to judge and calibrate by")
@@ -139,7 +142,7 @@ def split_runs(run: Ints, folds: int, seed: int) -> Iterator[np.ndarray[tuple[in
 
 
 def cross_calibrated(raw: Floats, label: Labels, run: Ints) -> Floats:
-    """Probabilities for judging: each half of the runs calibrated by the other, so nothing judges itself."""
+    """Probabilities for judging: each half of the runs is calibrated with the other half."""
     p = np.empty(len(raw))
     for half in split_runs(run, 2, seed=1):
         slope, intercept = calibrate(raw[~half], label[~half])
@@ -148,7 +151,7 @@ def cross_calibrated(raw: Floats, label: Labels, run: Ints) -> Floats:
 
 
 def check_samples(found: Samples) -> None:
-    """Raise unless there is something to learn."""
+    """Raise an error if there is nothing to learn from."""
     positives = int(found.label.sum())
     if positives in (0, len(found)):
         kind = "positive" if positives else "negative"
@@ -156,7 +159,7 @@ def check_samples(found: Samples) -> None:
 
 
 def bounds(vectors: Floats) -> tuple[Floats, Floats]:
-    """The range of each feature; one that was never known is unbounded."""
+    """The range of each feature. A feature that was never known has no bounds."""
     known = ~np.isnan(vectors)
     low = np.where(known, vectors, np.inf).min(axis=0)
     high = np.where(known, vectors, -np.inf).max(axis=0)

@@ -1,7 +1,7 @@
-"""Recordings of held settings, cell after cell: `LINK-WORKLOAD-REPEAT.jsonl.gz` as in `data/lustre-latency`.
+"""Recordings of held settings: files `LINK-WORKLOAD-REPEAT.jsonl.gz` as in `data/lustre-latency`.
 
 A line is a probe as `penstock replay` reads it, with `link`, `workload`, `pages`, `flight` and whether the program
-was `running`; the last line of a cell has the program's own figures in `end` instead of files.
+was `running`. The last line of a cell (one held setting) has the program's own figures in `end` instead of files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PATTERNS = ("*.jsonl", "*.jsonl.gz")
 
 @dataclass(slots=True)
 class HeldCell:
-    """One setting held for a while: its probes, which of them fell into the program's run, and what that got."""
+    """One held setting: its probes, which of them were taken while the program ran, and the program's throughput."""
 
     workload: str
     setting: Setting
@@ -36,7 +36,7 @@ class HeldCell:
     mbps: float | None = None
 
     def windows(self) -> list[Window]:
-        """Its intervals while the program ran, of the target that moved most."""
+        """The windows while the program ran, for the target that moved most."""
         seen = [item for item in Replay().windows(self.probes) if isinstance(item, Window)]
         ran = {probe.t_s for probe, running in zip(self.probes, self.running, strict=True) if running}
         inside = [item for item in seen if item.t0_s in ran and item.t1_s in ran]
@@ -54,7 +54,7 @@ def is_held(directory: Path) -> bool:
 
 
 def read_held(directory: Path) -> list[RecordedWorkload]:
-    """All workloads of a directory, one for each link; repeats of a cell add to each other."""
+    """All workloads of a directory, separately for each link. Repeats of a cell are combined."""
     cells: dict[str, dict[Setting, list[HeldCell]]] = {}
     for path in sorted(path for pattern in PATTERNS for path in directory.glob(pattern)):
         for cell in read_cells(path):
@@ -79,7 +79,7 @@ def _workload(name: str, cells: Mapping[Setting, list[HeldCell]]) -> RecordedWor
 
 
 def read_cells(path: Path) -> Iterator[HeldCell]:
-    """The finished cells of a file. A cell without an end is what an interrupted recording leaves: passed over."""
+    """The finished cells of a file. A cell without an end comes from an interrupted recording and is skipped."""
     open_cells: dict[tuple[str, Setting], HeldCell] = {}
     for number, document in _lines(path):
         try:

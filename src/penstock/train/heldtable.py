@@ -1,8 +1,9 @@
-"""Recordings of held settings as a table to learn from: what another setting brought instead of the one in force.
+"""Recordings of held settings as a training table.
 
-A held setting never changes, so no three rows of a recording show what a change brings. But the same program ran
-under every setting: an interval at one of them, with the one before it, is followed by an interval at another, drawn
-at random. So the model learns what holding another setting brings, not what the moment of changing it does.
+A held setting never changes, so consecutive rows of a recording do not show the effect of a change. But the same
+program ran under every setting. So an interval at one setting, with the one before it, is followed by a random
+interval at another setting. The model thus learns the effect of holding another setting, not of the moment of the
+change.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from penstock.train.intervals import RecordedWorkload
 from penstock.train.table import NUMBERS, SHARED, TraceTable
 from penstock.window import DIRECTIONS, Window
 
-# A slow setting drains its cache for long: of each setting no more intervals than this are taken.
+# A slow setting empties its cache for long, so at most this many intervals are taken per setting.
 MOST_INTERVALS = 24
 
 
 def read(directory: Path) -> TraceTable:
-    """All recordings of a directory. A workload is one run, so that all of it is held out together."""
+    """All recordings of a directory. A workload is one run, so that it is held out as a whole."""
     found = [
         (number, 4 * place, workload.name, triple)
         for number, workload in enumerate(read_held(directory))
@@ -33,7 +34,7 @@ def read(directory: Path) -> TraceTable:
     ]
     if not found:
         raise DataError(f"{directory}: no setting was recorded for two intervals in a row")
-    # Numbers leave a gap after each three rows: what follows is not their continuation.
+    # The numbers leave a gap after every three rows, because the next row does not continue them.
     rows = [
         (name, run, first + at, _numbers(window))
         for run, first, name, triple in found

@@ -1,4 +1,4 @@
-"""Recorded intervals by workload and setting, whatever recorded them: replays and surveys start from these."""
+"""Recorded intervals by workload and setting, from any kind of recording. Replays and surveys use them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from penstock.spaces import LUSTRE
 from penstock.train.table import PER_DIRECTION, Ints, TraceTable, read_table
 from penstock.window import DIRECTIONS, Window, window
 
-# Rows shorter than this are what a recorder wrote while it started.
+# Shorter rows were written while a recorder started.
 SHORTEST_S = 0.2
 TARGET = Target("recorded", "recorded", "OST0000")
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedInterval:
-    """One interval, and those recorded just before it, the oldest first; they may have had other settings."""
+    """One interval and those recorded just before it, oldest first. The earlier ones may have other settings."""
 
     window: Window
     before: tuple[Window, ...]
@@ -31,9 +31,9 @@ class RecordedInterval:
 
 @dataclass(frozen=True, slots=True)
 class RecordedWorkload:
-    """All that was recorded of one workload, by the setting in force.
+    """Everything recorded of one workload, by setting.
 
-    `mbps` is what its application got at each setting, 10^6 bytes per second, over all of its active time.
+    `mbps` is the application's throughput at each setting in 10^6 bytes per second, over all of its active time.
     """
 
     name: str
@@ -47,7 +47,9 @@ class RecordedWorkload:
 
 
 def read_workloads(directory: Path) -> list[RecordedWorkload]:
-    """All workloads of a directory: recordings of held settings, traces of a random walk, or what `collect` wrote."""
+    """All workloads of a directory with recordings of held settings, traces of a random walk, or files of
+    `collect`.
+    """
     from penstock.train.held import is_held, read_held
 
     if is_held(directory):
@@ -56,7 +58,7 @@ def read_workloads(directory: Path) -> list[RecordedWorkload]:
 
 
 def from_table(table: TraceTable) -> list[RecordedWorkload]:
-    """Workloads of a random walk: every run's busiest target, while its application was at work."""
+    """The workloads of a random walk: the busiest target of every run, while its application was active."""
     found = [_walked(table, str(name)) for name in np.unique(table.workload)]
     return [workload for workload in found if workload.intervals]
 
@@ -78,9 +80,9 @@ def _walked(table: TraceTable, name: str) -> RecordedWorkload:
 
 
 def _active(table: TraceTable, rows: Ints) -> tuple[Ints, np.ndarray, np.ndarray]:
-    """The rows of a run's busiest target, which of them count, and what all applications moved meanwhile.
+    """The rows of a run's busiest target, which of them count, and the bytes of all applications.
 
-    A row counts strictly between the application's first byte and its last.
+    A row counts if it is strictly between the application's first and last byte.
     """
     moved = table.column("read_bytes") + table.column("write_bytes")
     app = table.column("read_app_bytes") + table.column("write_app_bytes")
@@ -98,7 +100,7 @@ def _active(table: TraceTable, rows: Ints) -> tuple[Ints, np.ndarray, np.ndarray
 
 
 def _window(table: TraceTable, series: Ints, at: int) -> Window:
-    """A row as the agent would have seen it; the dirty bytes before it are those of the row before."""
+    """A row as the agent would have seen it. The dirty bytes before it are those of the row before."""
     row = int(series[at])
     seconds = float(table.column("seconds")[row])
     setting = LUSTRE.default.replace({knob: int(table.column(knob)[row]) for knob in ("pages", "flight")})

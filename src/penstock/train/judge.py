@@ -1,4 +1,4 @@
-"""How good predicted probabilities are: errors, precision and recall at tau, and calibration."""
+"""Quality of predicted probabilities: errors, precision and recall at tau, and calibration."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Labels = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Error at p = .5 beside that of always guessing the commoner label; precision and recall at tau.
+    """The error at p = 0.5, the error of always guessing the more frequent label, and precision and recall at tau.
 
-    Precision is None where nothing reaches tau, recall where nothing is positive, auc where a class lacks.
+    Precision is None if nothing reaches tau, recall if nothing is positive, auc if a class is missing.
     """
 
     samples: int
@@ -46,7 +46,9 @@ def judge(label: Labels, p: Floats, tau: float = TAU) -> Judgement:
 
 
 def reliability(label: Labels, p: Floats, bins: int = 10) -> list[tuple[float, float, int]]:
-    """Per bin of probability that holds samples: the mean probability, the share that came true, how many."""
+    """For each bin of probability with samples: the mean probability, the observed share, and the number of
+    samples.
+    """
     at = np.minimum((p * bins).astype(np.int64), bins - 1)
     return [
         (float(p[at == index].mean()), float(label[at == index].mean()), int((at == index).sum()))
@@ -56,7 +58,7 @@ def reliability(label: Labels, p: Floats, bins: int = 10) -> list[tuple[float, f
 
 
 def _auc(label: Labels, p: Floats) -> float | None:
-    """The chance that a positive sample scores above a negative one; ties count half."""
+    """The probability that a positive sample scores above a negative one. Ties count half."""
     positives = int(label.sum())
     negatives = len(label) - positives
     if not positives or not negatives:

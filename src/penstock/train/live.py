@@ -1,4 +1,4 @@
-"""Collecting on a live client: originals are journalled before any knob moves and restored in every case."""
+"""Collects on a live client. Originals are journalled before any knob changes and restored in every case."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RealClock:
 
 @contextmanager
 def live_world(root: Path, state_dir: Path) -> Iterator[Ports]:
-    """The client below `root`. Originals are in the journal before the first change and back on leaving."""
+    """The client below `root`. Originals are in the journal before the first change and restored on leaving."""
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = StateLock(state_dir)
     observer = LustreObserver(root)

@@ -1,7 +1,7 @@
-"""A short real campaign on one mount: fio works, settings are held in turn, and what each brought is kept.
+"""A short campaign on one real mount: fio runs, settings are held in turn, and the throughput of each is kept.
 
-Settings are held, not drawn anew at every probe, because some knobs act only on files opened after a change. The
-default comes back between others, so that gains are counted from what the mount gave at about that time.
+Settings are held, not changed at every probe, because some knobs act only on files opened after a change. The default
+is measured again between others, so that gains refer to the mount's speed at about that time.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ JOBS = {
 }
 #: How long a setting is held.
 HOLD_S = 4.0
-#: After so many other settings the default is measured again.
+#: The default is measured again after this many other settings.
 HOME_EVERY = 4
-#: The part of a setting's time that still shows the one before, and files opened under it.
+#: The first part of a setting's time, which still shows the setting before and files opened under it.
 SETTLE_RATIO = 0.4
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What one setting brought one kind of work, and what the default brought at about that time."""
+    """The rates of one setting for one kind of work, and the rates of the default at about that time."""
 
     workload: str
     setting: dict[str, int]
@@ -59,7 +59,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class MountCampaign:
-    """Where to work, where results go, and for how long on each kind of work."""
+    """The directory to work in, the directory for results, and the time for each kind of work."""
 
     directory: Path
     out: Path
@@ -68,12 +68,12 @@ class MountCampaign:
 
     @property
     def settings(self) -> int:
-        """How many settings can be held in that time, the default in between."""
+        """The number of settings that fit into that time, with the default in between."""
         return max(1, int(self.seconds / HOLD_S * HOME_EVERY / (HOME_EVERY + 1)) - 1)
 
 
 def run_campaign(wanted: MountCampaign, root: Path, state_dir: Path, say: Say) -> Path:
-    """All kinds of work at all chosen settings; every knob is back when this returns or fails."""
+    """Run all kinds of work at all chosen settings. Every knob is restored when this returns or fails."""
     why = fio.why_not()
     if why:
         raise MissingError(f"fio is not there: {why}")
@@ -102,9 +102,9 @@ def run_campaign(wanted: MountCampaign, root: Path, state_dir: Path, say: Say) -
 
 
 def choose(space: KnobSpace, home: Setting, count: int, seed: int) -> list[Setting]:
-    """The settings to hold, in an order of the seed's: in turn one knob away from the default, and anywhere.
+    """The settings to hold, in random order: alternately one knob away from the default, and anywhere.
 
-    What single knobs bring tells where to look; only settings far away tell what knobs bring together.
+    Single knobs show where to look. Only settings far away show what knobs do together.
     """
     rng = Random(seed)
     near = [
@@ -141,7 +141,7 @@ class _MountBench:
         return rows
 
     def _hold(self, setting: Setting) -> tuple[float, float]:
-        """Bytes read and written per second at a setting, once it is felt."""
+        """Bytes read and written per second at a setting, once it has taken effect."""
         receipt = self.actuator.set(self.target, setting)
         if receipt.error:
             raise PenstockError(f"{self.target.fs}: {receipt.error}")
@@ -157,7 +157,7 @@ class _MountBench:
 
 @contextmanager
 def _mount(directory: Path, root: Path, state_dir: Path) -> Iterator[_MountBench]:
-    """The mount a directory is on. Originals are journalled before the first change and back on leaving."""
+    """The mount of a directory. Originals are journalled before the first change and restored on leaving."""
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = StateLock(state_dir)
     observer = NodeObserver(root)
@@ -165,7 +165,7 @@ def _mount(directory: Path, root: Path, state_dir: Path) -> Iterator[_MountBench
         actuator = NodeActuator(root, Journal(state_dir, owner_of(root)))
         target = find_target(directory, actuator.targets())
         space = actuator.space(target)
-        # A first look, so that the next one has something to compare with.
+        # A first observation, which the next one is compared with.
         observer.observe()
         yield _MountBench(observer, actuator, target, space, actuator.get(target).only(*space.searched))
     finally:
@@ -175,7 +175,7 @@ def _mount(directory: Path, root: Path, state_dir: Path) -> Iterator[_MountBench
 
 
 def find_target(directory: Path, targets: Sequence[Target]) -> Target:
-    """The target whose mount holds a directory; of nested ones the innermost. Nothing is asked of the mount."""
+    """The target whose mount holds a directory, the innermost of nested ones. The mount itself is not accessed."""
     place = directory.absolute()
     inside = [target for target in targets if place.is_relative_to(target.fs)]
     if not inside:
@@ -185,7 +185,7 @@ def find_target(directory: Path, targets: Sequence[Target]) -> Target:
 
 @contextmanager
 def _workplace(directory: Path) -> Iterator[Path]:
-    """A directory of our own on the mount, gone afterwards."""
+    """A new directory on the mount, which is removed afterwards."""
     place = directory / "penstock-campaign"
     try:
         place.mkdir()

@@ -1,4 +1,4 @@
-"""Campaigns on mounts as cases of a survey: one a kind of work and campaign."""
+"""Turns campaigns on mounts into survey cases: one per kind of work and campaign."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.spaces import SPACES
 from penstock.train.mount_trials import FILE, FORMAT
 from penstock.train.survey import HeldRates
 
-# A gain is the ratio of two measurements, each as uncertain as the default's own differ, and counted in doublings.
+# A gain is the ratio of two measurements, each with the uncertainty of the default's repetitions, in doublings.
 WINDOWS = 3
 DOUBT = 2.0 * math.sqrt(WINDOWS) / WAVES
 LEAST_NOISE = 0.1
@@ -29,7 +29,7 @@ def is_campaign(directory: Path) -> bool:
 
 
 def campaign_rates(directories: Sequence[Path]) -> tuple[KnobSpace, list[HeldRates]]:
-    """The cases of some campaigns, and the knob space they are about; campaigns on different ones do not mix."""
+    """The cases of some campaigns, and their knob space. Campaigns with different knob spaces must not be mixed."""
     found = {directory: _read(directory / FILE) for directory in directories}
     names = {document["space"] for document in found.values()}
     spaces = {space.name: space for space in SPACES}
@@ -71,7 +71,7 @@ def _searched(setting: Mapping[str, int], space: KnobSpace) -> Setting:
 
 
 def _levels(rows: Sequence[Mapping[str, Any]], home: Setting, space: KnobSpace) -> dict[Setting, Level]:
-    """Every setting's rates, as if the default had always brought what it brought in the middle."""
+    """The rates of every setting, scaled as if the default had always had its median rate."""
     ways = ("read_bytes_per_s", "write_bytes_per_s")
     usual = [statistics.median(float(row[f"default_{way}"]) for row in rows) for way in ways]
     doubt = DOUBT * _noise(rows, ways)
@@ -89,7 +89,7 @@ def _levels(rows: Sequence[Mapping[str, Any]], home: Setting, space: KnobSpace) 
 
 
 def _noise(rows: Sequence[Mapping[str, Any]], ways: Sequence[str]) -> float:
-    """How much the default's own measurements differ, as a share of their mean."""
+    """The relative deviation of the default's own measurements."""
     totals = list(dict.fromkeys(sum(float(row[f"default_{way}"]) for way in ways) for row in rows))
     if len(totals) < 2:
         return LEAST_NOISE

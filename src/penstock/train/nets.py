@@ -1,4 +1,4 @@
-"""Recurrent and temporal-convolutional nets for `train compare`; the only place that talks to torch."""
+"""Recurrent and temporal-convolutional networks for `train compare`. No other module uses torch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EPOCHS, BATCH, WIDTH = 15, 512, 48
 def fit_sequence(
     kind: str, found: Samples, train: np.ndarray[Any, Any], history: int, seed: int
 ) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
-    """A net that reads the past interval by interval, oldest first, the candidate beside each."""
+    """A network that reads the past interval by interval, oldest first, with the candidate added to each."""
     try:
         import torch  # type: ignore[import-not-found, unused-ignore]
     except ImportError as error:
@@ -38,7 +38,7 @@ def fit_sequence(
 
 
 class _Shaper:
-    """Flat vectors to scaled (sample, step, feature), unknown values at the mean."""
+    """Turns flat vectors into scaled (sample, step, feature) arrays. Unknown values become the mean."""
 
     def __init__(self, found: Samples, train: np.ndarray[Any, Any], history: int) -> None:
         self.steps, self.row = history + 1, len(row_names(found.direction))

@@ -1,4 +1,4 @@
-"""Parquet files of `train collect`: the columns of a table, a schema version and where the rows come from."""
+"""The Parquet files of `train collect`: the columns of a table, a schema version and the origin of the rows."""
 
 from __future__ import annotations
 
@@ -32,14 +32,8 @@ def read(path: Path) -> TraceTable:
         raise DataError(f"{path}: a column does not hold numbers: {error}") from None
 
 
-def provenance(path: Path) -> Mapping[str, Any]:
-    """Where a file's rows come from, as its writer stated it."""
-    found: Mapping[str, Any] = json.loads((_read(path).schema.metadata or {}).get(_PROVENANCE_KEY, b"{}"))
-    return found
-
-
 def write(path: Path, table: TraceTable, origin: Mapping[str, object]) -> None:
-    """Write a table whole: a reader never sees half a file."""
+    """Write a table as a whole, so that a reader never sees half a file."""
     arrow, parquet = _libraries()
     columns = {name: getattr(table, name) for name in _KEYS} | {name: table.column(name) for name in NUMBERS}
     metadata = {_SCHEMA_KEY: str(SCHEMA).encode(), _PROVENANCE_KEY: json.dumps(origin).encode()}

@@ -1,4 +1,4 @@
-"""Choosing how to fit: the study's outcome by default, a bounded search where asked for."""
+"""Chooses how to fit: by default the study's result, or a bounded search on request."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ SEARCH_FOLDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Where a search ends, whichever comes first; both are per direction."""
+    """The limits of a search for one direction. The first that is reached ends it."""
 
     trials: int
     seconds: float
 
 
 def adapted(recipe: Recipe, seed: int, history: int | None, rounds: int | None, leaves: int | None) -> Recipe:
-    """A recipe with another seed and, where given, another history and other trees for both directions.
+    """A recipe with another seed and, if given, another history and number of trees.
 
-    Fewer trees learn faster each, so that they come as far together.
+    Fewer trees get a higher learning rate, so that they learn as much in total.
     """
     boosting = {}
     for name, how in recipe.boosting.items():
@@ -54,7 +54,10 @@ def searched(recipe: Recipe, table: TraceTable, search: Bound, say: Progress) ->
 
 
 def search_boosting(found: Samples, start: Boosting, bound: Bound, say: Progress) -> Boosting:
-    """The best parameters found by held-out log loss; the start is the first trial, so never a worse one."""
+    """The best parameters by held-out log loss.
+
+    The starting parameters are the first trial, so the result is never worse.
+    """
     try:
         import optuna
     except ImportError as error:

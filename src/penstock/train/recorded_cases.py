@@ -1,4 +1,4 @@
-"""What real clients recorded or remember, as cases of a survey: one a workload."""
+"""Turns recordings and memories of real clients into survey cases: one per workload."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.train.survey import GRID, HOME, LEAST_SETTINGS, HeldRates
 def recorded_rates(directories: Sequence[Path]) -> list[HeldRates]:
     """The workloads of some directories: recordings, agents' state directories, or directories of those.
 
-    Work never measured at the default is left out: gains are counted from it.
+    Work that was never measured at the default is left out, because gains are relative to the default.
     """
     found = [held for directory in directories for held in _held_in(directory)]
     if not found:
@@ -40,9 +40,7 @@ def _held_in(directory: Path) -> list[HeldRates]:
 
 
 def _levels(workload: RecordedWorkload) -> dict[Setting, Level]:
-    """Every setting's rate: the application's own figure where it is known, shared among directions as on the
-    wire.
-    """
+    """The rate of every setting: the application's own figure if known, divided among directions as on the wire."""
     levels = {}
     for setting, intervals in workload.intervals.items():
         level = Level()

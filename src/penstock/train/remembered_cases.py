@@ -1,4 +1,4 @@
-"""What agents measured themselves and kept in their state directories, as cases of a survey: one a kind of work."""
+"""Turns what agents measured and kept in their state directories into survey cases: one per kind of work."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from penstock.errors import AccessError, DataError
 from penstock.train.survey import GRID, HOME, LEAST_SETTINGS, HeldRates
 
 FILE = "knowledge.json"
-# What a setting brought in fewer windows is left out.
+# A setting measured in fewer windows is left out.
 LEAST_WINDOWS = 3
 
 
 def knowledge_files(directory: Path) -> list[Path]:
-    """That of a state directory, or those of the directories in it, one a node."""
+    """The file of a state directory, or those of its subdirectories, one per node."""
     own = directory / FILE
     return [own] if own.is_file() else sorted(directory.glob(f"*/{FILE}"))
 
 
 def remembered_rates(path: Path) -> list[HeldRates]:
-    """The work of one node of which enough settings are known, the default among them."""
+    """The work of one node with enough measured settings, the default among them."""
     try:
         with path.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)

@@ -1,9 +1,9 @@
 """Samples and labels, exactly as the command line documents them.
 
-A sample is three consecutive rows of one series with the direction's RPC bytes above zero in the middle and
-the last. Its features come from the middle row and those before it, and from the last row's setting: never
-from what was measured in the last row. The label says whether the last row moved more than 1.15 times the
-middle's bytes per second.
+A sample is three consecutive rows of one series, with RPC bytes of the direction above zero in the middle and the
+last row. Its features come from the middle row, from rows before it, and from the setting of the last row. Nothing
+measured in the last row is a feature. The label says whether the last row moved more than 1.15 times the bytes per
+second of the middle row.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TAU = 0.8
 class Samples:
     """The samples of one direction. `middle` are row numbers of the table, `run` numbers the runs.
 
-    `gain` is the ratio of the last row's bytes per second to the middle's; the label is gain > 1.15.
+    `gain` is the ratio of the last row's bytes per second to the middle row's. The label is gain > 1.15.
     """
 
     direction: str
@@ -93,7 +93,7 @@ def _gain(moved: Floats, seconds: Floats, middle: Ints) -> Floats:
 
 
 def _unbroken(follows: NDArray[np.bool_]) -> Ints:
-    """How many rows directly before each row belong to its series without a gap."""
+    """The number of rows directly before each row that belong to its series without a gap."""
     index = np.arange(len(follows))
     return index - np.maximum.accumulate(np.where(follows, 0, index))
 
@@ -107,5 +107,5 @@ def _stack(measures: Floats, unbroken: Ints, middle: Ints, history: int) -> Floa
 
 
 def _runs(table: TraceTable) -> Ints:
-    """A number per iteration. Iterations of different workloads share it: whole iterations are held out."""
+    """A number per iteration. Iterations of different workloads share it, because whole iterations are held out."""
     return np.asarray(np.unique(table.iteration, return_inverse=True)[1], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""How much past a model needs, and how often to probe: held-out figures for each choice."""
+"""A study of how much history a model needs and how often to probe, with held-out results for each choice."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ class StudyPoint:
 def study(
     table: TraceTable, histories: tuple[int, ...], merges: tuple[int, ...], folds: int, say: Progress
 ) -> Iterator[StudyPoint]:
-    """Every history at the recorded interval, then every merged interval with the shortest and longest."""
+    """Every history length at the recorded interval, then every merged interval with the shortest and longest
+    history.
+    """
     for direction in DIRECTIONS:
         for history in histories:
             yield from _point(table, direction, history, 1, folds)
@@ -53,10 +55,10 @@ def study(
 
 
 def merge(table: TraceTable, count: int) -> TraceTable:
-    """Rows as a probe `count` times slower would have seen them: sums add up, gauges and settings are last.
+    """Rows as a probe `count` times slower would have seen them: sums are added, gauges and settings are the last
+    ones.
 
-    In data whose setting changes at every row a merged interval saw several; like any window it is named by
-    the one in force at its end.
+    If the setting changed at every row, a merged interval covers several. Like any window it has the last one.
     """
     series = table.series()
     first = np.flatnonzero(np.r_[True, np.diff(series) > 0])

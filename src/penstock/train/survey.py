@@ -1,8 +1,8 @@
-"""Making a survey: what settings bring when held, in many random worlds or in recordings of real clients.
+"""Makes a survey: the gain of held settings in many random worlds or in recordings of real clients.
 
-A world is measured at the default and at some other settings, each held from the start. What one case says of
-settings that were not measured is filled in from those that were, and far from all of them from the mean of all
-cases of its kind.
+A world is measured at the default and at some other settings, each held from the start. The gains of other settings
+are interpolated from the measured ones. Far from all measured settings they approach the mean of all cases of that
+kind.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from penstock.train.worlds import DescribedWorld
 from penstock.window import Window, windows
 
 Floats = NDArray[np.float64]
-# Families of worlds that are never surveyed: policies are judged by them.
+# Families of worlds that are never surveyed, because policies are evaluated on them.
 LEFT_OUT = ("fast-link", "few-threads", "bursty")
 INTERVAL_S = 0.5
 WARMUP_S = 2.0
-# Settings held in every world, beside those drawn for it: the default first, because gains are counted from it.
+# Settings held in every world, besides random ones. The default comes first, because gains are relative to it.
 ALWAYS = ((1024, 8), (64, 8), (256, 2))
 ANYWHERE, NEAR = 7, 8
-# Neighbours this many doublings apart have 60 % of what they differ from the mean in common.
+# At this many doublings apart, the deviations of two settings from the mean have a correlation of 60 %.
 REACH_LOG2 = 2.0
 SPREAD_LOG2 = 0.8
 LEAST_NOISE = 0.03
@@ -52,11 +52,11 @@ HOME = GRID.places[Setting(pages=1024, flight=8)]
 
 @dataclass(frozen=True, slots=True)
 class HeldRates:
-    """One kind of work in one world, or in one recording: what each setting brought, and how sure that is."""
+    """One kind of work in one world or recording: the rates of each setting and their uncertainty."""
 
     origin: str
     levels: Mapping[Setting, Level]
-    #: The default: gains are counted from what it brought.
+    #: The default, which gains are relative to.
     home: Setting = GRID[HOME]
 
     @property
@@ -69,7 +69,7 @@ class HeldRates:
 def surveyed(
     worlds: Sequence[DescribedWorld], seconds: float, seed: int, workers: int, say: Callable[[str], None]
 ) -> list[HeldRates]:
-    """Measure all worlds, side by side in processes; the result does not depend on their number."""
+    """Measure all worlds in parallel processes. The result does not depend on the number of processes."""
     found = []
     with closing(_measured(worlds, seconds, seed, workers)) as measured:
         for number, held in enumerate(measured, 1):
@@ -95,14 +95,16 @@ def _measured(
 
 
 def measure(world: DescribedWorld, seconds: float, seed: int) -> HeldRates | None:
-    """Hold some settings in one world and look at the first client; None where it moves nothing at the
-    default, or where the page cache does much of the work, which is left alone.
+    """Hold some settings in one world and observe the first client.
+
+    None if the client moves nothing at the default, or if the page cache does much of the work, because such work is
+    not tuned.
     """
     return measure_plan((world.name, world.plan(seed)), seconds, seed)
 
 
 def measure_plan(named: tuple[str, Plan], seconds: float, seed: int) -> HeldRates | None:
-    """The same for a world that is made already, by its name; the seed draws the settings."""
+    """The same for an existing plan with this name. The seed draws the settings."""
     name, plan = named
     rng = Random(f"survey/{seed}/{name}")
     seen: dict[Setting, dict[str, list[Rates]]] = {}
@@ -114,7 +116,7 @@ def measure_plan(named: tuple[str, Plan], seconds: float, seed: int) -> HeldRate
     home = seen[GRID[HOME]]
     if not home:
         return None
-    # The targets that do the same as the busiest one are tuned as one, so they are surveyed as one.
+    # Targets that do the same work as the busiest one are tuned together, so they are surveyed together.
     kinds = {name: _level(rates).mean.counts for name, rates in home.items()}
     busiest = max(home, key=lambda name: _level(home[name]).mean.total)
     if cached[busiest].large:
@@ -136,7 +138,7 @@ def _settings(rng: Random) -> list[Setting]:
 
 
 def _watch(probe: Probe, seconds: float, cached: dict[str, CacheShare]) -> dict[str, list[Rates]]:
-    """The busy windows of every target; `cached` is told how much of each one's work the page cache does."""
+    """The busy windows of every target. `cached` records how much of each one's work the page cache does."""
     probe.sleep_until(WARMUP_S)
     found: dict[str, list[Rates]] = {}
     before = probe.observe()
@@ -171,7 +173,7 @@ def make_survey(
 
 
 def _means(held: Sequence[HeldRates], kind: str, grid: Candidates) -> Floats:
-    """The smoothed mean gain of every setting, a row a direction; no gain where nobody looked."""
+    """The smoothed mean gain of every setting, one row per direction; zero where nothing was measured."""
     total, count = np.zeros((len(KINDS[kind]), len(grid))), np.full(len(grid), 1e-6)
     for one in held:
         places, gains, _ = _gains(one, grid)
@@ -183,7 +185,7 @@ def _means(held: Sequence[HeldRates], kind: str, grid: Candidates) -> Floats:
 
 
 def _filled(held: HeldRates, means: Floats, grid: Candidates) -> Floats:
-    """The whole surface: through what was measured, as far as that is sure, and back to the mean far from it."""
+    """The complete surface: it follows the measurements as far as they are certain, and the mean far from them."""
     places, gains, noises = _gains(held, grid)
     common = SPREAD_LOG2**2 * grid.likeness(REACH_LOG2)[:, places]
     pull = np.linalg.solve(common[places] + np.diag(noises**2), common.T).T
@@ -192,7 +194,7 @@ def _filled(held: HeldRates, means: Floats, grid: Candidates) -> Floats:
 
 
 def _gains(held: HeldRates, grid: Candidates) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """Where it was measured, the gains over the default there, a row a direction, and their noise."""
+    """The measured gains over the default, one row per direction, and their noise."""
     places = np.array([grid.nearest([setting])[0] for setting in held.levels])
     rates = [
         [max(getattr(m.mean, way), LEAST_BYTES_PER_S) for m in held.levels.values()]

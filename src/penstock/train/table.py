@@ -1,4 +1,4 @@
-"""A table of measurements: one row a target and interval, whatever they were read from."""
+"""A table of measurements: one row per target and interval, from any kind of file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.predict.trees.forest import Floats
 Ints = NDArray[np.int64]
 Words = NDArray[np.str_]
 
-# Columns that a file of either kind must hold, beside those that name the row.
+# Columns that every file must have, besides those that identify the row.
 SHARED = ("seconds", "pages", "flight", "dirty_bytes", "grant_bytes")
 PER_DIRECTION = ("bytes", "rpcs", "usec", "app_bytes", "app_calls")
 NUMBERS = (*SHARED, *(f"{direction}_{name}" for direction in ("read", "write") for name in PER_DIRECTION))
@@ -61,7 +61,7 @@ class TraceTable:
 
 
 def read_tables(directories: Sequence[Path]) -> TraceTable:
-    """Several directories as one data set; their runs must not repeat each other."""
+    """Several directories as one data set. The same run must not occur twice."""
     table = join([read_table(directory) for directory in directories])
     _refuse_duplicates(table, ", ".join(str(directory) for directory in directories))
     return table
@@ -112,10 +112,10 @@ def _refuse_duplicates(table: TraceTable, source: str) -> None:
 
 
 def _share_application(table: TraceTable) -> TraceTable:
-    """Split what applications did among the targets of a node: those counters are node-wide.
+    """Divide the node-wide application counters among the targets of a node.
 
-    A target's part is that of the bytes its RPCs moved meanwhile; where nothing moved, that of the growth of
-    its dirty bytes; where nothing grew either, an equal one: the rule of `penstock.window`.
+    A target's share is that of its RPC bytes. If nothing was sent, it is that of the growth of its dirty bytes; if
+    nothing grew either, shares are equal. This is the rule of `penstock.window`.
     """
     moment = _moments(table)
     growth = np.zeros(len(table))
@@ -130,7 +130,7 @@ def _share_application(table: TraceTable) -> TraceTable:
 
 
 def _moments(table: TraceTable) -> NDArray[np.intp]:
-    """A number per row that is equal for the targets of one node at one probe."""
+    """A number per row that is equal for all targets of one node at one probe."""
     order = np.lexsort((table.observation_no, table.iteration, table.workload))
     new = np.zeros(len(table), dtype=np.bool_)
     for key in (table.workload, table.iteration, table.observation_no):

@@ -1,4 +1,4 @@
-"""Importer of the CARAT authors' public traces (`data/lustre-traces`, docs/explanation/learning.md): gzipped CSV."""
+"""Reads the CARAT authors' public traces (`data/lustre-traces`, docs/explanation/learning.md): gzipped CSV."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.errors import DataError
 from penstock.predict.trees.forest import Floats
 from penstock.train.table import NUMBERS, TraceTable
 
-# Our column -> theirs. Counters there were cleared at every probe, so each row holds one interval's own sums.
+# Our column name and theirs. Their counters were cleared at every probe, so each row is one interval's sum.
 TRACE_COLUMNS = {
     "seconds": "actual_record_duration",
     "pages": "osc_rpc_configuration_current.mppr_value",

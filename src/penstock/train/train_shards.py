@@ -61,7 +61,7 @@ def _survey_shards(asked: SurveySection, directory: Path) -> list[Shard]:
 
 
 def _survey_rows(work: Mapping[str, Any]) -> list[Row]:
-    """What each setting brought in the world; no row where the world moved nothing at the default."""
+    """The rates of each setting in the world; no row if the world moved nothing at the default."""
     held = measure(DescribedWorld(work["name"], work["text"]), work["seconds"], work["seed"])
     if held is None:
         return []

@@ -1,4 +1,4 @@
-"""Worlds to train on and to be judged by: a scenario with a name, from a file or drawn at random."""
+"""Worlds for training and evaluation: a named scenario, from a file or drawn at random."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from penstock.simulate.scenario import ScenarioFile, parse_scenario, scenario_cl
 
 @dataclass(frozen=True, slots=True)
 class DescribedWorld:
-    """A scenario's text and what it is called. Cluster files it names are looked for in `directory`.
+    """The text of a scenario and its name. Cluster files that it names are looked up in `directory`.
 
-    `families` say what kind of world it is, where that is known; see `penstock.train.draws`.
+    `families` describe the kind of world, if known; see `penstock.train.draws`.
     """
 
     name: str
@@ -33,13 +33,13 @@ class DescribedWorld:
         return parse_scenario(self.text, self.source)
 
     def plan(self, seed: int) -> Plan:
-        """The world to simulate, with these random numbers."""
+        """The plan to simulate, with these random numbers."""
         scenario = self.scenario()
         cluster = cluster_of(scenario, Path(self.directory), self.source)
         return scenario_plan(scenario, cluster, seed, self.source)
 
     def jobs(self) -> tuple[tuple[int, ...], ...]:
-        """For each job of the scenario, in its order, its numbers among the plan's jobs: one for each client."""
+        """For each job of the scenario, the indices of the plan's jobs, one per client."""
         found: list[tuple[int, ...]] = []
         following = 0
         scenario = self.scenario()
@@ -51,7 +51,7 @@ class DescribedWorld:
 
 
 def cluster_of(scenario: ScenarioFile, directory: Path, source: str) -> Cluster:
-    """The cluster a scenario describes; a file that it names lies in `directory`."""
+    """The cluster that a scenario describes. A file that it names is in `directory`."""
     try:
         base = find_cluster(scenario.cluster, directory)
     except UsageError as error:
@@ -60,7 +60,7 @@ def cluster_of(scenario: ScenarioFile, directory: Path, source: str) -> Cluster:
 
 
 def load_world(path: Path) -> DescribedWorld:
-    """A scenario file; errors in it are found now, not when it runs."""
+    """Load a scenario file. Errors in it are reported now, not when it runs."""
     world = DescribedWorld(path.stem, read(path), directory=str(path.parent))
     world.plan(0)
     return world

@@ -1,6 +1,7 @@
-"""The policies by name. A policy is one small file; the suite in `penstock.testing.policies` is its law.
+"""The table of policies by name.
 
-A file with one policy names it `POLICY`, one with several lists them in `POLICIES` by name.
+A policy is one small file. The checks in `penstock.testing.policies` apply to all of them. A file with one policy
+names it `POLICY`. A file with several lists them by name in `POLICIES`.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ _HOMES = {
     "weir": "weir",
 }
 POLICY_NAMES = tuple(_HOMES)
-# They need the simulated world itself, or a library no agent has; `penstock.evaluate` knows them.
+# These need the simulator or a library that agents do not have. They are defined in `penstock.evaluate`.
 EXPERIMENT_NAMES = ("bayes", "best-static", "oracle")
 
 __all__ = ["EXPERIMENT_NAMES", "POLICY_NAMES", "Policy", "Proposal", "policy_class"]
 
 
 def policy_class(name: str) -> type[Policy]:
-    """The policy of this name, imported only now."""
+    """The class of the policy with this name. Its module is imported on first use."""
     if name in EXPERIMENT_NAMES:
         raise UsageError(
             f"policy {name!r} exists only in experiments: see penstock simulate run and evaluate"

@@ -1,4 +1,4 @@
-"""What every policy is: one window in, one proposal out, for one target."""
+"""The base class of policies: a policy gets one window at a time and answers with one proposal."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The setting a policy would like, and why. The window's own setting means: leave it.
+    """The setting that a policy proposes, and why. Proposing the window's own setting means no change.
 
-    A policy that is not `decided` leaves it for now only, until it has seen more. `outlook` is what the policy itself
-    believes of the candidates, where it believes something else than the model it was handed.
+    `decided` is false while the policy still gathers data, so that members of a group keep their own settings for
+    now. `outlook` is the policy's own forecast for the candidates, if it differs from the model's.
     """
 
     setting: Setting
@@ -34,26 +34,28 @@ class Proposal:
 
 
 class Policy(ABC):
-    """Chooses settings for one target. All chance comes from `rng`, all time from the windows.
+    """Chooses settings for one target.
 
-    A policy sees every busy window of its target in order and may keep what it learned from them; equal
-    windows and an equal seed give equal proposals. It proposes only settings its space allows. The agent always
-    runs it under the guard; experiments do so if it is `guarded`, that is, made to be. If it works `in_groups`,
-    targets of one mount that do the same kind of work have one policy together (see `penstock.decide.groups`).
+    A policy sees every busy window of its target, in order, and may learn from them. Randomness comes from `rng` only
+    and time from the windows only: the same windows and the same seed give the same proposals. It must propose
+    settings that its space allows.
 
-    A window may show a setting the policy did not ask for: a change was refused or taken back, or the guard measures
-    the original for a moment and brings the policy's setting back by itself.
+    The agent always runs a policy under the guard. Experiments do so only if `guarded` is set. If `in_groups` is set,
+    all targets of one mount that do the same kind of work share one policy object (see `penstock.decide.groups`).
+
+    A window may have a setting that the policy did not ask for: a change was refused or reverted, or the guard is
+    measuring the original. In the last case the guard restores the policy's setting by itself.
     """
 
     name: ClassVar[str]
     uses_model: ClassVar[bool] = False
     model_kind: ClassVar[str] = "forest"
     tunes_cache: ClassVar[bool] = False
-    #: Whether sharing the cache anew never takes from a target at work, only from idle ones.
+    #: Whether sharing the cache may lower the limits of idle targets only, never of busy ones.
     spares_busy: ClassVar[bool] = False
-    #: Whether the cache is shared out exactly as CARAT's Algorithm 2 prints it, over the node's budget if need be.
+    #: Whether the cache is shared exactly as CARAT's Algorithm 2 is printed, even if that exceeds the node's budget.
     cache_as_printed: ClassVar[bool] = False
-    #: Whether a model that was never trained on what a target does is overruled: the setting stays.
+    #: Whether the setting is kept when the model was not trained on the kind of work that the target does.
     vetoes: ClassVar[bool] = True
     guarded: ClassVar[bool] = False
     in_groups: ClassVar[bool] = False
@@ -61,19 +63,19 @@ class Policy(ABC):
     def __init__(self, space: KnobSpace, rng: Random) -> None:
         self.space = space
         self.rng = rng
-        #: The original setting of the target, or of a group's first member, where it is known.
+        #: The original setting of the target, or of a group's first member, if it is known.
         self.home: Setting | None = None
 
     @abstractmethod
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
-        """The setting for the next interval; `outlook` is what the model says, for policies that use one."""
+        """The setting for the next interval. `outlook` is the model's forecast, for policies that use a model."""
 
     def remembered(self) -> Memories:
-        """What each setting was measured to bring, to be recalled after a restart; most policies keep nothing."""
+        """What the policy wants to keep across a restart. Most policies keep nothing."""
         return {}
 
     def recall(self, memories: Memories) -> None:  # noqa: B027 - most policies keep nothing
-        """What was `remembered` of this work before a restart; handed over before the first window."""
+        """Take over what `remembered` returned before a restart. This is called before the first window."""
 
     def resumed(self) -> None:  # noqa: B027 - most policies need not know
-        """The target is busy again after an inactive stage; the next window is its first active one."""
+        """The target is busy again after an inactive stage. The next window is the first of the new stage."""

@@ -1,7 +1,8 @@
-"""CARAT as printed: conditional score greedy for the RPC knobs, Algorithm 2 for the cache.
+"""CARAT as printed: Algorithm 1 for the RPC knobs, Algorithm 2 for the cache.
 
-Six metrics and their changes, k = 1, hard labels, tau .8, the linear score and no veto: where the text leaves room,
-docs/reference/policies.md says what was decided. `carat_variants` improves on it one thing at a time.
+The model uses six metrics and their changes over one interval (k = 1), trained on hard labels. Tau is 0.8, the score
+is linear, and there is no veto. Where the paper leaves a choice open, docs/reference/policies.md says what was
+decided. `carat_variants` improves one thing at a time.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from penstock.window import Window
 
 
 class CaratPolicy(Policy):
-    """Among candidates the model is sure about, the one with the highest printed score; else stay."""
+    """Chooses the highest printed score among candidates with a probability above tau. If there is none, it stays."""
 
     name = "carat"
     uses_model = True
@@ -23,7 +24,7 @@ class CaratPolicy(Policy):
     vetoes = False
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
-        """One interval of Algorithm 1. An empty set of survivors keeps the setting in force."""
+        """One interval of Algorithm 1. Without survivors the setting in force stays."""
         if outlook is None:
             return Proposal(window.setting, "no-model", "there is no model to ask")
         kept = score.survivors(outlook)
@@ -41,7 +42,7 @@ class CaratPolicy(Policy):
         )
 
     def scores(self, kept: score.Survivors, outlook: Outlook, window: Window) -> score.Floats:
-        """How the survivors are ranked."""
+        """The score of each survivor. Subclasses override it."""
         return score.printed(kept, outlook.direction)
 
 

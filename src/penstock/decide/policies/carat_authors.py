@@ -1,4 +1,4 @@
-"""CARAT as its authors' public code behaves, where that differs from what is printed."""
+"""CARAT as its authors' public code behaves where that differs from the paper."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ UPDATING_SKIPS = 5
 
 
 class CaratAuthorsPolicy(CaratPolicy):
-    """Scores by logarithm over the whole space, starts an active stage at the smallest setting, and rests
-    after a move made while most writes only update the cache.
+    """CARAT with the authors' score, a first step, and pauses.
+
+    The score uses logarithms over the whole space. An active stage begins at the smallest setting. After a move made
+    while most writes only update the cache, the policy pauses for five intervals.
     """
 
     name = "carat-authors"
@@ -31,11 +33,10 @@ class CaratAuthorsPolicy(CaratPolicy):
         self._skip = 0
 
     def resumed(self) -> None:
-        """The next window is the first of an active stage."""
         self._first, self._skip = True, 0
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
-        """As printed, with the first interval and the skips around it."""
+        """Algorithm 1, except in the first interval of a stage and during a pause."""
         if self._first:
             self._first = False
             smallest = {knob_id: self.space[knob_id].values[0] for knob_id in self.space.searched}
@@ -52,12 +53,11 @@ class CaratAuthorsPolicy(CaratPolicy):
         return proposal
 
     def scores(self, kept: score.Survivors, outlook: Outlook, window: Window) -> score.Floats:
-        """The authors' ranking."""
         return score.authors(kept, outlook.direction, self.space, updating=is_updating(window))
 
 
 def is_updating(window: Window) -> bool:
-    """Whether less than four fifths of what was written had to be transferred: the rest updated the cache."""
+    """Whether less than 80 % of the written bytes had to be sent. The rest only updated pages in the cache."""
     sent = window.metrics.get("write.bytes") or 0.0
     updated = cache_update_bytes(window) or 0.0
     return sent + updated > 0 and sent / (sent + updated) < UPDATING_BELOW

@@ -1,4 +1,4 @@
-"""CARAT with one thing improved at a time, so that each improvement's worth is a row of a table; and all together."""
+"""CARAT with one improvement at a time, so that experiments can show what each is worth, and with all of them."""
 
 from __future__ import annotations
 
@@ -10,52 +10,54 @@ from penstock.window import Window
 
 
 class Log2Policy(CaratPolicy):
-    """The printed score over knobs by their logarithm: 256 requests in flight no longer outweigh everything."""
+    """The printed score with logarithms of the knobs.
+
+    Without them, 256 requests in flight outweigh everything else.
+    """
 
     name = "carat-log2"
 
     def scores(self, kept: score.Survivors, outlook: Outlook, window: Window) -> score.Floats:
-        """As printed, with log2 before min-max."""
         return score.printed(score.by_logarithm(kept), outlook.direction)
 
 
 class VetoPolicy(CaratPolicy):
-    """Leaves a target alone that does something its model was not trained on."""
+    """Leaves a target alone whose work the model was not trained on."""
 
     name = "carat-veto"
     vetoes = True
 
 
 class HistoryPolicy(CaratPolicy):
-    """A model that looks back eight intervals for writes instead of one."""
+    """Uses a model that looks back eight intervals for writes, instead of one."""
 
     name = "carat-history"
     model_kind = "printed-history"
 
 
 class SoftPolicy(CaratPolicy):
-    """A model of soft labels, calibrated: near the line a measured gain is only a hint."""
+    """Uses a calibrated model trained on soft labels: a gain close to the 15 % threshold counts as half a success."""
 
     name = "carat-soft"
     model_kind = "printed-soft"
 
 
 class FullPolicy(CaratPolicy):
-    """The printed score over our own model: richer features, longer history, soft labels, calibrated."""
+    """The printed score with our own model: more features, longer history, soft labels, calibration."""
 
     name = "carat-full"
     model_kind = "forest"
 
 
 class BudgetPolicy(CaratPolicy):
-    """Shares the cache inside the node's budget and to the MiB, in proportion to what targets need."""
+    """Divides the cache to the MiB within the node's budget, by what targets need."""
 
     name = "carat-budget"
     cache_as_printed = False
 
 
 class TunedPolicy(Log2Policy):
-    """The best combination of the above."""
+    """The combination of these improvements that did best."""
 
     name = "carat-tuned"
     model_kind = "forest"
@@ -64,19 +66,19 @@ class TunedPolicy(Log2Policy):
 
 
 class CachePolicy(Policy):
-    """Stage 2 alone, as printed: Algorithm 2 at its own triggers, and the RPC knobs left as they are."""
+    """Tunes the cache only, as printed (Algorithm 2 with its own triggers). The RPC knobs stay as they are."""
 
     name = "cache-printed"
     tunes_cache = True
     cache_as_printed = True
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
-        """Stay: the tuner adds the cache's limits where a stage begins."""
+        """Propose no change. The tuner adds cache limits when an active stage begins."""
         return Proposal(window.setting, "hold", "only the cache is tuned")
 
 
 class FittedCachePolicy(CachePolicy):
-    """Stage 2 alone, inside the node's budget."""
+    """Tunes the cache only, within the node's budget."""
 
     name = "cache-fitted"
     cache_as_printed = False

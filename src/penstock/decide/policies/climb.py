@@ -1,8 +1,8 @@
-"""Hill climbing on measured throughput: no model, no training, a few seconds of looking around.
+"""Hill climbing on measured throughput, without a model or training.
 
-The policy measures the setting in force over a few windows, tries the neighbours one by one, moves to the
-first that is clearly better and goes on from there, a longer stride in the same direction first. When no
-neighbour is better it rests, and looks again when throughput has left the range it settled at.
+The policy measures the setting in force for a few windows. Then it tries the neighbouring settings one by one and
+moves to the first that is clearly better. From there it continues, with a longer step in the same direction first.
+When no neighbour is better it rests. It starts again when throughput has clearly changed, or after `rest_windows`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from penstock.window import Window
 
 
 class ClimbPolicy(Policy):
-    """A state machine over windows: measure here, try there, keep or return, rest."""
+    """A hill climber with four states: measuring the present setting, trying a neighbour, judging it, resting."""
 
     name = "climb"
 
     windows_per_trial = 3
-    #: What shows so late is tried in long strides: so many candidates at once.
+    #: Knobs whose effect shows late are also tried this many values higher at once.
     late_stride = 3
     gain_ratio = 1.05
     drift_ratio = 1.2
@@ -41,10 +41,9 @@ class ClimbPolicy(Policy):
         self._resting = 0
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
-        """Advance the search by one window."""
         place = window.setting.only(*self.knob_ids)
         if self._trial is not None and place == self._here:
-            # The guard refused the trial or took it back: that neighbour is judged.
+            # The guard refused or reverted the trial, so this neighbour is done.
             self._rates = []
             return self._try_next(window)
         if place != (self._trial or self._here):
@@ -66,7 +65,7 @@ class ClimbPolicy(Policy):
         return self._at_rest(window, rate) if self._resting else self._look_around(window, rate)
 
     def resumed(self) -> None:
-        """What was measured before the pause is not mixed with what comes after."""
+        """Discard windows from before the pause."""
         self._rates, self._skip = [], 1
 
     def _start_over(self, window: Window, place: Setting) -> Proposal:
@@ -90,12 +89,12 @@ class ClimbPolicy(Policy):
         return self._go(window, self._trial, "try", f"trying {self._trial}, next to {self._here}")
 
     def _windows_until_felt(self, trial: Setting, window_s: float) -> int:
-        """How many windows show nothing yet: one, or several where applications must open files anew first."""
+        """The number of windows to skip after a change: one, or more if it acts on newly opened files only."""
         assert self._here is not None
         return max(1, unfelt_windows(self.space, self._here, trial, window_s))
 
     def _leaps(self, here: Setting) -> list[Setting]:
-        """Long strides upward along knobs whose effect shows late."""
+        """Settings with one late-acting knob raised by several values."""
         found = []
         for knob_id in self.space.late:
             values = self.space[knob_id].values

@@ -1,4 +1,4 @@
-"""What the system ships with: the baseline everything is compared with."""
+"""The baseline: leaves every knob as the system has it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from penstock.window import Window
 
 
 class DefaultPolicy(Policy):
-    """Leaves every knob where it is."""
+    """Proposes the setting in force."""
 
     name = "default"
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
-        """Always the setting in force."""
         return Proposal(window.setting, "default", "the default policy changes nothing")
 
 

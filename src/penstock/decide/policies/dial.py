@@ -1,4 +1,4 @@
-"""DIAL, CARAT's predecessor: the same score for the RPC knobs, and the cache left alone."""
+"""DIAL, CARAT's predecessor: the same score for the RPC knobs, without cache tuning."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from penstock.decide.policies.carat import CaratPolicy
 
 
 class DialPolicy(CaratPolicy):
-    """Stage 1 only."""
+    """CARAT's stage 1 only."""
 
     name = "dial"
     tunes_cache = False

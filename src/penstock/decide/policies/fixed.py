@@ -1,4 +1,4 @@
-"""One chosen setting, held: what an administrator does by hand."""
+"""One chosen setting, held for the whole run, as an administrator would set it by hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.window import Window
 
 
 class FixedPolicy(Policy):
-    """Moves to its setting at the first window and stays; without one it holds the space's default."""
+    """Changes to its setting at the first window and stays. Without a setting it uses the space's default."""
 
     name = "fixed"
 
@@ -21,7 +21,6 @@ class FixedPolicy(Policy):
         space.check(self.setting)
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
-        """Always the one setting."""
         return Proposal(
             window.setting.replace(self.setting), "fixed", f"the setting was fixed to {self.setting}"
         )

@@ -1,4 +1,4 @@
-"""The candidate the model is surest about: CARAT's first idea, too timid by its authors' account."""
+"""Greedy: the candidate with the highest probability. The CARAT authors tried it first and found it too cautious."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ class GreedyPolicy(CaratPolicy):
     vetoes = True
 
     def scores(self, kept: score.Survivors, outlook: Outlook, window: Window) -> score.Floats:
-        """The probability is the score."""
         return kept.p
 
 

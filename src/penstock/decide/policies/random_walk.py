@@ -1,4 +1,4 @@
-"""A setting drawn anew at every window: how training data is collected, and the floor for any tuner."""
+"""A random setting in every window: used to collect training data, and as a lower bound for any tuner."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from penstock.window import Window
 
 
 class RandomPolicy(Policy):
-    """Draws every knob that policies turn uniformly from its values."""
+    """Draws every searched knob uniformly from its values."""
 
     name = "random"
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
-        """Any setting, whatever the window says."""
         drawn = {knob_id: self.rng.choice(self.space[knob_id].values) for knob_id in self.space.searched}
         return Proposal(window.setting.replace(drawn), "drawn", "drawn at random")
 

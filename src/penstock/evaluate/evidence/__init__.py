@@ -1,1 +1,3 @@
-"""The evidence behind docs/explanation/results.md: rows kept with what made them, and the tables made of rows."""
+"""The evidence behind docs/explanation/results.md: measured rows with a digest of the code that made them, and
+tables.
+"""

@@ -1,4 +1,4 @@
-"""Which rows the results consist of: cases, who runs in them, how long, and on how many seeds."""
+"""The list of rows that the results consist of: cases, policies, durations and numbers of seeds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.workload import NAMES
 Runs = tuple[str, str, str]
 
 HERE, PAPERS = "c220g5", "c6525-25g"
-#: What a user gets, the paper's algorithm and its best combination, both with a model of the judged world.
+#: The shipped policy, the paper's algorithm and its best combination, both with a model of the evaluated cluster.
 USERS: Runs = ("weir", SHIPPED, "on")
 PRINTED: Runs = ("carat", OWN, "off")
 TUNED: Runs = ("carat-tuned", OWN, "off")
@@ -30,7 +30,8 @@ VARIANTS = (
     "carat-tuned",
 )  # fmt: skip
 PARTS = ("static", "four", "variants", "papers-cluster", "dynamic", "tables", "budgets", "replay")
-#: Who is replayed over real rows: with the shipped model, which has seen these rows, and with the simulator's alone.
+#: The policies to replay over real rows: with the shipped model, which was trained on these rows, and with one from
+#: simulation only.
 REPLAYED = tuple(
     (policy, model, "on" if policy == "weir" else "off") for policy in LEARNED for model in (OWN, SHIPPED)
 )
@@ -39,7 +40,7 @@ MIXES = tuple(interference.MIXES)
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much is measured: seconds a row, seeds of headline rows and of others, and whose rows are left out.
+    """How much to measure: seconds per row, seeds for headline rows and for others, and policies to leave out.
 
     `recorded` are the workloads of real clients that can be replayed.
     """

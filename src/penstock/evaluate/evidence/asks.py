@@ -1,10 +1,10 @@
-"""Rows: one run of one case under one policy, by what was asked for; and the file that keeps them."""
+"""Rows: one run of one case under one policy, and the file that stores them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,13 @@ from typing import Any
 from penstock.errors import DataError
 
 DEFAULT, BEST, SINGLE, PHASE = "default", "best-static", "best-single", "phase-optimum"
-#: Labels that are no policy: a setting held throughout.
+#: Labels that are not policies: a setting is held throughout.
 HELD = (DEFAULT, BEST, SINGLE, PHASE)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Ask:
-    """What a row measures. `model` and `guard` are empty where nobody asks a model, or nobody tunes."""
+    """What a row measures. `model` and `guard` are empty if no model is used or nothing is tuned."""
 
     experiment: str
     cluster: str
@@ -31,13 +31,13 @@ class Ask:
 
     @property
     def runs(self) -> tuple[str, str, str]:
-        """What runs, however often: policy, model and guard."""
+        """What runs: policy, model and guard."""
         return self.label, self.model, self.guard
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a row found: rates of applications and on the wire, MB/s; per direction, and per phase where there are.
+    """The result of a row: application and wire rates in MB/s, by direction and, if there are phases, by phase.
 
     `setting` is what was held: pages and RPCs in flight, or a limit in MiB for every target.
     """
@@ -51,10 +51,10 @@ class Found:
 
 
 class RowFile:
-    """Rows by what was asked and by what made them, one JSON line each, appended as each is found.
+    """Rows with the digest of the code that made them, one JSON line each, appended as they are measured.
 
-    A row whose makers changed is not found again; `tidy` drops such rows and sorts the others, so that a committed
-    file changes only where results do.
+    A row whose code has changed is not used again. `tidy` drops such rows and sorts the others, so that a committed
+    file changes only if results do.
     """
 
     def __init__(self, path: Path) -> None:
@@ -65,7 +65,7 @@ class RowFile:
                 self._take(line, number)
 
     def find(self, ask: Ask, made_by: str) -> Found | None:
-        """What was found before by the same makers."""
+        """A stored result that the same code made, or None."""
         row = self._known.get(key_of(ask))
         if row is None or row["made_by"] != made_by:
             return None
@@ -74,7 +74,7 @@ class RowFile:
         return Found(**{**found, "phases": tuple(found.get("phases", ())), "setting": setting})
 
     def keep(self, ask: Ask, made_by: str, found: Found) -> None:
-        """Remember a row, now and on disk."""
+        """Keep a row in memory and on disk."""
         row = {"ask": asdict(ask), "made_by": made_by, "found": _rounded(found)}
         self._known[key_of(ask)] = row
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ class RowFile:
             file.write(json.dumps(row) + "\n")
 
     def tidy(self, wanted: Mapping[Ask, str]) -> None:
-        """Keep the rows that are still wanted and still good, sorted."""
+        """Keep the rows that are still wanted and still valid, sorted."""
         keys = {key_of(ask): made_by for ask, made_by in wanted.items()}
         rows = [row for key, row in self._known.items() if keys.get(key) == row["made_by"]]
         rows.sort(key=lambda row: json.dumps(row["ask"], sort_keys=True))
@@ -97,7 +97,7 @@ class RowFile:
         except (ValueError, KeyError, TypeError) as error:
             if number == 1:
                 raise DataError(f"{self._path}: line 1 is no row: {error}") from None
-            # The last line of a run that was killed: that row is measured again.
+            # The last line of a run that was killed. That row is measured again.
 
 
 def key_of(ask: Ask) -> str:
@@ -110,11 +110,3 @@ def _rounded(found: Found) -> dict[str, Any]:
         name: round(value, 3) if isinstance(value, float) else [round(each, 3) for each in value]
         for name, value in plain.items()
     }
-
-
-def by_case(asks: Iterable[Ask]) -> dict[tuple[str, str, str], list[Ask]]:
-    """Asks of one case together, in their order."""
-    found: dict[tuple[str, str, str], list[Ask]] = {}
-    for ask in asks:
-        found.setdefault((ask.experiment, ask.cluster, ask.case), []).append(ask)
-    return found

@@ -1,4 +1,4 @@
-"""Cases: what each experiment simulates, by name, for whoever holds a setting or runs a policy in it."""
+"""Cases: what each experiment simulates, by name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.units import GIB, MIB
 
 @dataclass(frozen=True, slots=True)
 class EvidenceCase:
-    """A world by seed, how long it is measured, and into how many phases that time falls."""
+    """A world by seed, the measured time, and the number of phases in that time."""
 
     plan: Callable[[int], Plan]
     seconds: float
@@ -61,18 +61,18 @@ def case_of(ask: Ask) -> EvidenceCase:
 
 
 def split_budget(case: str) -> tuple[str, float]:
-    """A budget's case and its share of memory: `one-heavy-2%`."""
+    """The case and the share of memory in a name such as `one-heavy-2%`."""
     name, _, percent = case.rpartition("-")
     return name, float(percent.removesuffix("%")) / 100
 
 
 def budget_mib(ask: Ask) -> float:
-    """What all targets of a budget's case may hold together."""
+    """The dirty data that all targets of such a case may hold together."""
     return split_budget(ask.case)[1] * find_cluster(ask.cluster).client.ram_gb * GIB / MIB
 
 
 def policy_course(ask: Ask, model: str | None) -> Course:
-    """The course of a row under a policy; the budgets' start from equal shares."""
+    """The course of a row under a policy. Cases with a budget start from equal shares."""
     course = replace(case_of(ask).course(), policy=ask.label, guard=ask.guard == "on", model=model)
     if ask.experiment == "budgets":
         share = split_budget(ask.case)[1]

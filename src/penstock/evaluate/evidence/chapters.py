@@ -1,4 +1,4 @@
-"""Rows as the sections of docs/explanation/results.md. Words stay the same; every figure comes from rows."""
+"""The sections of docs/explanation/results.md. The text is fixed; every figure comes from rows."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ CEILING: Runs = (BEST, "", "")
 
 
 def named(runs: Runs) -> str:
-    """Who ran, with what: `carat, own model, unguarded`."""
+    """The policy with its model and guard, such as `carat, own model, unguarded`."""
     policy, model, guard = runs
     words = [policy, f"{model} model" if model else "", {"on": "guarded", "off": "unguarded"}.get(guard, "")]
     return ", ".join(filter(None, words))
 
 
 def shown(ratio: Ratio | None) -> str:
-    """A ratio with its interval; a gain that may be claimed is bold."""
+    """A ratio with its interval. A significant gain is bold."""
     if ratio is None:
         return "—"
     return f"**{ratio}**" if ratio.gains else str(ratio)
 
 
 def groups(book: RatioBook, cluster: str) -> tuple[list[str], list[str]]:
-    """The static cases that count for the headline, and those in which data is rewritten in memory."""
+    """The static cases of the headline, and those in which data is rewritten in memory."""
     cases = book.cases("static", cluster, DEFAULTS)
     apart = [case for case in cases if book.rewrites("static", cluster, case)]
     return [case for case in cases if case not in apart], apart
 
 
 def static(book: RatioBook, cluster: str) -> Iterator[Section]:
-    """Every workload under whom the headline is about, then rewriting in memory on its own."""
+    """Every workload under the policies of the headline, then rewriting in memory separately."""
     counted, apart = groups(book, cluster)
     who = [runs for runs in HEADLINE if book.cases("static", cluster, runs)]
     text = [

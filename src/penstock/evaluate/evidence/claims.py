@@ -1,8 +1,8 @@
-"""The papers' claims: what they say, what is possible here, what CARAT does here, and why where it is not the same.
+"""The papers' claims: what they say, what is possible here, what CARAT does here, and the cause of a difference.
 
-The cause of a claim that is not reproduced is found by experiment, in this order: the ceiling (no static setting, or
-no phase's own optimum, comes near the figure), the model (the shipped one fails, one of this world does not), the
-score (log2 does it), the cache (stage 1 alone does it), or nothing that can be told apart in simulation.
+The cause is found by experiment, in this order: the ceiling (no static setting, or no phase's own optimum, comes near
+the figure), the model (the shipped one fails, one of this cluster does not), the score (log2 reaches it), the cache
+(stage 1 alone reaches it), or nothing that simulation can distinguish.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from penstock.evaluate.evidence.paired_ratios import Ratio, RatioBook, app
 from penstock.evaluate.request import OWN, SHIPPED
 from penstock.report.page import Section, Table
 
-# Who reaches nine tenths of a figure reproduces it; of what is said to be up to so much, eight tenths will do.
+# A claim is reproduced from 90 % of its figure on; for a claim of "up to" from 80 % on.
 NEAR, NEAR_MOST = 0.9, 0.8
 CEILING: Runs = (BEST, "", "")
 LOG2: Runs = ("carat-log2", OWN, "off")
 DIAL: Runs = ("dial", OWN, "off")
 CARAT_SHIPPED: Runs = ("carat", SHIPPED, "off")
-#: A figure of whoever ran: None where nobody measured it.
+#: A figure of one policy, or None if it was not measured.
 Figure = Callable[[Runs], Ratio | float | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One claim: the paper's ratio, whether it is the most of many, and how to find the figure here."""
+    """One claim: the paper's ratio, whether it is a maximum over many, and how to find the figure here."""
 
     words: str
     cluster: str
@@ -55,7 +55,7 @@ def claims(book: RatioBook) -> Iterator[Claim]:
 
 
 def section(book: RatioBook) -> list[Section]:
-    """All claims as a table, with what stands in the way of each that is not reproduced."""
+    """All claims as a table, with the cause of each that is not reproduced."""
     found = list(claims(book))
     if not found:
         return []
@@ -82,7 +82,7 @@ def section(book: RatioBook) -> list[Section]:
 
 
 def cause(claim: Claim) -> str:
-    """Why `carat` does not reach a figure, as far as rows tell."""
+    """Why `carat` does not reach a figure, as far as the rows show."""
     goal = claim.near * claim.said
     if claim.ceiling is not None and claim.ceiling < goal:
         return f"ceiling: no setting brings more than {claim.ceiling:.2f} here"

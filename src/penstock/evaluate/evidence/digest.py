@@ -1,8 +1,8 @@
-"""What made a row: a mark of every source that can change it, and of nothing else.
+"""A digest of the sources that can change a row, and of no others.
 
-A row of `carat` stays good while `weir` changes. So the mark covers what a run's modules import, directly or not,
-within the rooms that decide results; the guard only where it is on, and of the policies only the one that ran.
-Comments and docstrings change no result, so they are left out.
+A row of `carat` stays valid while `weir` changes. So the digest covers what a run's modules import, directly or
+indirectly, within the rooms that determine results. It covers the guard only if the guard is on, and only the policy
+that ran. Comments and docstrings change no result, so they are left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-#: Where imports are followed; other rooms only carry results about.
+#: Rooms in which imports are followed. Other rooms only pass results on.
 ROOMS = ("penstock.simulate", "penstock.decide", "penstock.predict", "penstock.knobs")
 TOP = ("units", "workload", "spaces", "snapshot", "window", "decision", "ratios", "ports")
 WORLD = ("penstock.simulate.simulation", "penstock.simulate.catalogue", "penstock.evaluate.simulated")
@@ -29,18 +29,18 @@ GUARD = "penstock.decide.guard"
 
 @cache
 def world_mark() -> str:
-    """Of runs that nobody tunes."""
+    """The digest for runs without tuning."""
     return mark(WORLD)
 
 
 @cache
 def policy_mark(module: str, guard: bool) -> str:
-    """Of runs under the policy of a module."""
+    """The digest for runs under the policy of a module."""
     return mark((*WORLD, *DRIVERS, module, *((GUARD,) if guard else ())), without=() if guard else (GUARD,))
 
 
 def mark(modules: Iterable[str], without: tuple[str, ...] = ()) -> str:
-    """A hash of these modules and all they import within the rooms that decide results."""
+    """A hash of these modules and of all they import within the rooms that determine results."""
     found = hashlib.sha256()
     for name in sorted(closure(modules, without)):
         path = _path(name)

@@ -1,4 +1,4 @@
-"""The page a reviewer reads in five minutes: what is claimed, on what evidence, and what failed."""
+"""The first page for a reviewer: what is claimed, on what evidence, and what failed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.evaluate.evidence.claims import claims
 from penstock.evaluate.evidence.paired_ratios import Ratio, RatioBook, app
 from penstock.report.page import Section, Table
 
-#: What the best combination should reach on random reads of 1 MB.
+#: The target of the best combination on random reads of 1 MB.
 TUNED_READS = 1.85
 
 

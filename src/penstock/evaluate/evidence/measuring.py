@@ -1,4 +1,4 @@
-"""Measuring rows: those that are known from the file, the others in simulation, each kept as soon as it is found."""
+"""Measures rows: takes known ones from the file, simulates the others, and stores each as soon as it is done."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from penstock.knobs import Setting
 from penstock.predict import shipped
 from penstock.simulate.cluster import find_cluster
 
-#: Settings held that a search has to find first; `own:WORK` is the best static setting of one workload.
+#: Held settings that a search must find first. `own:WORK` is the best static setting of one workload.
 CHOSEN = (BEST, "best-single", "best-split")
 CHOICE = "choice"
 #: The cluster that describes the machines the traces were recorded on.
@@ -34,7 +34,7 @@ Say = Callable[[str], None]
 
 
 class Evidence:
-    """Finds rows. What a row's makers are is decided by `made_by`; no row of other makers is ever used."""
+    """Provides rows. A row is used only if its digest (`made_by`) matches the present code."""
 
     def __init__(self, lab: Lab, rows: RowFile, models: Path, say: Say, traces: Path | None = None) -> None:
         self._lab, self._rows, self._models = lab, rows, models
@@ -81,7 +81,7 @@ class Evidence:
         return trials
 
     def _choices(self, asks: Sequence[Ask]) -> dict[Ask, tuple[int, ...]]:
-        """The settings that searches find; a search is made once, on a seed of its own."""
+        """The settings that searches find. Each search is made once, on a seed of its own."""
         unique = list(dict.fromkeys(asks))
         missing = [ask for ask in unique if self._rows.find(ask, made_by(ask)) is None]
         for ask in missing:
@@ -114,19 +114,19 @@ def is_held(label: str) -> bool:
 
 
 def is_chosen(label: str) -> bool:
-    """Whether a search finds the setting of a row."""
+    """Whether the setting of a row comes from a search."""
     return label in CHOSEN or label.startswith("own:")
 
 
 def choice_of(ask: Ask) -> Ask:
-    """The search that a row needs: one for all seeds."""
+    """The search that a row needs, one for all seeds."""
     if ask.label.startswith("own:"):
         return Ask("static", ask.cluster, ask.label.removeprefix("own:"), CHOICE, min(ask.seconds, 60.0), 0)
     return Ask(ask.experiment, ask.cluster, ask.case, CHOICE, ask.seconds, 0)
 
 
 def made_by(ask: Ask) -> str:
-    """A mark of what made a row: the program as far as it matters there, and the model."""
+    """The digest for a row: the relevant sources, and the model."""
     if ask.experiment == replays.EXPERIMENT:
         return _replayed_by(ask)
     if ask.label == CHOICE or is_chosen(ask.label):
@@ -143,7 +143,7 @@ def made_by(ask: Ask) -> str:
 
 
 def _replayed_by(ask: Ask) -> str:
-    """What was recorded does not change; a policy's way through it does with the policy."""
+    """The digest for a replayed row. Recorded rows do not change; the policy's choices depend on the policy."""
     if ask.label in replays.RECORDED:
         return ask.cluster
     program = digest.mark(("penstock.evaluate.replay",))
@@ -172,8 +172,9 @@ def _held(ask: Ask, course: Course, choices: Mapping[Ask, tuple[int, ...]]) -> C
 
 
 def reduced(ask: Ask, course: Course, run: Measured) -> Found:
-    """What is kept of a run, with the setting that the first client's target had last. The budgets' first third is
-    left out, see there.
+    """The figures kept of a run, with the last setting of the first client's target.
+
+    For budgets the first third is left out; see `budgets`.
     """
     count = cases.case_of(ask).phases
     each_s = course.seconds / count

@@ -1,4 +1,4 @@
-"""Ratios to the default over seeds, with 95 % intervals: what a row may claim, and what it may not."""
+"""Ratios to the default over seeds with 95 % intervals, which decide what a row may claim."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from penstock.evaluate.figures import geomean, mean
 
 Runs = tuple[str, str, str]
 Rate = Callable[[Found], float]
-# Data is rewritten in memory before it is sent where applications get so many times what the wire carries (filling
-# the cache once explains less in a minute), or where their ratio to the default is so many times the wire's.
+# Data is rewritten in memory if applications get this many times what the wire carries (filling the cache once
+# explains less within a minute), or if their ratio to the default is this many times the wire's.
 ABSORBED, REWRITTEN = 1.4, 1.2
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A ratio over so many seeds and the bounds of its 95 % interval, which a single seed does not have."""
+    """A ratio over a number of seeds with its 95 % interval. A single seed has no interval."""
 
     value: float
     low: float | None
@@ -27,12 +27,12 @@ class Ratio:
 
     @property
     def gains(self) -> bool:
-        """Whether a gain may be claimed: the whole interval lies above 1."""
+        """Whether a gain is significant: the whole interval is above 1."""
         return self.low is not None and self.low > 1.0
 
     @property
     def loses(self) -> bool:
-        """Whether a loss must be owned up to."""
+        """Whether a loss is significant: the whole interval is below 1."""
         return self.high is not None and self.high < 1.0
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ def over_seeds(values: Sequence[float]) -> Ratio:
 
 
 class RatioBook:
-    """All rows of a run of the results, to be asked for ratios. Each seed is compared with itself."""
+    """All rows of the results. Ratios compare each seed with itself."""
 
     def __init__(self, rows: Mapping[Ask, Found]) -> None:
         self._rows = rows
@@ -72,7 +72,7 @@ class RatioBook:
         return list(dict.fromkeys(r for e, k, _, r in self._by if (e, k) == (experiment, cluster)))
 
     def found(self, experiment: str, cluster: str, case: str, runs: Runs) -> dict[int, Found]:
-        """Rows by seed; empty where nobody measured."""
+        """Rows by seed; empty if not measured."""
         return self._by.get((experiment, cluster, case, runs), {})
 
     def ratio(
@@ -96,8 +96,8 @@ class RatioBook:
         return over_seeds(whole) if whole and cases else None
 
     def rewrites(self, experiment: str, cluster: str, case: str) -> bool:
-        """Whether memory does the work there: the default's applications get far more than the wire carries, or
-        somebody's gain is not on the wire.
+        """Whether the cache does the work: the default's applications get far more than the wire carries, or a gain
+        does not show on the wire.
         """
         who = {r: rows for (e, k, c, r), rows in self._by.items() if (e, k, c) == (experiment, cluster, case)}
         base = who.get((DEFAULT, "", ""), {})
@@ -122,5 +122,5 @@ def wire(found: Found) -> float:
 
 
 def phases(found: Found) -> float:
-    """The geometric mean over phases: a fast phase does not outweigh the others."""
+    """The geometric mean over phases, so that a fast phase does not dominate."""
     return geomean(found.phases)

@@ -1,4 +1,4 @@
-"""Rows of replay: policies in a closed loop over the recorded intervals of real clients, where the recordings are."""
+"""Rows of replay: policies in a closed loop over recorded intervals of real clients, if the recordings exist."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from penstock.train.intervals import RecordedWorkload, read_workloads
 EXPERIMENT = "replay"
 TRACES = "lustre-traces"
 STEPS = 120
-#: Labels that are no policy: what was recorded at the default, and at the setting that was best there.
+#: Labels that are not policies: the recorded default, and the recorded best setting.
 RECORDED = ("default", "best-static")
 
 
 def replayed(ask: Ask, traces: Path, model: str | None) -> Found:
-    """One policy through one recorded workload: the mean worth of its steps, and where it stayed in the end."""
+    """One policy on one recorded workload: the mean value of its steps, and its last setting."""
     workload = _workloads(traces)[ask.case]
     if ask.label in RECORDED:
         setting = max(workload.mbps, key=lambda each: workload.mbps[each])

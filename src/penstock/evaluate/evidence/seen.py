@@ -1,4 +1,4 @@
-"""Whether what a policy knows comes from the very workload it is judged on: that differs from policy to policy."""
+"""Whether a policy's knowledge comes from the workload it is evaluated on. That differs between policies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.workload import SINGLE_STREAM
 
 
 def seen(runs: tuple[str, str, str], cluster: str, case: str) -> str:
-    """`yes`: this workload, on this cluster or on the real machines it describes; `elsewhere`: on others; `no`."""
+    """`yes`: this workload, on this cluster or on the machines it describes; `elsewhere`: on others; `no`."""
     policy, model, _ = runs
     if not policy_class(policy).uses_model:
         return "no"
@@ -36,6 +36,8 @@ def _trained(kind: str) -> frozenset[str]:
 
 
 def _surveyed(case: str) -> str:
-    """A survey holds recordings of real clients by name, and kinds of work in drawn worlds: like it, not it."""
+    """A survey has recordings of real clients by name, and similar work in random worlds, which is not the same
+    work.
+    """
     recorded = {each.origin.rpartition("/")[2] for each in shipped.default_survey().cases}
     return "yes" if trace_name(case) in recorded else "like it"

@@ -1,7 +1,8 @@
-"""The process behind a FUSE mount: who serves it, since when, and how many bytes went through it.
+"""The process behind a FUSE mount: its identity, and how many bytes went through it.
 
-The kernel counts no bytes per FUSE mount. It counts what the daemon moved through system calls: every byte that an
-application reads from the server is written to the kernel once, every byte written is read from the kernel once.
+The kernel counts no bytes per FUSE mount. But it counts the bytes that the daemon moves through system calls. Every
+byte that an application reads is written by the daemon to the kernel once; every byte written is read from the kernel
+once.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _CONNECTION = "fuse_connection:"
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """A process and the moment it started, in ticks since boot: together they name it for good."""
+    """A process and its start time in ticks since boot, which together identify it."""
 
     pid: int
     started: int
@@ -34,7 +35,7 @@ class Moved:
 
 
 def find_daemons(fs: KernelFs, minors: frozenset[int]) -> dict[int, Daemon]:
-    """The daemons of connections, by the connection's number; those that cannot be told are left out."""
+    """The daemons by connection number. Connections whose daemon cannot be determined are left out."""
     found: dict[int, Daemon] = {}
     for pid in fs.names("proc"):
         if not pid.isdigit():
@@ -51,7 +52,7 @@ def find_daemons(fs: KernelFs, minors: frozenset[int]) -> dict[int, Daemon]:
 
 
 def _connections(fs: KernelFs, pid: str) -> Iterator[int]:
-    """The connections whose device a process holds open, as the kernel says since Linux 6.14."""
+    """The connections whose device a process has open. The kernel reports them since Linux 6.14."""
     try:
         numbers = fs.names(f"proc/{pid}/fd")
     except OSError:

@@ -13,7 +13,7 @@ from penstock.observe.mounts import Mount, in_sight, read_mounts
 from penstock.observe.passes import MountObserver, ObservedSource
 from penstock.snapshot import Problem
 
-# Daemons that are known to speak to a server over a network; local ones gain nothing from these knobs.
+# Daemons known to use a server over a network. Local ones gain nothing from these knobs.
 NETWORK_KINDS = frozenset(
     f"fuse.{kind}"
     for kind in ("glusterfs", "ceph-fuse", "sshfs", "s3fs", "rclone", "juicefs", "mfs", "seaweedfs", "davfs2")
@@ -37,7 +37,7 @@ class FuseObserver(MountObserver):
         self._kinds = kinds
 
     def scan(self, known: Mapping[str, ObservedSource]) -> tuple[dict[str, ObservedSource], list[Problem]]:
-        """The mounts there are now; daemons are looked for only where a mount is new."""
+        """The present mounts. Daemons are looked up only for new mounts."""
         there = {mount.device: mount for mount in fuse_mounts(self.fs, self._kinds)}
         kept = {
             source.mount.device: source

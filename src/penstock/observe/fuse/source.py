@@ -1,4 +1,4 @@
-"""One FUSE mount, read at every pass: its connection, its backing device, its daemon."""
+"""Reads one FUSE mount in every pass: its connection, its backing device, its daemon."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ KNOB_IDS = ("flight", "congested", "ahead", "dirty_ppm")
 
 
 def knob_files(device: str, minor: int) -> dict[str, tuple[tuple[str, int], ...]]:
-    """Where each knob of a mount may live, the better place first, and how many units of the knob one unit there is.
+    """Where each knob of a mount may be, the preferred place first, and the factor between the units.
 
-    The dirty limit is kept in millionths of the node's: whole bytes are shown as well, but drift with free memory.
+    The dirty limit is kept in millionths of the node's limit. The kernel also shows bytes, but these drift with free
+    memory.
     """
     home = f"{bdi.KNOBS}/{device}"
     return {
@@ -33,7 +34,7 @@ def knob_files(device: str, minor: int) -> dict[str, tuple[tuple[str, int], ...]
 
 
 def target_of(mount: Mount, daemon: Daemon) -> Target:
-    """The target of a mount. Its name ends with the daemon's start: a mount made anew is another target."""
+    """The target of a mount. Its name ends with the daemon's start time, so a new mount is another target."""
     name = f"{mount.kind}-{mount.device}-{daemon.started}"
     return Target(name, fs=mount.path, mount=name)
 
@@ -51,7 +52,7 @@ class FuseSource(ObservedSource):
         self._read_bytes = 0
 
     def read(self) -> Sequence[Reading | Problem] | None:
-        """Its snapshot, or a `Problem` where a file is missing or makes no sense."""
+        """Its snapshot, or a `Problem` if a file is missing or cannot be parsed."""
         t_s = self._clock()
         try:
             if parse_start(self._files.text("stat", f"proc/{self.daemon.pid}/stat")) != self.daemon.started:
@@ -63,7 +64,7 @@ class FuseSource(ObservedSource):
             return [Problem(self.name, f"discarded: {error}")]
 
     def close(self) -> None:
-        """Let all descriptors go."""
+        """Release all descriptors."""
         self._files.close()
 
     def _reading(self, t_s: float) -> Reading:
@@ -71,7 +72,7 @@ class FuseSource(ObservedSource):
         moved = parse_moved(self._files.text("io", f"proc/{self.daemon.pid}/io"))
         waiting = self._files.text("waiting", f"{CONNECTIONS}/{self.mount.minor}/waiting")
         # What the daemon writes goes to the kernel (data read) or to the server (data written). The difference can
-        # fall for a moment, while written data is on its way and not counted yet.
+        # decrease briefly, while written data is on its way and not counted yet.
         self._read_bytes = max(self._read_bytes, moved.written_bytes - stats.written_bytes)
         snapshot = TargetSnapshot(
             self.target,

@@ -1,1 +1,1 @@
-"""Lustre's own text formats and where they live: pure parsers, and the readers that feed them."""
+"""Lustre's text formats and their locations: pure parsers, and the readers that use them."""

@@ -1,4 +1,4 @@
-"""The files of one OSC or one mount on a live client: found once, read at every probe."""
+"""The files of one OSC or one mount on a live client. They are located once and read in every probe."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from penstock.observe.lustre.layout import INSTEAD_OF, candidates
 
 
 class InstanceGoneError(Exception):
-    """The directory is being taken down: its mount went away."""
+    """The directory is being removed because its mount went away."""
 
 
 class Instance:
-    """One directory of Lustre's, its files kept at hand.
+    """One Lustre directory with its open files.
 
-    Where a file lives is asked once. A file that is absent or refused is not asked again before `ask_again`,
-    which a rescan calls, and its reason stays in `problems`. A file in `INSTEAD_OF` is read only while the
-    one it stands in for cannot be.
+    The location of a file is determined once. A file that is absent or refused is not tried again before `ask_again`,
+    which a rescan calls; the reason stays in `problems`. A file in `INSTEAD_OF` is read only while the file it
+    replaces cannot be read.
     """
 
     def __init__(self, fs: KernelFs, kind: str, name: str, files: Sequence[str]) -> None:
@@ -55,7 +55,7 @@ class Instance:
         return texts + self._missing
 
     def read_first(self) -> bytes | None:
-        """The text of the first file alone, the cheapest look; None where only `read` will do."""
+        """The text of the first file alone, which is the cheapest read; None if only `read` will do."""
         try:
             text = pread(self._kept[0], CHUNK_BYTES, 0) if self._kept else b""
         except OSError:
@@ -63,7 +63,7 @@ class Instance:
         return text if 0 < len(text) < WHOLE_BELOW_BYTES else None
 
     def read_carefully(self) -> list[bytes | None]:
-        """As `read`, but file by file: long texts to their end, torn ones twice, lost ones looked for."""
+        """Like `read`, but file by file: long texts to their end, torn texts twice, lost files looked up again."""
         if not self._open:
             self._open = self._find_all()
             self._set_shortcut()
@@ -78,7 +78,7 @@ class Instance:
             try:
                 text = file.read()
                 if text[-1:] != b"\n":
-                    # Whoever writes the file may be at it this very moment; one more look tells.
+                    # The file may be changing at this very moment. Another read will tell.
                     text = file.read()
                 texts.append(text)
             except OSError as error:
@@ -87,7 +87,7 @@ class Instance:
         return texts
 
     def _set_shortcut(self) -> None:
-        """Note the descriptors where all files are kept open and only the last of them may be missing."""
+        """Remember the descriptors if all files are open and at most the last is missing."""
         found = [file.fd for file in self._open if file is not None]
         missing = len(self._open) - len(found)
         orderly = all(file is None for file in self._open[len(found) :]) and min(found, default=-1) >= 0
@@ -109,7 +109,7 @@ class Instance:
         return tuple(self._fs.unrooted(file.path) if file else None for file in self._open)
 
     def ask_again(self) -> None:
-        """Look once more, at the next read, for everything that was not found or failed."""
+        """At the next read, look again for every file that was missing or failed."""
         if self.problems or self._incomplete:
             self._asking, self._kept = True, []
 
@@ -130,7 +130,7 @@ class Instance:
         return list(found.values())
 
     def _lacking(self) -> list[int]:
-        """The places of files that are missing and that none stands in for."""
+        """The places of missing files that have no replacement."""
         found = {name for name, file in zip(self._files, self._open, strict=False) if file is not None}
         return [
             index
@@ -162,6 +162,6 @@ class Instance:
 
 
 def explain(error: OSError, path: str) -> str:
-    """What the system said, in one line, and what would help; the file is named by whoever reports it."""
+    """The system's error in one line, and what would help. The caller adds the file's name."""
     said = os.strerror(error.errno) if error.errno else str(error)
     return f"{said} (debugfs is for root alone)" if error.errno in DENIED and "/debug" in path else said

@@ -1,7 +1,7 @@
-"""`import` and `state`: how an OSC is connected to its server.
+"""`import` and `state`: the connection of an OSC to its server.
 
-The text looks like YAML and is not: quoting and flag names differ between versions. Only keys on lines of
-their own are used, and unknown ones are ignored.
+The text looks like YAML but is not: quoting and flag names differ between versions. Only keys on lines of their own
+are used, and unknown ones are ignored.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from penstock.observe.lustre.stats import check_whole
 
 
 def find_connection(text: bytes, what: str = "import") -> tuple[str, int, int | None]:
-    """State, the generation that rises whenever the server forgot this client, and the bulk size agreed on.
+    """The state, the connection's generation (it rises whenever the server forgot this client), and the bulk size.
 
-    Raises `DataError` where the state or the generation is missing: every version prints both.
+    Raises `DataError` if the state or the generation is missing, because every version prints both.
     """
     check_whole(text, what)
     state = find_value(text, b" state:")

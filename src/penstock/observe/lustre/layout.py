@@ -1,7 +1,7 @@
-"""Where Lustre keeps its files, and what the directory names mean.
+"""Where Lustre keeps its files, and what directory names mean.
 
-A file's home moved between versions (procfs in 2.12, sysfs or debugfs later), so every file is looked for in
-sysfs, then procfs, then debugfs; the version is never asked.
+The place of a file differs between versions (procfs in 2.12, sysfs or debugfs later). So every file is looked up in
+sysfs, then procfs, then debugfs. The version is never used.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OSC_FILES = (
     "state",
 )
 INSTEAD_OF = {"state": "import"}
-# Worth having in a recording, and shown on request; too long to read at every pass.
+# Useful in a recording and shown on request, but too long to read in every pass.
 OSC_DETAILS = ("rpc_stats", "osc_cached_mb", "cur_lost_grant_bytes", "timeouts", "checksum_type")
 MOUNT_FILES = ("stats", "read_ahead_stats")
 MOUNT_DETAILS = (
@@ -55,7 +55,7 @@ mount='lustre-ff1100010179b000')
 
 
 def candidates(kind: str, name: str, file: str) -> tuple[str, ...]:
-    """Where a file may live, relative to the root, in the order of asking.
+    """The possible places of a file relative to the root, in the order of preference.
 
     >>> candidates("osc", "x", "stats")[0]
     'sys/fs/lustre/osc/x/stats'
@@ -74,7 +74,7 @@ def split_path(path: str) -> tuple[str, str, str] | None:
 
 
 def preference(path: str) -> int:
-    """Which of several homes of the same file counts: the lower, the better."""
+    """The rank of a file's place. The lowest rank is preferred."""
     for rank, place in enumerate(PLACES):
         if f"{place}/" in path:
             return rank

@@ -1,4 +1,4 @@
-"""From the texts of one mount (llite) to its counters: what applications asked for, how readahead fared."""
+"""Parses the texts of one mount (llite) into counters: application reads and writes, and readahead."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _ROWS = ((b"\nread_bytes", "app.read"), (b"\nwrite_bytes", "app.write"))
 def parse_mount(texts: Sequence[bytes | None]) -> dict[str, float]:
     """The counters in the texts of `MOUNT_FILES`. A row not printed yet is zero, a garbled one NaN.
 
-    `app.since_s` is when counting began: two snapshots that differ in it cannot be compared. A file that was
-    not read contributes nothing. Raises `DataError` for torn text.
+    `app.since_s` is the time when counting began. Two snapshots with different values cannot be compared. A file that
+    was not read contributes nothing. Raises `DataError` for torn text.
     """
     stats, readahead = texts
     counters: dict[str, float] = {}

@@ -1,7 +1,7 @@
-"""From the texts of one OSC to its snapshot, probe after probe.
+"""Parses the texts of one OSC into a snapshot, probe after probe.
 
-Most texts do not change from one probe to the next, so each is compared with the one before and parsed only
-when it differs. Nothing here touches a file: a live reader and a recording feed the same parser.
+Most texts do not change between probes. So each text is compared with the one before and parsed only if it differs.
+No file is accessed here: a live reader and a recording use the same parser.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ROWS: tuple[tuple[bytes, str | None, str], ...] = (
     (b"\nost_write", None, "write.usec"),
 )
 _ROW_NAMES = tuple(needle[1:] for needle, *_ in _ROWS)
-# Where the times at the head of `stats` end, generously.
+# A safe upper bound for the end of the times at the head of `stats`.
 _HEAD_BYTES = 256
 _KNOBS = ("pages", "flight", "dirty")
 UNKNOWN: Mapping[str, float] = {name: math.nan for _, *names in _ROWS for name in names if name}
@@ -34,10 +34,10 @@ Texts = Sequence[bytes | None]
 
 
 class TargetParser:
-    """Turns texts into snapshots of one target and remembers just enough to notice what went wrong.
+    """Turns texts into snapshots of one target, with just enough memory to detect damaged texts.
 
-    `problems` holds, by file, what was wrong in the last texts. A `stats` cut inside a line raises
-    `DataError`: the whole snapshot is to be discarded.
+    `problems` has the errors of the last texts, by file. A `stats` text cut inside a line raises `DataError`, and the
+    whole snapshot must be discarded.
     """
 
     def __init__(self, target: Target) -> None:
@@ -84,7 +84,7 @@ class TargetParser:
         return self._snapshot(t_s)
 
     def again(self, t_s: float, stats: bytes) -> TargetSnapshot | None:
-        """The snapshot with everything but the counters as it was; None when these moved or look odd."""
+        """The snapshot with new counters only; None if the counters changed or look odd."""
         before = self._counters
         if stats != self._stats:
             self._read_counters(stats)
@@ -116,7 +116,7 @@ class TargetParser:
             self._doubt(counters)
         self._stats = text
         if counters != self._counters:
-            # Counters that stand still stay the very same object, which is how windows see it at a glance.
+            # Unchanged counters stay the same object, which windows recognise at once.
             self._counters = counters
 
     def _restarted(self, text: bytes) -> bool:
@@ -125,11 +125,11 @@ class TargetParser:
         return self._start_time != before
 
     def _doubt(self, counters: Mapping[str, float]) -> None:
-        """Judge a text with other rows than the one before, although no clearing was announced.
+        """Check a text whose rows differ from the one before although no clearing was announced.
 
-        Rows that vanish were cut off between two lines, or cleared by a version that prints no `start_time`.
-        Their return tells: after a cut the counters go on from where they were before it, and what was seen
-        in between must not be compared with anything.
+        Rows vanish if the text was cut between two lines, or if counters were cleared by a version without
+        `start_time`. When they return, the two cases can be told apart: after a cut the counters continue from their
+        old values. What was read in between must not be compared with anything.
         """
         if self._doubted:
             lower = any(counters.get(name, math.inf) < value for name, value in self._doubted.items())
@@ -180,7 +180,7 @@ class TargetParser:
                 if self._import_head and text.startswith(self._import_head):
                     return
                 self._state, generation, brw_bytes = find_connection(text)
-                # Up to here nothing else is of interest, and most of what changes comes later.
+                # Nothing before this is needed, and most changes come later.
                 self._import_head = text[: text.find(b"\n", text.find(b" generation:")) + 1]
                 if brw_bytes != self._brw_bytes:
                     self._brw_bytes, self._gauge_texts = brw_bytes, ()

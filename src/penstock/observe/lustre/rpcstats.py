@@ -1,9 +1,9 @@
-"""`rpc_stats`: histograms of the RPCs an OSC sent, tallied at sending, cumulative since the last clear.
+"""`rpc_stats`: histograms of the RPCs that an OSC sent, counted at sending, cumulative since the last clear.
 
-Only `snapshot_time` is sure to be there. Sections come and go with versions and their rows stop once both
-directions are complete; unknown sections are kept by their title, unknown head lines are ignored. Percent
-columns are truncated by the kernel and never used. Two traps: the in-flight bin 31 means 31 or more, and the
-counts of the latency section (from 2.17) are scaled by 1024/1000 and must not be summed.
+Only `snapshot_time` is always there. Sections differ between versions, and their rows stop once both directions are
+complete. Unknown sections are kept by their title, unknown head lines are ignored. Percent columns are truncated by
+the kernel and never used. Note that the in-flight bin 31 means 31 or more, and that the counts of the latency section
+(from 2.17) are scaled by 1024/1000 and must not be summed.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _title(line: str) -> str:
 
 
 def _count(line: str, into: Histogram) -> None:
-    """Add one row; a row that makes no sense is skipped, as everything unknown is."""
+    """Add one row. A row that cannot be parsed is skipped."""
     bin_text, _, columns = line.partition(":")
     left, _, right = columns.partition("|")
     try:

@@ -1,4 +1,4 @@
-"""The two kinds of things on a client that are read at every pass: OSCs and mounts."""
+"""The two kinds of sources on a client that are read in every pass: OSCs and mounts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.observe.lustre.osc import TargetParser
 from penstock.observe.lustre.rpcstats import RpcStats, parse_rpc_stats
 from penstock.snapshot import Problem, Target, TargetSnapshot
 
-# A target is resting after so many passes without movement; every so many peeks at it one reads everything.
+# A target is idle after this many passes without movement. One of this many peeks at an idle target reads everything.
 STILL_PASSES = 4
 PEEKS = 8
 
@@ -30,23 +30,23 @@ class LustreSource(ABC):
 
     @abstractmethod
     def read(self) -> TargetSnapshot | Mapping[str, float] | Problem | None:
-        """What it says now; None once it was unmounted, a `Problem` where the text is to be discarded."""
+        """The present data; None after an unmount, a `Problem` if the text must be discarded."""
 
     @property
     def resting(self) -> bool:
-        """Whether a cheaper look would do."""
+        """Whether a cheaper read is enough."""
         return False
 
     def peek(self) -> TargetSnapshot | Mapping[str, float] | Problem | None:
-        """As `read`, but cheaper where little is to be expected."""
+        """Like `read`, but cheaper if little is expected to change."""
         return self.read()
 
     @abstractmethod
     def problems(self) -> list[Problem]:
-        """What could not be read or made sense of the last time."""
+        """What could not be read or parsed the last time."""
 
     def troubled(self) -> bool:
-        """Whether `problems` has anything to say."""
+        """Whether `problems` is not empty."""
         return bool(self.instance.problems)
 
     def raw(self) -> dict[str, str]:
@@ -76,7 +76,7 @@ class OscSource(LustreSource):
         return self._still >= STILL_PASSES
 
     def peek(self) -> TargetSnapshot | Problem | None:
-        """Its snapshot; of a resting target mostly from a look at its counters alone."""
+        """Its snapshot. For an idle target mostly only the counters are read."""
         self._peeks += 1
         stats = self.instance.read_first() if self.resting and self._peeks % PEEKS else None
         if stats is not None:

@@ -1,7 +1,7 @@
 """`stats` files: one row per counter, `name count samples [unit] min max sum sumsq`.
 
-A row appears with its first sample, so a row that is missing counts as zero. Some rows end after the unit,
-some after the sum. Times in the head (`start_time`) are kept as text: they are only ever compared.
+A row appears with its first sample, so a missing row counts as zero. Some rows end after the unit, some after the
+sum. Times in the head (`start_time`) are kept as text, because they are only compared.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Stats:
 
 
 def check_whole(text: bytes, what: str) -> None:
-    """Raise `DataError` unless the text ends with a whole line: a cut inside a line is never data."""
+    """Raise `DataError` unless the text ends with a complete line. A text cut inside a line is never used."""
     if not text.endswith(b"\n"):
         raise DataError(f"{what}: cut off inside a line" if text else f"{what}: empty")
 
@@ -59,7 +59,7 @@ def parse_stats(text: bytes, what: str = "stats") -> Stats:
 
 
 def _row(fields: Sequence[bytes]) -> tuple[str, StatsRow | None]:
-    """Before 2.15 a read-ahead row's name may hold blanks: the name ends two fields before its unit."""
+    """Before 2.15 the name of a read-ahead row may contain blanks. It ends two fields before the unit."""
     try:
         mark = fields.index(b"samples")
     except ValueError:

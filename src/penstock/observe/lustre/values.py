@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.errors import DataError
 from penstock.observe.lustre.stats import check_whole
 
-# The largest 64-bit number and its newline: what is longer is no counter, and slow to convert.
+# The length of the largest 64-bit number with a newline. Longer texts are not counters, and slow to convert.
 _LONGEST = 21
 
 

@@ -1,7 +1,6 @@
-"""`/proc/self/mountstats`: what every NFS mount asked of its server, and how long that took.
+"""`/proc/self/mountstats`: the requests of every NFS mount to its server, and their times.
 
-Fields that newer kernels append are ignored. A mount whose block makes no sense is a problem of its own; the others
-are not affected.
+Fields that newer kernels append are ignored. A mount whose block cannot be parsed does not affect the others.
 """
 
 from __future__ import annotations
@@ -36,7 +35,9 @@ NEVER = Operation(0, 0, 0, 0, 0, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class ByteCounts:
-    """What applications read and wrote, buffered and direct, and what the server was asked for because of it."""
+    """The bytes that applications read and wrote, buffered and direct, and the resulting bytes to and from the
+    server.
+    """
 
     app_read: int
     app_write: int
@@ -48,7 +49,7 @@ class ByteCounts:
 
 @dataclass(frozen=True, slots=True)
 class NfsMount:
-    """One mount's block. `transports` holds the raw figures of every connection, the protocol first."""
+    """The block of one mount. `transports` has the raw figures of every connection, with the protocol first."""
 
     device: str
     path: str
@@ -73,7 +74,7 @@ class NfsMount:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A mount whose block cannot be made sense of."""
+    """A mount whose block cannot be parsed."""
 
     path: str
     why: str

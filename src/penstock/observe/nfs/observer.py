@@ -18,7 +18,7 @@ from penstock.snapshot import Problem, Target, TargetSnapshot
 from penstock.spaces import BY_RATIO
 from penstock.units import KIB
 
-# A mount's age is given in whole seconds, so the moment of mounting is known to about one.
+# A mount's age is given in whole seconds, so the time of mounting is known to about one second.
 SAME_MOUNT_S = 2
 _SESSION_SLOTS = "sys/module/nfs/parameters/max_session_slots"
 _TABLE_SLOTS = "proc/sys/sunrpc/tcp_max_slot_table_entries"
@@ -30,13 +30,13 @@ def nfs_mounts(fs: KernelFs) -> tuple[Mount, ...]:
 
 
 def target_of(mount: Mount, mounted_s: int) -> Target:
-    """The target of a mount. Its name ends with the moment of mounting: a mount made anew is another target."""
+    """The target of a mount. Its name ends with the time of mounting, so a new mount is another target."""
     name = f"nfs-{mount.device}-{mounted_s}"
     return Target(name, fs=mount.path, mount=name)
 
 
 class NfsObserver(MountObserver):
-    """Observes every NFS mount. All of them share one kernel file, so all are read at once."""
+    """Observes all NFS mounts. They share one kernel file, so all are read at once."""
 
     system = "nfs"
 
@@ -64,7 +64,7 @@ class NfsSource(ObservedSource):
         self._targets: dict[str, Target] = {}
 
     def read(self) -> Sequence[Reading | Problem] | None:
-        """A reading of every mount; a mount whose block makes no sense is a problem of its own."""
+        """A reading of every mount. A mount whose block cannot be parsed becomes a problem of its own."""
         t_s = self._clock()
         try:
             parsed = parse_mountstats(self._files.text("mountstats", "proc/self/mountstats"))
@@ -88,11 +88,11 @@ class NfsSource(ObservedSource):
                 )
             else:
                 found.append(Problem(item.path, item.why))
-        # A mount that came or went since the table was read shows here first.
+        # A mount that appeared or vanished since the table was read shows here first.
         return found if seen == {mount.device for mount in self.mounts.values()} else None
 
     def close(self) -> None:
-        """Let all descriptors go."""
+        """Release all descriptors."""
         self._files.close()
 
     def _reading(
@@ -120,7 +120,7 @@ class NfsSource(ObservedSource):
         return Reading(snapshot, asked)
 
     def _target(self, mount: Mount, mounted_s: int) -> Target:
-        """The same target as before unless the mount was made anew since."""
+        """The same target as before, unless the mount was mounted again since."""
         known = self._targets.get(mount.device)
         if known is None or abs(int(known.name.rpartition("-")[2]) - mounted_s) > SAME_MOUNT_S:
             known = self._targets[mount.device] = target_of(mount, mounted_s)
@@ -143,7 +143,7 @@ class NfsSource(ObservedSource):
     def _gauges(
         self, mount: Mount, said: NfsMount, node: DirtyPages, transports: Sequence[Transport]
     ) -> dict[str, float]:
-        """Dirty data of the mount alone where the kernel tells, else of the node; and slots in use."""
+        """Dirty data of the mount if the kernel reports it, otherwise of the node; and slots in use."""
         dirty, limit = node.dirty_bytes, node.limit_bytes
         try:
             place = f"{bdi.STATS}/{mount.device}/stats"
@@ -164,7 +164,7 @@ class NfsSource(ObservedSource):
 
 
 def _counters(said: NfsMount) -> dict[str, float]:
-    """Requests, the bytes they carried, and their times on the wire without the wait for a slot before."""
+    """Requests, their bytes, and their time on the wire without the wait for a slot."""
     read, write = said.operation("READ"), said.operation("WRITE")
     return {
         "read.rpcs": float(read.count),

@@ -1,4 +1,4 @@
-"""`/sys/kernel/sunrpc`: the connections to servers, how many requests each may and does hold."""
+"""`/sys/kernel/sunrpc`: the connections to servers, and how many requests each may have and has."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TRANSPORT = re.compile(r"xprt-\d+-\w+")
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """One connection: the slots for requests it has now, may have at most, and the requests that wait for one."""
+    """One connection: its present slots for requests, their maximum, and the requests that wait for one."""
 
     server: str
     slots: int
@@ -23,7 +23,7 @@ class Transport:
 
 
 def read_transports(fs: KernelFs) -> tuple[Transport, ...]:
-    """All connections; none where the kernel does not show them. One that vanishes meanwhile is left out."""
+    """All connections; none if the kernel does not show them. A connection that vanishes meanwhile is left out."""
     found = []
     for switch in fs.names(_HOME):
         for name in fs.names(f"{_HOME}/{switch}"):

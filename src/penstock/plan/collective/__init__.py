@@ -1,6 +1,6 @@
-"""Collective-buffering hints: exact operation counts, measured elements, and the prediction that joins them.
+"""Hints for collective buffering: exact operation counts, measured operations, and a prediction from both.
 
-An access and hints give counts (`counts`, `bgq`); a profile of elemental operations gives surrogates; counts
-times surrogates give seconds; seconds rank the hints. Only `worker` and what it imports speak MPI, in
-processes of their own.
+An access pattern and hints give counts (`counts`). A profile of measured operations gives surrogate models. Counts
+times surrogates give seconds, and the seconds rank the hints. Only `worker` and its imports use MPI, in processes of
+their own.
 """

@@ -1,4 +1,4 @@
-"""What one collective call writes: which rank owns which bytes of the shared file."""
+"""The access pattern of one collective write: which rank writes which bytes of the shared file."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ MAX_TOTAL_BYTES = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One collective write of `bytes_per_rank` by every rank, from the file's byte 0 on.
+    """One collective write of `bytes_per_rank` by every rank, starting at byte 0 of the file.
 
-    The file is a row of slots, one a rank, repeated: a rank's k-th block lies in slot k * ranks + rank and is
-    followed by `gap_bytes` that nobody writes. A contiguous access is one block a rank. The last row's
-    blocks are shorter where the block does not divide the bytes.
+    The file is a sequence of rows, and each row has one slot per rank. Block k of a rank lies in slot k * ranks +
+    rank. After each block come `gap_bytes` that nobody writes. In a contiguous access every rank has one block. If
+    the block size does not divide the bytes, the blocks of the last row are shorter.
     """
 
     ranks: int
@@ -28,12 +28,12 @@ class Access:
 
     @property
     def slot_bytes(self) -> int:
-        """From one block's start to the next one's, whoever owns it."""
+        """The distance from the start of one block to the start of the next."""
         return self.block_bytes + self.gap_bytes
 
     @property
     def rows(self) -> int:
-        """Blocks a rank writes."""
+        """The number of blocks per rank."""
         return -(-self.bytes_per_rank // self.block_bytes)
 
     @property
@@ -53,7 +53,7 @@ class Access:
 
     @property
     def solid_bytes(self) -> int:
-        """How far the file is written without a hole, from its start."""
+        """The length of the part without holes at the start of the file."""
         if self.gap_bytes:
             return min(self.block_bytes, self.range_bytes)
         if self.last_block_bytes == self.block_bytes:
@@ -62,7 +62,7 @@ class Access:
 
     @property
     def interleaved(self) -> bool:
-        """Whether ranks' ranges overlap, which is when ROMIO turns to two phases by itself."""
+        """Whether the ranges of ranks overlap. ROMIO then uses two-phase I/O by itself."""
         return self.rows > 1 and self.ranks > 1
 
     def first_data(self, offset: int) -> int:

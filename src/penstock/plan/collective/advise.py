@@ -1,4 +1,4 @@
-"""From forecasts, and real runs where asked for, to advice."""
+"""Turns forecasts, and real runs if asked for, into advice."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from penstock.plan.collective.operation_profile import STEADY_SPREAD, OperationP
 from penstock.plan.collective.predictor import CallForecast, doubt, forecast
 from penstock.plan.collective.surrogates import Surrogates
 
-# What a forecast must promise at least over a simpler choice before it is preferred.
+# A forecast must promise at least this gain over a simpler choice.
 LEAST_MARGIN = 0.05
-# How often a confirmation without a clear winner goes on, each time with as many repetitions as before in all.
+# A confirmation without a clear winner is continued this often, each time with as many repetitions as all before.
 MOST_BATCHES = 5
 
 
@@ -38,10 +38,10 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class HintAdvice:
-    """What to set for one access, or nothing, and everything it was chosen from, fastest first.
+    """The hints to set for one access, if any, and all candidates, fastest first.
 
-    `sure` is false where the profile is too unsteady to promise anything; `chosen` is then None until runs
-    confirm it.
+    `sure` is false if the profile varies too much to promise anything. `chosen` is then None until runs confirm a
+    candidate.
     """
 
     access: Access
@@ -54,7 +54,10 @@ class HintAdvice:
 
 
 def advise(surrogates: Surrogates, access: Access, options: Sequence[Candidate] | None = None) -> HintAdvice:
-    """Rank all candidates; prefer no hints, then the fixed rule, unless another promises clearly more."""
+    """Rank all candidates.
+
+    No hints and then the fixed rule are preferred, unless another candidate promises clearly more.
+    """
     options = candidates(access) if options is None else options
     forecasts = forecast(surrogates, access, [option.hints for option in options])
     everyone = [Ranked(option, one) for option, one in zip(options, forecasts, strict=True)]
@@ -75,7 +78,7 @@ def advise(surrogates: Surrogates, access: Access, options: Sequence[Candidate] 
 
 
 def unsteadiness(profile: OperationProfile, forecasts: Sequence[CallForecast]) -> float:
-    """The largest of the forecasts' mean spreads: each operation's, weighed by its share of the time."""
+    """The largest mean spread among the forecasts. Each operation's spread counts by its share of the time."""
     return max(
         sum(cost.seconds * profile.spread(name) for name, cost in one.operations.items()) / one.seconds
         for one in forecasts
@@ -83,7 +86,9 @@ def unsteadiness(profile: OperationProfile, forecasts: Sequence[CallForecast]) -
 
 
 def _simplest_good(best: Ranked, none: Ranked, rule: Ranked) -> tuple[Ranked, str]:
-    """No hints, or else the rule, unless the best promises more over them than the forecasts' own doubt."""
+    """No hints or else the fixed rule, unless the best candidate's advantage exceeds the uncertainty of the
+    forecasts.
+    """
     for simple in (none, rule):
         slack = max(LEAST_MARGIN, doubt(simple.forecast, best.forecast))
         if simple.forecast.seconds <= (1 + slack) * best.forecast.seconds:
@@ -129,10 +134,10 @@ def _conditions(profile: OperationProfile) -> list[str]:
 def confirm(
     advice: HintAdvice, bench: HintBench, top: int, clock: Callable[[], float] = time.monotonic
 ) -> HintAdvice:
-    """Run the best `top` candidates with no hints and the fixed rule, and advise what may be expected to win.
+    """Run the best `top` candidates, no hints and the fixed rule, and advise the one that is expected to win.
 
-    Repetitions go on until the winner is clear: each batch has as many as all before it, leaves out who was beaten,
-    and is not begun if it would take longer than the bench allows.
+    Repetitions continue until the winner is clear. Each batch has as many repetitions as all before it and leaves out
+    candidates that lost. A batch is not started if it would exceed the time that the bench allows.
     """
     started = clock()
     options = [one.candidate for one in contenders(advice, top)]
@@ -148,10 +153,10 @@ def confirm(
 
 
 def contenders(advice: HintAdvice, top: int) -> list[Ranked]:
-    """Who is run: `top` by forecast, the forecast's choice, no hints and the fixed rule.
+    """The candidates to run: the best `top` by forecast, the forecast's choice, no hints and the fixed rule.
 
-    Neighbours in the ranking often differ in their buffers by a step, so the best of each number of aggregators come
-    first; candidates that do what no hints do are left out.
+    Neighbours in the ranking often differ only in buffer size. So the best candidate of each number of aggregators
+    comes first. Candidates that behave like no hints are left out.
     """
     chosen = advice.chosen.candidate.name if advice.chosen else "none"
     always = {"none", "rule", chosen}
@@ -166,9 +171,9 @@ def contenders(advice: HintAdvice, top: int) -> list[Ranked]:
 
 
 def settle(advice: HintAdvice, trials: Sequence[HintTrial]) -> HintAdvice:
-    """The advice that real runs leave standing: the largest gain to expect, if any is worth it.
+    """The advice after real runs: the candidate with the largest expected gain, if it is worth setting.
 
-    Of candidates that are about as good the fixed rule is taken, then the one the forecast ranks first.
+    Among about equal candidates the fixed rule wins, then the one that the forecast ranks first.
     """
     gains = expected_gains(advice, trials)
     advisable = {name: gain for name, gain in gains.items() if gain.advisable}
@@ -193,7 +198,7 @@ def settle(advice: HintAdvice, trials: Sequence[HintTrial]) -> HintAdvice:
 
 
 def expected_gains(advice: HintAdvice, trials: Sequence[HintTrial]) -> dict[str, ExpectedGain]:
-    """What every candidate that ran may be expected to gain; an unsteady profile's forecast is not asked."""
+    """The expected gain of every candidate that ran. The forecast is ignored if the profile varies too much."""
     none = next(trial for trial in trials if trial.candidate.name == "none")
     forecasts = {one.candidate.name: one.forecast for one in advice.ranking}
     return {

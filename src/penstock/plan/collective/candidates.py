@@ -1,4 +1,4 @@
-"""The hints worth asking about, and the two that are always asked about."""
+"""The hints to compare, with the two choices that are always included."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_AGGREGATORS_SHOWN = 4096
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Hints with the name they go by: none, rule, or their values."""
+    """Hints and their name: `none`, `rule`, or the values."""
 
     name: str
     hints: Hints
@@ -28,10 +28,10 @@ def fixed_rule(access: Access) -> Hints:
 
 
 def candidates(access: Access) -> list[Candidate]:
-    """No hints, the fixed rule, and every sensible pair of aggregators and buffer.
+    """No hints, the fixed rule, and every sensible combination of aggregators and buffer size.
 
-    Buffers beyond an aggregator's share of the file change nothing but memory, so the first that holds the
-    whole share is the last one asked about.
+    A buffer larger than an aggregator's share of the file changes nothing but memory. So the list ends with the first
+    buffer that holds the whole share.
     """
     found = {NO_HINTS: "none", fixed_rule(access): "rule"}
     for aggregators in aggregator_counts(access):

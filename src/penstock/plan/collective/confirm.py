@@ -1,4 +1,4 @@
-"""Trying hints for real: interleaved runs of the job's own write, and an honest verdict."""
+"""Tries hints for real: runs the job's own write with each candidate in turn and compares them statistically."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.plan.collective.launch import Launcher, run_tasks
 TIMEOUT_S = 1800.0
 WARM_UPS = 1
 WAKE_UP_BYTES = 8
-# A winner must be faster by this ratio, and with this confidence.
+# A winner must be faster by this ratio and with this confidence.
 LEAST_GAIN = 1.02
 CONFIDENCE = 0.95
 
@@ -45,15 +45,15 @@ class HintBench:
     directory: Path
     repetitions: int = 7
     seed: int = 0
-    #: Further batches are not begun once they would take longer than this in all.
+    #: A further batch is not started once the total would exceed this time.
     limit_s: float = 120.0
 
 
 def try_all(bench: HintBench, access: Access, options: Sequence[Candidate]) -> list[HintTrial]:
-    """Run every candidate once a repetition, in a new order each time, in one launch.
+    """Run every candidate once per repetition, in a new order each time, within one launch.
 
-    A run counts only if the kernel saw exactly the calls its hints stand for: a hint that did not take
-    effect is an error, not a slow candidate.
+    A run counts only if the kernel counted exactly the calls that the hints imply. A hint without effect is an error,
+    not a slow candidate.
     """
     if not bench.directory.is_dir():
         raise MissingError(f"{bench.directory}: no such directory")
@@ -71,13 +71,13 @@ def try_all(bench: HintBench, access: Access, options: Sequence[Candidate]) -> l
 
 
 def more(trials: Sequence[HintTrial], later: Sequence[HintTrial]) -> list[HintTrial]:
-    """The trials with further repetitions behind their own; those that ran no more stay as they are."""
+    """The trials with further repetitions appended. Trials that did not run again stay as they are."""
     added = {trial.candidate.name: trial.seconds for trial in later}
     return [HintTrial(one.candidate, one.seconds + added.get(one.candidate.name, ())) for one in trials]
 
 
 def in_the_race(trials: Sequence[HintTrial]) -> list[Candidate]:
-    """No hints, and every candidate that neither they nor the fastest have beaten."""
+    """No hints, and every candidate that has lost neither to no hints nor to the fastest."""
     best = min(trials, key=lambda trial: trial.median_s)
     none = next(trial for trial in trials if trial.candidate.name == "none")
     return [
@@ -123,9 +123,9 @@ def _bytes_first(calls_and_bytes: tuple[int, int]) -> tuple[int, int]:
 
 
 def wrote_as_counted(seen: tuple[int, int], expected: tuple[int, int]) -> bool:
-    """Whether a rank's calls and bytes are the expected ones, wake-ups aside.
+    """Whether a rank's calls and bytes are the expected ones, apart from the MPI library's own writes.
 
-    MPI libraries write a few bytes to pipes of their own now and then, which the kernel counts too.
+    MPI libraries now and then write a few bytes to their own pipes, which the kernel counts too.
 
     >>> wrote_as_counted((6, 4098), (4, 4096)), wrote_as_counted((6, 4096), (4, 4096))
     (True, False)
@@ -142,20 +142,20 @@ def clear_winner(trials: Sequence[HintTrial]) -> HintTrial | None:
 
 
 def beats(one: HintTrial, other: HintTrial) -> bool:
-    """Whether one trial is faster than another by an amount that is measurable and worth having."""
+    """Whether one trial is faster than another by a margin that is both significant and worthwhile."""
     return gain(one, other) > LEAST_GAIN and surely_faster(one, other)
 
 
 def gain(one: HintTrial, other: HintTrial) -> float:
-    """How many times faster one is: repetitions are paired by time, so what slows one slows its rival too."""
+    """How many times faster one trial is. Repetitions are paired by time, so a slow moment affects both alike."""
     return statistics.median(paired_ratios(one, other))
 
 
 def surely_faster(one: HintTrial, other: HintTrial) -> bool:
     """Whether the median of the paired ratios exceeds 1 with 95 % confidence.
 
-    The bound is a pair's own ratio, which holds for any distribution of noise (the sign test turned into an
-    interval); fewer than five pairs can prove nothing.
+    The bound is one of the sorted ratios, so it holds for any distribution of noise (sign test). Fewer than five
+    pairs cannot prove anything.
     """
     ratios = sorted(paired_ratios(one, other))
     place = _bound_place(len(ratios))
@@ -163,12 +163,12 @@ def surely_faster(one: HintTrial, other: HintTrial) -> bool:
 
 
 def paired_ratios(one: HintTrial, other: HintTrial) -> list[float]:
-    """How many times faster one was in every repetition that both took part in; all begin with the first."""
+    """The ratio of the two trials in every repetition that both took part in."""
     return [b / a for a, b in zip(one.seconds, other.seconds, strict=False)]
 
 
 def _bound_place(pairs: int) -> int | None:
-    """Which of the sorted ratios lies below the median with 95 % confidence; None where none does."""
+    """The index of the sorted ratio that lies below the median with 95 % confidence, or None."""
     below = 0.0
     for place in range(pairs):
         below += math.comb(pairs, place) / 2**pairs

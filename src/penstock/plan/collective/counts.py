@@ -1,8 +1,8 @@
-"""The operation-count model of MPICH's ROMIO: exactly what one collective write asks of network and storage.
+"""The operation counts of one collective write in MPICH's ROMIO: every call to network and storage.
 
-Derived from the two-phase algorithm as MPICH 5 runs it on its general driver: the written range is cut into
-one file domain an aggregator; each aggregator fills its buffer from its domain's first written byte on, round
-by round, all ranks taking part in every round; a round whose bytes are not all written reads them first.
+The counts follow the two-phase algorithm of MPICH 5 with its general driver. The written range is divided into one
+file domain per aggregator. Each aggregator fills its buffer from the first written byte of its domain on, round by
+round. All ranks take part in every round. If a round has unwritten bytes, it reads them first.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OFFSET_BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class RoundBatch:
-    """A number of like buffers that one aggregator writes, one a round."""
+    """A number of equal buffers that one aggregator writes, one per round."""
 
     rounds: int
     size_bytes: int
@@ -30,7 +30,7 @@ class RoundBatch:
 
 @dataclass(frozen=True, slots=True)
 class Aggregator:
-    """One aggregator's storage work, its first round first; batches without senders write nothing."""
+    """The storage operations of one aggregator in the order of rounds. Batches without senders write nothing."""
 
     start: int
     length_bytes: int
@@ -59,9 +59,10 @@ class Aggregator:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Everything one collective write does, summed over its ranks unless said otherwise.
+    """Everything one collective write does, summed over its ranks unless stated otherwise.
 
-    Collectives are calls a rank takes part in. `sends` counts data and request messages, own ones too.
+    Collectives are counted as the calls that one rank takes part in. `sends` counts data and request messages,
+    including those a rank sends to itself.
     """
 
     collective: bool
@@ -149,10 +150,10 @@ def _aggregator(access: Access, plan: CallPlan, start: int, end: int) -> Aggrega
 
 
 def _batches(access: Access, first: int, last: int, buffer_bytes: int) -> Iterator[RoundBatch]:
-    """The rounds of one file domain, like ones joined.
+    """The rounds of one file domain, with equal rounds combined.
 
-    Where blocks have their full length a buffer's senders and holes depend only on where in a slot it starts,
-    which repeats: one period of buffers stands for all, however long the file.
+    While blocks have full length, the senders and holes of a buffer depend only on its start within a slot. That
+    repeats, so one period of buffers stands for all, however long the file is.
     """
     short_row = access.range_bytes if access.last_block_bytes == access.block_bytes else _last_row(access)
     position = first
@@ -177,7 +178,10 @@ def _last_row(access: Access) -> int:
 
 
 def _period(access: Access, buffer_bytes: int) -> int:
-    """After how many buffers the same place in a slot comes again; buffers of whole rows are all alike."""
+    """The number of buffers after which the same position in a slot comes again.
+
+    Buffers of whole rows are all alike.
+    """
     if buffer_bytes >= access.ranks * access.slot_bytes:
         return 1
     return access.slot_bytes // math.gcd(access.slot_bytes, buffer_bytes)
@@ -198,7 +202,7 @@ def _requesters(access: Access, domain: Aggregator) -> int:
 
 
 def _independent(access: Access, plan: CallPlan, hints: Hints) -> Counts:
-    """Every rank for itself: whole, sieved through a buffer, or block by block."""
+    """Independent writes of every rank: one contiguous write, data sieving through a buffer, or block by block."""
     from penstock.plan.collective.sieve import rank_writes
 
     work = [rank_writes(access, rank, plan.sieve_bytes) for rank in range(access.ranks)]

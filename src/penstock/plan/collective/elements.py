@@ -1,7 +1,7 @@
-"""The elemental operations of a collective write, each done for real and timed on every rank.
+"""The elemental operations of a collective write. Each is executed and timed on every rank.
 
-Each function takes the communicator, the target directory and the point, and returns, by operation, the
-seconds that this rank was busy; the caller takes the slowest rank. They run right after a barrier, inside
+Each function takes the communicator, the target directory and the point to measure. It returns the seconds that this
+rank was busy, by operation; the caller uses the slowest rank. The functions run right after a barrier, inside
 `worker` only.
 """
 
@@ -83,13 +83,13 @@ def touch(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
 
 
 def rounds(comm: MPI.Intracomm, directory: str, point: Point) -> Seconds:
-    """A row of rounds as a collective write does them, one right after the other, on a new file.
+    """A sequence of rounds as in a collective write, without pauses, on a new file.
 
-    Each round exchanges counts, sends every rank's next bytes to each aggregator, where they arrive in pieces
-    that interleave by rank, and writes the aggregators' buffers side by side. The first write grows the file
-    and takes its locks, later full ones are averaged, the last is short; then a buffer is read back, as a
-    round with holes does. No barrier parts them: what an aggregator waits for the others belongs to its
-    exchange, so the parts add up to the whole. Memory was touched before, as in every call but a job's first.
+    Each round exchanges counts, sends every rank's next bytes to each aggregator, and writes the aggregators'
+    buffers. The pieces of all ranks interleave in a buffer. The first write extends the file and takes its locks; the
+    later full ones are averaged; the last one is short. Then a buffer is read back, as in a round with holes. There
+    is no barrier in between: the time an aggregator waits for others belongs to its exchange, so that the parts add
+    up to the whole. Memory was touched before, as in every call of a job except the first.
     """
     exchange = _Exchange(comm, point)
     path = comm.bcast(f"{directory}/penstock-profile-{os.getpid()}")
@@ -138,7 +138,7 @@ def _timed(call: Callable[..., object], *arguments: object) -> float:
 
 
 class _Exchange:
-    """One round's traffic, its memory and data types made ready before."""
+    """The traffic of one round. Its memory and data types are prepared in advance."""
 
     def __init__(self, comm: MPI.Intracomm, point: Point) -> None:
         self._comm, self._aggregators = comm, point["aggregators"]
@@ -174,9 +174,10 @@ _kept: dict[str, bytearray] = {}
 
 
 def _memory(name: str, size: int) -> memoryview:
-    """Memory that has been written before, kept from point to point.
+    """Memory that was written before. It is kept from point to point.
 
-    No numpy array: those ask the kernel for huge pages, which makes messages cheaper than a job's and ROMIO's.
+    It is not a numpy array, because numpy asks the kernel for huge pages. Messages from huge pages are cheaper than
+    those of a job or of ROMIO.
     """
     kept = _kept.setdefault(name, bytearray())
     if len(kept) < size:

@@ -1,8 +1,8 @@
-"""What a candidate may be expected to gain over no hints: the forecast, corrected by paired runs.
+"""The expected gain of a candidate over no hints: the forecast, corrected by paired runs.
 
-Noise on a busy machine is larger than most differences, so asking for proof of every gain leaves gains behind, and
-taking the fastest of several noisy medians picks the luckiest. Both are avoided by weighing: the forecast says what
-to expect before the first run and how uncertain that is, and runs move it as far as their own scatter allows.
+On a busy machine the noise exceeds most differences. Demanding proof of every gain misses real gains; taking the
+fastest of several noisy medians picks the luckiest. So both sources are weighted: the forecast says what to expect
+before the first run and how uncertain that is, and the runs move this estimate as far as their own scatter allows.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ from dataclasses import dataclass
 
 from penstock.plan.collective.confirm import HintTrial, paired_ratios
 
-# How far gains typically lie from none at all, as a standard deviation of logarithms: 1.2 times or its inverse.
+# The typical distance of gains from 1, as a standard deviation of logarithms: a factor of 1.2.
 TYPICAL_GAIN = 0.2
-# The share of pairs at either end that is moved to the last one kept: a stall of one run is not its hints'.
+# The share of pairs at either end that is replaced by the nearest value kept, because a single stall is not caused by
+# hints.
 TAIL_SHARE = 0.1
-# Runs never agree better than this, whatever a few of them say.
+# The smallest standard deviation that runs are given.
 LEAST_SCATTER = 0.01
-# Advice against no hints needs so much expected gain, and so much certainty that there is any.
+# Hints are advised only with at least this expected gain, and with this probability of any gain.
 LEAST_EXPECTED = 1.02
 LEAST_CERTAINTY = 0.9
-# A gain within this factor of the best is as good, and the simpler candidate is taken.
+# A gain within this factor of the best is as good. The simpler candidate is then chosen.
 ALIKE = 1.03
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedGain:
-    """The gain to expect (above 1 is faster than no hints) and how certain it is that there is one at all."""
+    """The expected gain (above 1 is faster than no hints), and the probability that there is a gain."""
 
     ratio: float
     certainty: float
@@ -42,17 +43,17 @@ class ExpectedGain:
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """What a forecast expects of a candidate before any run: a logarithm of its gain, and its standard deviation."""
+    """The forecast for a candidate before any run: the logarithm of its gain and its standard deviation."""
 
     log_gain: float = 0.0
     deviation: float = TYPICAL_GAIN
 
 
 def expected_gain(trial: HintTrial, none: HintTrial, foreseen: Foreseen) -> ExpectedGain:
-    """The forecast and the paired runs, each weighed by its certainty."""
+    """Combine the forecast and the paired runs, weighted by their certainty."""
     logs = shortened([math.log(ratio) for ratio in paired_ratios(trial, none)])
     scatter = max(statistics.stdev(logs), LEAST_SCATTER) if len(logs) > 1 else TYPICAL_GAIN
-    # Moving outermost values inwards makes the scatter look smaller; few pairs are less certain than they look.
+    # Replacing the outermost values reduces the scatter, so a few pairs look more certain than they are.
     error = scatter / (1 - 2 * TAIL_SHARE) / math.sqrt(len(logs)) * (1 + 2 / len(logs))
     trust = foreseen.deviation**2 / (foreseen.deviation**2 + error**2)
     mean = trust * statistics.fmean(logs) + (1 - trust) * foreseen.log_gain

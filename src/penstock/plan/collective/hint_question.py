@@ -1,4 +1,4 @@
-"""One question about collective hints, from what a user gives to the advice, confirmed where asked."""
+"""A question about collective hints: from the user's input to the advice, with real runs if asked for."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def answer_hints(question: HintQuestion, progress: Callable[[str], None]) -> Hin
     level = question.thread_level or surrogates.profile.thread_level
     launcher = find_launcher(question.launcher, level)
     if launcher.text != surrogates.profile.launcher:
-        # The profile is data: what it names is said, never started.
+        # The profile is only data. The launcher that it names is shown, never started.
         said = surrogates.profile.launcher or "an unknown launcher"
         progress(
             f"warning: the profile was measured with {said}, these runs use {launcher.text}; "

@@ -1,4 +1,4 @@
-"""Starting MPI programs: finding the launcher, one launch for many tasks, failures in one line."""
+"""Starts MPI programs: finds the launcher, runs many tasks in one launch, and reports failures in one line."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ NEEDS = (
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """How this site starts MPI programs: a command in which `{ranks}` stands for their number.
+    """The command that starts MPI programs at this site; `{ranks}` stands for the number of ranks.
 
-    `thread_level` is the one that the job asks MPI for; plain MPI_Init is `single`.
+    `thread_level` is the level that the job requests from MPI. Plain MPI_Init is `single`.
     """
 
     command: tuple[str, ...]
@@ -119,7 +119,7 @@ def _finish(command: Sequence[str], ranks: int, timeout_s: float, environment: M
 
 @contextlib.contextmanager
 def _sigterm_raises() -> Iterator[None]:
-    """Let a request to end come as an exception, so that ranks are not left behind. Only a main thread may ask."""
+    """Turn SIGTERM into an exception, so that no ranks are left behind. Only the main thread may do that."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -131,7 +131,7 @@ def _sigterm_raises() -> Iterator[None]:
 
 
 def _stop(child: subprocess.Popen[str]) -> None:
-    """End the launcher by a signal it can pass on: ranks left behind would spin for ever."""
+    """End the launcher with a signal that it can pass on. Ranks left behind would spin forever."""
     for number, patience_s in ((signal.SIGTERM, 5.0), (signal.SIGKILL, None)):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, number)
@@ -143,7 +143,7 @@ def _stop(child: subprocess.Popen[str]) -> None:
 
 
 def _memory(ranks: int, home: str) -> dict[str, str]:
-    """Where shared memory is scarce, as in containers, the transport's segments go to the disk."""
+    """Put the transport's segments on disk if shared memory is scarce, as in containers."""
     if SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free < ranks * SEGMENT_BYTES:
         return {"UCX_POSIX_DIR": home}
     return {}

@@ -1,4 +1,4 @@
-"""A profile: what elemental operations cost on one machine and directory, as medians with their spread."""
+"""A profile: the cost of elemental operations on one machine and directory, as medians with their spread."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ OPERATIONS = (
     "read",
 )
 LEAST_REPETITIONS = 7
-# The middle half of the repetitions over their median, up to which a point is steady.
+# A point is steady if its interquartile range is at most this share of the median.
 STEADY_SPREAD = 0.2
-# What is measured again, so often at most, while its repetitions differ more than that.
+# A point that is not steady is measured again, at most this often.
 WATCHED = ("shuffle", "write_full")
 MOST_PASSES = 3
 MOST_BYTES = 32 * MIB
@@ -58,7 +58,7 @@ def _known_level(level: str) -> str:
 
 
 class OperationSample(Section):
-    """One operation at one size: the median of its repetitions, and their interquartile range over it."""
+    """One operation at one size: the median of its repetitions, and their interquartile range as a share of it."""
 
     operation: Annotated[str, AfterValidator(_known)]
     ranks: Whole
@@ -82,14 +82,14 @@ class SurrogateChoice(Section):
 
 
 class OperationProfile(Section):
-    """Samples of one machine and directory. The file is data; surrogates are fitted anew when it is read."""
+    """The samples of one machine and directory. The file holds data only; surrogates are fitted when it is read."""
 
     format: Literal["penstock-collective-profile-2"] = "penstock-collective-profile-2"
     directory: str
     nodes: Whole
     samples: Annotated[tuple[OperationSample, ...], Field(min_length=1, strict=False)]
     surrogates: Annotated[tuple[SurrogateChoice, ...], Field(strict=False)] = ()
-    # Profiles that do not say were measured under MPI_THREAD_MULTIPLE.
+    # Profiles without this entry were measured under MPI_THREAD_MULTIPLE.
     thread_level: Annotated[str, AfterValidator(_known_level)] = "multiple"
     launcher: str = ""
     cores: Whole | None = None
@@ -127,7 +127,10 @@ class Measuring:
 
 
 def measure(launcher: Launcher, how: Measuring, progress: Callable[[str], None]) -> OperationProfile:
-    """Run every elemental operation for real, one launch a rank count; unsteady ones again, for longer."""
+    """Run every elemental operation, in one launch per number of ranks.
+
+    Operations that vary too much are repeated for longer.
+    """
     if not how.directory.is_dir():
         raise MissingError(f"{how.directory}: no such directory")
     samples: list[OperationSample] = []
@@ -205,7 +208,7 @@ def _pool(
     points: Sequence[dict[str, Any]],
     found: Sequence[dict[str, Any]],
 ) -> None:
-    """Add a pass: by operation, aggregators, size and piece; what several points measured alike belongs together."""
+    """Add a pass. Repetitions of the same operation, aggregators, size and piece are pooled."""
     for point, seconds_by_operation in zip(points, found, strict=True):
         for operation, seconds in seconds_by_operation.items():
             size, piece = _sizes(operation, point, ranks)

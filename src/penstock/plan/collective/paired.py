@@ -1,8 +1,8 @@
-"""A command with and without hints, in interleaved pairs, and what may be concluded from them.
+"""Compares a command with and without hints in interleaved pairs of runs.
 
-Runs of one pair follow each other, so that what slows the machine slows both; which of the two comes first is drawn
-anew for every pair. The verdict makes no assumption about the noise: it asks how often ratios as lopsided as these
-would come about if hints made no difference and every ratio could as well have been its inverse.
+The two runs of a pair follow each other, so a slow machine affects both. Their order is random. The verdict makes no
+assumption about the noise. It asks how often ratios at least as one-sided as these would occur if hints made no
+difference, that is, if each ratio could as well have been its inverse.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-# Beyond so many pairs every pattern of signs is too many to count and the sign test serves.
+# With more pairs than this, counting all sign patterns takes too long, and the sign test is used.
 MOST_COUNTED = 12
 LEAST_GAIN = 1.02
 CONFIDENCE = 0.95
@@ -36,10 +36,10 @@ class RunPair:
 
 @dataclass(frozen=True, slots=True)
 class PairedVerdict:
-    """What the pairs prove: `faster`, `slower`, or `unclear`.
+    """The conclusion from the pairs: `faster`, `slower`, or `unclear`.
 
-    `gain` is the median of the pairs' ratios, above 1 where hints were faster. `certainty` is the chance that the
-    direction is no accident, by counting.
+    `gain` is the median of the ratios; above 1 hints were faster. `certainty` is the probability that the direction
+    is not due to chance.
     """
 
     verdict: str

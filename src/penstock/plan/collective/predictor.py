@@ -1,7 +1,7 @@
-"""The hybrid prediction: exact counts times measured elements.
+"""The prediction: exact operation counts times measured operation costs.
 
-Rounds follow each other and aggregators work side by side, so a call's time is the sum, over the longest
-aggregator's rounds, of the exchange and the write of that round, plus what happens once.
+Rounds are sequential and aggregators work in parallel. So the time of a call is the sum over the rounds of the
+slowest aggregator (exchange plus write), plus the operations that happen once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """One kind of operation's share of a prediction."""
+    """The share of one kind of operation in a prediction."""
 
     times: int
     seconds: float
@@ -34,7 +34,9 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What all operations of one kind and size take, and their surrogate's cross-validated relative error."""
+    """The time of all operations of one kind and size, and the relative error of their surrogate by
+    cross-validation.
+    """
 
     query: Query
     seconds: float
@@ -43,10 +45,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class CallForecast:
-    """The predicted time of one call under some hints, and what it is made of.
+    """The predicted time of one call under some hints, and its composition.
 
-    It is the time of every call but a job's first, which also touches fresh buffers: `first_extra_s` more.
-    `error_ratio` is the typical relative error that the surrogates' cross-validation lets expect.
+    It holds for every call except a job's first, which also touches fresh buffers and takes `first_extra_s` longer.
+    `error_ratio` is the typical relative error, from the cross-validation of the surrogates.
     """
 
     hints: Hints
@@ -66,8 +68,8 @@ class CallForecast:
 def doubt(one: CallForecast, other: CallForecast) -> float:
     """The relative error to expect in the ratio of two forecasts.
 
-    What both spend on the very same operation is wrong in both alike and cancels; only the difference of its
-    shares counts.
+    An operation that both forecasts contain has the same error in both, which cancels. Only the difference in its
+    share counts.
     """
     shares: dict[Query, float] = defaultdict(float)
     errors: dict[Query, float] = {}

@@ -1,4 +1,4 @@
-"""What comparisons found, by command, so that the next run of the same command can use it."""
+"""Results of earlier comparisons by command, so that the next run of the same command can use them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def remembered_now(
 
 
 def _load(path: Path) -> list[PastComparison]:
-    """What the file holds; entries that are not comparisons are left out, for it is only a memory."""
+    """The entries of the file. Entries that cannot be read are left out."""
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What ROMIO makes of hints: how many aggregators, which buffer, two phases or not."""
+"""How ROMIO interprets hints: the number of aggregators, the buffer size, and whether it uses two phases."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NO_HINTS = Hints()
 
 
 def two_phase(cb_nodes: int, cb_buffer_size: int, access: Access) -> Hints:
-    """Hints that really give that many aggregators, spread over the job's hosts, to any pattern."""
+    """Hints that really give this many aggregators, spread over the job's hosts, for any access pattern."""
     per_host = -(-cb_nodes // access.nodes)
     spread = "*:*" if access.nodes == 1 else f"*:{per_host}"
     return Hints(cb_nodes, cb_buffer_size, spread, romio_cb_write="enable")
@@ -74,7 +74,7 @@ def resolve(access: Access, hints: Hints) -> CallPlan:
 
 
 def _allowed(access: Access, config_list: str | None) -> int:
-    """Aggregators that the configuration list lets the hosts hold; ranks fill hosts evenly."""
+    """The number of aggregators that the configuration list allows. Ranks fill hosts evenly."""
     host, _, count = (config_list or "*:1").partition(":")
     if host != "*" or not (count in {"", "*"} or count.isdigit()):
         raise UsageError(f"hint cb_config_list {config_list!r}: the model knows '*:N' and '*:*' only")

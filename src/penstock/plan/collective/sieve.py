@@ -1,4 +1,4 @@
-"""Independent strided writes: what one rank does when no aggregator works for it."""
+"""Independent strided writes: the storage calls of one rank when no aggregator works for it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ class RankWork:
 
 
 def rank_writes(access: Access, rank: int, sieve_bytes: int) -> RankWork:
-    """A rank's calls: one for one block; else buffers read, patched and written; without buffer, each block.
+    """The calls of one rank.
 
-    A sieving buffer starts at a block that the last one did not hold, or goes on where the last one ended
-    inside one. Where the file ends inside a buffer ROMIO asks once more, which is not counted: it depends on
-    how far the other ranks have come.
+    A single block is one call. Several blocks are sieved: buffers are read, patched and written. Without a sieving
+    buffer every block is one call.
+
+    A sieving buffer starts at the first block that the last buffer did not hold, or continues where the last one
+    ended inside a block. If the file ends inside a buffer, ROMIO makes one more call. That call is not counted,
+    because it depends on the progress of other ranks.
     """
     if access.rows == 1:
         return RankWork(1, access.bytes_per_rank, 0)

@@ -1,8 +1,8 @@
-"""Surrogates: one regression an elemental operation, chosen among four families by cross-validation.
+"""Surrogates: one regression per elemental operation, chosen among four families by cross-validation.
 
-Both sides are logarithms, so an error is a ratio whatever the size, and a cost that grows with a power of its
-size is a straight line: each family learns only what a robust line leaves over. A surrogate is asked only
-inside the range it was measured in; beyond the largest size its seconds grow with the bytes.
+Input and output are logarithms, so errors are ratios at every size, and a cost that is a power of the size is a
+straight line. Each family learns only what a robust line does not explain. A surrogate is evaluated only inside its
+measured range. Beyond the largest size the seconds grow in proportion to the bytes.
 """
 
 from __future__ import annotations
@@ -76,14 +76,14 @@ def make(algorithm: str, parameters: dict[str, Any]) -> Any:
 
 
 class Detrended:
-    """A robust straight line, and another regression for what it leaves over."""
+    """A robust straight line, and a second regression for the residuals."""
 
     def __init__(self, rest: Any) -> None:
         self._rest = rest
         self._line: Floats = np.zeros(1)
 
     def fit(self, inputs: Floats, target: Floats) -> Detrended:
-        """Learn both parts; outliers bend the line little."""
+        """Fit both parts. Outliers have little influence on the line."""
         self._line = robust_line(inputs, target)
         self._rest.fit(inputs, target - _with_one(inputs) @ self._line)
         return self
@@ -206,7 +206,7 @@ class Surrogates:
         return answers
 
     def _inside(self, query: Query) -> tuple[Query, float]:
-        """The nearest measured region, and how much longer the real size takes."""
+        """The nearest point of the measured range, and the factor that the real size takes longer."""
         samples = self.profile.of(query.operation)
         ranks = _clamp(query.ranks, [sample.ranks for sample in samples])
         aggregators = _clamp(query.aggregators, [sample.aggregators for sample in samples])

@@ -1,7 +1,7 @@
-"""The program that MPI runs: reads tasks as JSON, does them on all ranks, rank 0 writes the answers.
+"""The program that runs under MPI: reads tasks as JSON, executes them on all ranks, and rank 0 writes the answers.
 
-Run as `mpiexec -n N python -m penstock.plan.collective.worker TASKS ANSWERS [LEVEL]`. One launch serves many tasks,
-for starting ranks costs more than most tasks do. Of Penstock it imports only what measures.
+It is started as `mpiexec -n N python -m penstock.plan.collective.worker TASKS ANSWERS [LEVEL]`. One launch handles
+many tasks, because starting ranks costs more than most tasks. It imports only the measuring parts of Penstock.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 
 import mpi4py
 
-# The job's level, not mpi4py's: with ranks on shared cores `multiple` takes nearly twice as long.
+# The job's thread level instead of mpi4py's default: `multiple` takes nearly twice as long with ranks on shared
+# cores.
 mpi4py.rc.thread_level = sys.argv[3] if len(sys.argv) > 3 else "single"
 
 from mpi4py import MPI  # noqa: E402 - the level must be chosen before MPI starts
@@ -104,7 +105,7 @@ def _storage_calls() -> list[int]:
 
 
 def measure_elements(comm: MPI.Intracomm, task: dict[str, Any]) -> list[dict[str, list[float]]]:
-    """Seconds of every point, measured round-robin so that a disturbance hits many points a little."""
+    """Measure every point. Points are measured in turn, so that a disturbance affects many points a little."""
     from penstock.plan.collective.elements import ELEMENTS
 
     found: list[dict[str, list[float]]] = [{} for _ in task["points"]]

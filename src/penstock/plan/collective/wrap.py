@@ -1,7 +1,7 @@
-"""Running someone's MPI command with hints, and seeing for oneself whether they took effect.
+"""Runs a user's MPI command with hints and checks whether they took effect.
 
-A library echoes any hint it is given, so nothing it prints counts. What counts is the kernel's account of
-each local rank, watched while the command runs: who wrote, how often, how much at a time.
+A library echoes any hint it is given, so its output proves nothing. Instead the kernel's I/O counters of every local
+rank are watched while the command runs: which ranks wrote, how often, and how much at a time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class RankWrites:
 
 @dataclass(frozen=True, slots=True)
 class WrappedRun:
-    """What became of a wrapped command. `verified` is None where it could not be told."""
+    """The result of a wrapped command. `verified` is None if it could not be checked."""
 
     exit_code: int
     seconds: float
@@ -76,7 +76,7 @@ def run(
 
 @dataclass(slots=True)
 class _Account:
-    """A rank's account as last seen, and as it stood before the rank opened a file of its job."""
+    """The I/O counters of a rank: the latest values, and those before the rank opened a file of its job."""
 
     rank: int
     before: tuple[int, int] = (0, 0)
@@ -85,7 +85,7 @@ class _Account:
 
     @property
     def writes(self) -> RankWrites:
-        """What it wrote since: starting MPI writes to shared memory, which is no output."""
+        """The writes since then. Starting MPI writes to shared memory, which is not output."""
         return RankWrites(self.rank, self.latest[0] - self.before[0], self.latest[1] - self.before[1])
 
 
@@ -100,7 +100,7 @@ def _watch(parent: int, seen: dict[int, _Account], proc: Path = Path("/proc")) -
                     continue
                 seen[pid] = _Account(rank)
             account = seen[pid]
-            # The account is read before the files: what was written to a file opened in between counts.
+            # The counters are read before the list of files, so that writes to a file opened in between are counted.
             now = parse_io((home / "io").read_text(encoding="ascii"))
             account.opened = account.opened or writes_a_file(home)
             account.latest = now

@@ -1,1 +1,1 @@
-"""Reviewing a job that has run: its Darshan log, what it shows, and what to set the next time."""
+"""Reviews a job that has run: reads its Darshan log, finds problems, and says what to set next time."""

@@ -1,4 +1,4 @@
-"""What a rule says about a job, and how grave it is by the seconds it stands for."""
+"""A finding about a job, with a severity that depends on the seconds at stake."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 RANDOM_BELOW = 0.7
 DENSE_RATIO = 0.5
-# Shares of the run time that make a finding grave, or worth a look.
+# Shares of the run time from which a finding is of high or of medium severity.
 HIGH_SHARE, MEDIUM_SHARE = 0.1, 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class JobFinding:
-    """One observation: an id to refer to, how grave it is, the evidence, what to do and how to see that it helped.
+    """One finding: an id, its severity, the evidence, what to do, and how to check that it helped.
 
-    `gain_s` is what a typical rank should save by the log's own rates; None where the log cannot tell.
-    `at_stake_s` is what it spends on the calls concerned. `files` names the costliest ones.
+    `gain_s` is the time a typical rank should save, computed from the log's own rates; None if the log cannot tell.
+    `at_stake_s` is the time it spends in the calls concerned. `files` names the costliest files.
     """
 
     id: str
@@ -29,7 +29,7 @@ class JobFinding:
 
 
 def grade(gain_s: float | None, at_stake_s: float, run_s: float) -> str:
-    """high, medium or low: by the share of the run that would be saved, else by the share that is at stake.
+    """The severity: by the share of the run that would be saved, or else by the share at stake.
 
     >>> grade(20.0, 30.0, 100.0), grade(0.5, 0.6, 100.0), grade(None, 30.0, 100.0)
     ('high', 'low', 'medium')

@@ -33,7 +33,7 @@ LEAST_BYTES = MIB
 
 @dataclass(frozen=True, slots=True)
 class JobSite:
-    """What the log does not say: the nodes the job had, and the file system's width and unit."""
+    """What the log does not contain: the nodes of the job, and the number and unit of targets of the file system."""
 
     nodes: int | None = None
     osts: int = 64
@@ -58,7 +58,7 @@ class Striping:
 
 @dataclass(frozen=True, slots=True)
 class JobAdvice:
-    """Everything a reviewer would hand back. `hints` is empty where none can help."""
+    """The complete review of a job. `hints` is empty if no hint can help."""
 
     facts: JobFacts
     traffic: JobTraffic
@@ -87,9 +87,11 @@ def advise_job(
     system: StorageSystem | None,
     surrogates: Surrogates | None,
 ) -> JobAdvice:
-    """Review a job; rank hints where profiled; where a system is named, forecast the same write there.
+    """Review a job.
 
-    Such a forecast is of another machine than the log's and says nothing about the time the log observed.
+    Hints are ranked if there is a profile. If a system is named, the same write is predicted there.
+
+    That prediction is for another machine than the log's. It says nothing about the time in the log.
     """
     facts, traffic = job
     nodes = site.nodes or max(1, -(-facts.ranks // RANKS_PER_NODE))

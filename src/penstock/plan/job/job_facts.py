@@ -1,4 +1,4 @@
-"""What a Darshan log says about a job's writes, reduced to the facts advice needs."""
+"""The facts about a job's writes that advice needs, from its Darshan log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MODULES = {"POSIX": "POSIX_", "MPI-IO": "MPIIO_", "STDIO": "STDIO_"}
 
 @dataclass(frozen=True, slots=True)
 class LayerFacts:
-    """One interface's view of the file that took most bytes; counters it does not have are zero."""
+    """The counters of one interface for the file with most bytes. Missing counters are zero."""
 
     writes: int
     collective_writes: int

@@ -1,4 +1,4 @@
-"""A job's review as one page: findings, files, and when it moved how much, where the log tells."""
+"""The review of a job as one HTML page: findings, files and, if the log has it, throughput over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reviewer's reading of a job: how it writes, which rules speak, how wide its file should be striped."""
+"""Reviews a job: its typical write, the findings of all rules, and the stripe count for its file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def shape(facts: JobFacts) -> WriteShape | None:
 
 
 def _moved_collectively(layer: LayerFacts) -> bool:
-    """Few collective calls may move nearly all bytes beside many tiny independent ones."""
+    """Whether collective calls moved nearly all bytes, even if there are many tiny independent calls."""
     return (
         layer.collective_writes > 0 and layer.collective_writes * layer.common_bytes * 2 > layer.bytes_written
     )
@@ -60,9 +60,9 @@ def _pattern(facts: JobFacts, size: int) -> tuple[str, int]:
 
 
 def review(facts: JobFacts, traffic: JobTraffic, nodes: int | None = None) -> list[JobFinding]:
-    """Every rule's findings, gravest first, then by what they are expected to gain.
+    """The findings of all rules, the most severe first, then by expected gain.
 
-    `nodes` is how many the job ran on, where somebody knows: aggregators are judged by it.
+    `nodes` is the number of nodes of the job, if known. The rule on aggregators needs it.
     """
     found = [finding for rule in SETUP_RULES for finding in rule(facts, stripe_count(facts), traffic)]
     found += [finding for each in TRAFFIC_RULES for finding in each(traffic)]

@@ -78,9 +78,9 @@ def _many_files(facts: JobFacts, stripes: int, job: JobTraffic) -> Iterator[JobF
 
 
 def aggregators(job: JobTraffic, nodes: int | None) -> list[JobFinding]:
-    """Speaks where the log names its aggregators and they are fewer than one a node, or more than two.
+    """Reports aggregators if the log names them and there are fewer than one or more than two per node.
 
-    More of them shuffle data over the network, fewer leave nodes' links idle. No log tells which is better.
+    More aggregators send more data over the network, fewer leave links idle. No log shows which is better.
     """
     asked = job.aggregators
     collective = {use.op for use in job.mpiio if use.collective}

@@ -1,7 +1,7 @@
-"""What a job moved, file by file and direction by direction, as its Darshan log counted it.
+"""The reads and writes of a job by file and direction, from its Darshan log.
 
-Times of a record that all ranks share are sums over ranks; divided by the ranks they are the seconds that a
-typical rank waited.
+For a file shared by all ranks the log holds sums over ranks. Divided by the number of ranks they are the seconds that
+a typical rank waited.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ class FileTraffic:
 
     @property
     def random_calls(self) -> int:
-        """Calls that neither follow the last one nor go forward."""
+        """Calls that neither continue the last one nor move forward."""
         return max(0, self.calls - self.forward)
 
     @property
     def small_seconds(self) -> float:
-        """The small calls' share of the time, taken by their number."""
+        """The time of small calls, estimated by their share of the calls."""
         return self.seconds * self.small_calls / self.calls if self.calls else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class RankSpread:
-    """How unequally ranks shared a file: seconds and bytes of the slowest and the fastest rank, and the means.
+    """How unequally ranks used one file: seconds and bytes of the slowest and of the fastest rank, and the means.
 
-    `ranks` took part. `gap` is how much less the least of them moved than the most, of either direction, as a share
-    of the most; it is known where the log keeps ranks apart.
+    `ranks` is the number of ranks that took part. `gap` is the difference between the rank that moved most and the
+    one that moved least, in either direction, as a share of the most. It is known if the log keeps ranks apart.
     """
 
     name: str
@@ -72,20 +72,20 @@ class RankSpread:
 
     @property
     def seconds_apart(self) -> float:
-        """What lies between slowest and fastest, as a share of all ranks' time together."""
+        """The difference in time between the slowest and the fastest rank, as a share of the time of all ranks."""
         total = self.mean_s * self.ranks
         return abs(self.slowest_s - self.fastest_s) / total if total else 0.0
 
     @property
     def bytes_apart(self) -> float:
-        """What lies between the slowest's bytes and the fastest's, as a share of all bytes."""
+        """The difference in bytes between the slowest and the fastest rank, as a share of all bytes."""
         total = self.mean_bytes * self.ranks
         return abs(self.slowest_bytes - self.fastest_bytes) / total if total else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class OwnShares:
-    """How unequally ranks read or wrote the files that each had for itself: the busiest rank and the mean."""
+    """How unequally ranks used files of their own: the busiest rank and the mean."""
 
     op: str
     ranks: int
@@ -107,7 +107,7 @@ class CollectiveUse:
 
 @dataclass(frozen=True, slots=True)
 class JobTraffic:
-    """All files of a job, what ranks did unequally, and what it cost to open and look at files."""
+    """All files of a job, inequality between ranks, and the cost of metadata operations."""
 
     ranks: int
     run_s: float
@@ -136,7 +136,7 @@ class JobTraffic:
         return sum(one.seconds for one in self.files) + self.metadata_s
 
     def best_rate(self, op: str) -> float | None:
-        """The best bytes a second of a rank in calls of at least 1 MiB; None where there were none."""
+        """The best bytes per second of a rank in calls of at least 1 MiB, or None without such calls."""
         rates = [
             one.moved_bytes / (one.seconds * self.ranks)
             for one in self.of(op)
@@ -230,7 +230,10 @@ def _file(raw: RawLog, records: tuple[int, Rows], op: str) -> FileTraffic | None
 
 
 def _spreads(raw: RawLog, by_file: Mapping[int, Rows]) -> list[RankSpread]:
-    """Files of several ranks: the log's own slowest and fastest where it merged them, else by its rows."""
+    """Files used by several ranks.
+
+    The slowest and fastest rank come from the log's own fields, or from its rows per rank.
+    """
     found = []
     for key, rows in by_file.items():
         merged = next((row for row in rows if int(row["rank"]) < 0), None)

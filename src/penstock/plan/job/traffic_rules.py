@@ -1,7 +1,7 @@
-"""Rules on a job's traffic: small, random, misaligned, redundant, unequal, metadata, collectives, waiting.
+"""Rules about a job's traffic: small, random, misaligned, redundant, unequal, metadata, collectives, blocking.
 
-Each is a function of the traffic alone and speaks for reads and writes alike. An id begins with R for reads, W
-for writes, B for both.
+Each rule is a function of the traffic alone and covers reads and writes. An id begins with R for reads, W for writes,
+B for both.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ RANDOM_SHARE = 0.2
 MISALIGNED_SHARE = 0.1
 REDUNDANT = 1.05
 STRAGGLER, UNEQUAL = 1.15, 1.3
-# How far two ranks of a file may lie apart, of the whole, and how much less than the most the least may move.
+# Thresholds: how much two ranks of a file may differ, and how much less than the most the least may move.
 FAR_APART, WIDE_GAP = 0.15, 0.3
 METADATA_SHARE, METADATA_S = 0.3, 30.0
 SHOWN_FILES = 3
@@ -29,9 +29,9 @@ def _names(files: Sequence[FileTraffic]) -> tuple[str, ...]:
 
 
 def _merged_gain(job: JobTraffic, files: Sequence[FileTraffic]) -> float:
-    """What a rank saves if small calls become calls of 1 MiB.
+    """The time a rank saves if small calls become calls of 1 MiB.
 
-    Time shrinks with the number of calls, but not below what the log's best large calls would take.
+    The time shrinks with the number of calls, but not below the time at the log's best rate of large calls.
     """
     gain = 0.0
     for one in files:
@@ -45,7 +45,7 @@ def _merged_gain(job: JobTraffic, files: Sequence[FileTraffic]) -> float:
 
 
 def _small(job: JobTraffic) -> Iterator[JobFinding]:
-    """Speaks where small calls are many among all of the job's, or among those to shared files."""
+    """Reports small calls if they are many among all calls of the job or among those to shared files."""
     for op, letter in LETTER.items():
         files = [one for one in job.of(op) if one.small_calls]
         shared = [one for one in files if one.shared and job.ranks > 1]
@@ -152,7 +152,7 @@ def _redundant(job: JobTraffic) -> Iterator[JobFinding]:
 
 
 def _unequal(job: JobTraffic) -> Iterator[JobFinding]:
-    """Stragglers cost the others the time they wait: the slowest rank's beyond the mean."""
+    """Reports unequal ranks: the others wait for the slowest one."""
     slow = [
         one
         for one in job.spreads
@@ -200,7 +200,7 @@ def _uneven(one: RankSpread) -> bool:
 
 
 def _own_unequal(job: JobTraffic) -> Iterator[JobFinding]:
-    """Ranks with files of their own: who has most to move is waited for at the next common step."""
+    """Reports ranks with unequal files of their own: at the next synchronisation everybody waits for the largest."""
     for one in job.own:
         if one.most_bytes <= UNEQUAL * one.mean_bytes:
             continue

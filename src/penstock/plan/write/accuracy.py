@@ -1,4 +1,4 @@
-"""How far predictions are off."""
+"""The accuracy of predictions."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """The shares of samples predicted to within a fifth and three tenths, and the mean square error.
+    """The shares of samples predicted within 20 % and within 30 %, and the mean square error.
 
-    `held` is the share that lay inside their prediction intervals, where there were any.
+    `held` is the share of samples inside their prediction interval, if there are intervals.
     """
 
     samples: int

@@ -1,7 +1,7 @@
-"""Choosing aggregators: which nodes should write, with how many processes, and over how many targets.
+"""Chooses aggregators: which nodes should write, with how many processes, and over how many targets.
 
-Every candidate is predicted with the same model as the original and charged for moving the data to its
-aggregators. Candidates stay inside the range the model was trained on wherever the original does.
+Every candidate is predicted with the same model as the original. The time to move data to the aggregators is added.
+If the original lies in the model's training range, so do all candidates.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class WriteAdvice:
 def adapt(
     model: WriteModel, system: StorageSystem, pattern: WritePattern, observed_s: float | None = None
 ) -> WriteAdvice:
-    """The best of the candidates, or the pattern as it is when none is faster.
+    """The best of the candidates, or the unchanged pattern if none is faster.
 
-    The model's error e = predicted - observed is taken to be the same before and after, so the adapted write
-    takes t'' - e. (The paper prints the opposite sign.) Without an observation e is zero.
+    The model's error e = predicted - observed is assumed to be the same for the original and the candidate. So the
+    adapted write takes t'' - e. (The paper prints the opposite sign.) Without an observation e is zero.
     """
     choices = [pattern, *candidates(model, system, pattern)]
     predicted, *others = model.seconds(system, choices)
@@ -55,9 +55,9 @@ def adapt(
 
 
 def corrected(adapted_s: float, predicted_s: float, observed_s: float) -> float:
-    """The adapted prediction less the model's error on the original.
+    """The adapted prediction minus the model's error on the original.
 
-    Where the error eats up the whole prediction the two are scaled instead: a write cannot take no time.
+    If the error exceeds the whole prediction, the ratio is used instead, because a write takes some time.
     """
     error = predicted_s - observed_s
     if adapted_s - error > 0.05 * observed_s:

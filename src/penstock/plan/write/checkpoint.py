@@ -1,4 +1,4 @@
-"""From the time of one checkpoint to the time between checkpoints."""
+"""Computes the time between checkpoints from the time of one checkpoint."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from penstock.errors import UsageError
 
-# The relative errors the paper expects of a good model; a plan should survive the larger one.
+# The relative errors that the paper expects of a good model. A plan should hold even with the larger one.
 EXPECTED_ERROR = 0.3
 _SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(%?)")
 

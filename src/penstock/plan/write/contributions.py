@@ -22,10 +22,10 @@ def linear_terms(pipeline: Any) -> tuple[float, Floats]:
 
 
 def split(technique: str, pipeline: Any, names: Sequence[str], row: Floats) -> dict[str, float]:
-    """`intercept` and the share of every feature that has one.
+    """The intercept and the contribution of every feature.
 
-    Linear models: coefficient times value. Trees: what each split on the way to the leaf changed. Kernel
-    machines and stacks: what changes as the features move, one after the other, from their mean to their value.
+    Linear models: coefficient times value. Trees: the change at each split on the way to the leaf. Kernel machines
+    and stacks: the change as the features move one by one from their mean to their value.
     """
     if technique in LINEAR:
         intercept, slopes = linear_terms(pipeline)

@@ -1,6 +1,6 @@
-"""When a mean of repeated runs may be trusted: the paper's rule, with its count corrected.
+"""Decides when the mean of repeated runs is precise enough: the paper's rule with a correction.
 
-The printed rule divides by the root of n - 1 where n is the number of cores; it means the number of runs.
+The printed rule divides by the root of n - 1 with n as the number of cores. It must be the number of runs.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ class RepeatedWrite:
 
     @property
     def mean_s(self) -> float:
-        """The sample proper."""
+        """The mean time, which is the sample used for fitting."""
         return fmean(self.times_s)
 
 
 def draw(run: Callable[[], float], rule: ConvergenceRule) -> RepeatedWrite:
-    """Run until the rule is satisfied or its runs are spent."""
+    """Run until the rule is satisfied or the maximum number of runs is reached."""
     times: list[float] = []
     while len(times) < rule.max_runs and not rule.converged(times):
         times.append(run())

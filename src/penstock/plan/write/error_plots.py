@@ -1,4 +1,4 @@
-"""Plots as PNG: variability of repeated runs and signed errors; and what every such plot is made with."""
+"""PNG plots of the variability of repeated runs and of signed errors, and the helpers to draw them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model fitted on samples: what it was given, and what it predicts."""
+"""A model fitted to samples, and its predictions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ FEWEST_SAMPLES = 8
 
 @dataclass(frozen=True, slots=True)
 class Spreads:
-    """How far the truth may lie off: inside the measured scales, and for each doubling beyond the largest one."""
+    """The spread of true times around predictions: inside the measured scales, and per doubling beyond the
+    largest.
+    """
 
     inside: Spread | None = None
     beyond: Spread | None = None
@@ -65,7 +67,7 @@ class FittedModel:
         row = matrix(self.features, columns)
         seconds = float(self.pipeline.predict(row)[0])
         shares = contributions.split(self.technique, self.pipeline, self.features, row[0])
-        # Closing the sum keeps the promise that shares add up to the last digit.
+        # The last share takes up rounding, so that the shares add up exactly.
         shares["intercept"] += seconds - sum(shares.values())
         return WritePrediction(
             seconds=seconds,
@@ -116,7 +118,7 @@ class FittedModel:
 
 
 def _loads(known: Mapping[str, float]) -> dict[str, float]:
-    """The skews of a pattern, which may leave the training range while m, n and K stay inside."""
+    """The skews of a pattern. They may leave the training range even if m, n and K stay inside."""
     return {name: value for name, value in known.items() if name.startswith("s_")}
 
 

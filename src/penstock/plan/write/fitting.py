@@ -1,4 +1,4 @@
-"""From files of IOR results to a model: reading, choosing technique and scales, and how well it did."""
+"""Fits a model to files of IOR results: reads them, chooses technique and scales, and reports the errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from penstock.plan.write.write_samples import WriteSamples
 
 Floats = npt.NDArray[np.float64]
 
-# Shows progress over that many steps; entering it gives the function to call after each.
+# Progress over a number of steps. Entering the context gives the function to call after each step.
 Progress = Callable[[int], AbstractContextManager[Callable[[], object]]]
 
 
@@ -80,7 +80,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class FitOutcome:
-    """The chosen model, how every technique did, and what was left out on the way, in order."""
+    """The chosen model, the result of every technique, and what was left out, in order."""
 
     model: FittedModel
     judged: Sequence[Judged]

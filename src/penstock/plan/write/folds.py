@@ -1,6 +1,6 @@
-"""Judging a technique on samples it did not see: inside the measured scales, and beyond the largest one.
+"""Evaluates a technique on samples it has not seen: inside the measured scales, and beyond the largest scale.
 
-Errors are logarithms of predicted over true seconds, so that a short write counts as much as a long one.
+Errors are logarithms of predicted over true seconds, so that short writes count as much as long ones.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 FOLDS = 5
 LEVEL = 0.8
-# A prediction below this share of the truth counts as this share: a linear model may predict nothing or less.
+# A prediction below this share of the truth counts as this share, because a linear model may predict zero or less.
 LEAST_SHARE = 0.01
 FEWEST_IN_FOLD = 8
-# Of larger scales so many are taken to meet a limit that no smaller one showed, such as a full link: from there on
-# more nodes bring nothing, and a forecast without the limit is short by up to a factor of two a doubling.
+# This share of larger scales is assumed to hit a limit that no smaller scale showed, such as a saturated link. Beyond
+# a limit more nodes bring nothing, and a forecast without it is too low by up to a factor of two per doubling.
 LIMIT_SHARE = 0.25
 LIMIT_POINTS = 50
 
@@ -33,9 +33,9 @@ class Fold:
 
 
 def grouped_folds(groups: Floats, seed: int = 0, count: int = FOLDS) -> list[Fold]:
-    """Every row is tested once; rows of one group (equal in all columns) are tested together.
+    """Every row is tested once. Rows of one group (equal in all columns) are tested together.
 
-    Runs that differ in a detail, such as the transfer size, would otherwise tell each other's time.
+    Otherwise runs that differ in a detail, such as the transfer size, would reveal each other's time.
     """
     _, label = np.unique(np.round(groups, 6), axis=0, return_inverse=True)
     label = label.ravel()
@@ -79,10 +79,10 @@ def doublings(scale: Floats, folds: Sequence[Fold]) -> list[Floats]:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How far the truth lies from a prediction in `LEVEL` of all cases, as logarithms of true over predicted.
+    """The range of the truth around a prediction in `LEVEL` of all cases, as logarithms of true over predicted.
 
-    Beyond the measured scales both ends are for one doubling of the nodes. `measured` is the share that such spreads
-    held of samples that had no part in making them; None where that was not tried.
+    Beyond the measured scales both bounds are per doubling of the nodes. `measured` is the share of samples inside
+    such ranges that were not used to compute them; None if that was not tested.
     """
 
     low: float
@@ -95,9 +95,9 @@ class Spread:
 
 
 def spread_of(errors: Sequence[Floats], far: Sequence[Floats] | None = None) -> Spread | None:
-    """The spread that held-out errors let expect, checked on each fold with the others' errors.
+    """The spread from held-out errors. It is checked on each fold with the errors of the others.
 
-    With `far`, doublings beyond the scales, errors count per doubling and limits yet to come widen the upper end.
+    With `far` (doublings beyond the scales) errors are taken per doubling, and possible limits widen the upper bound.
     """
     steps = [np.ones(part.size) for part in errors] if far is None else list(far)
     filled = [(part, step) for part, step in zip(errors, steps, strict=True) if part.size]
@@ -121,7 +121,7 @@ def _bounds(errors: Floats) -> tuple[float, float]:
 
 
 def _bounds_beyond(errors: Floats) -> tuple[float, float]:
-    """As of the errors, but the upper end as if `LIMIT_SHARE` of all cases met a limit somewhere on the way."""
+    """The bounds of the errors, with the upper bound as if `LIMIT_SHARE` of all cases hit a limit on the way."""
     met = np.linspace(0, np.log(2), LIMIT_POINTS)
     values = np.concatenate([-errors, met])
     mass = np.concatenate(

@@ -1,4 +1,4 @@
-"""From single runs to samples: identical runs make one mean."""
+"""Combines identical runs into samples, one mean per pattern."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Reading IOR results: its own JSON, its own CSV, and tables of runs as people keep them.
+"""Reads IOR results: IOR's own JSON and CSV, and tables of runs that users keep.
 
-Reading and parsing are apart: `read_runs` fetches a file, `parse_csv` and `parse_json` are pure.
+Reading and parsing are separate: `read_runs` reads a file, `parse_csv` and `parse_json` are pure.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from penstock.errors import AccessError, DataError, MissingError, did_you_mean
 from penstock.units import KIB, MIB
 
 MAX_DATA_BYTES = 500_000_000
-# A run that moved less than this share of what it was asked to counts with what it moved.
+# A run that moved less than this share of its bytes counts with the bytes it moved.
 SHORT_SHARE = 0.95
-# Rate and time are printed with few digits: what follows from them is good to so many binary ones.
+# Rates and times are printed with few digits. Values computed from them are good to this many bits.
 MOVED_BITS = 9
 MOST_LABELS = 12
 _STRIPED_PATH = re.compile(r"/W(\d{1,5})/penstock\.ior$")
@@ -47,7 +47,7 @@ class IorRun:
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """What the user says of runs whose file does not, and which lines to take: column and value, operation, files.
+    """What the user states about runs if the file does not: which rows to use (column and value), operation, files.
 
     `files` is `own`, `shared` or None for both.
     """
@@ -61,7 +61,7 @@ class Assumed:
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the lines read: how many were kept, how many left out for which reason, what is odd."""
+    """What happened to the rows read: how many were kept, how many were left out for which reason, and oddities."""
 
     read: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
@@ -151,7 +151,7 @@ def parse_csv(text: str, source: str, assumed: Assumed, tally: Tally | None = No
 
 
 class _Labels:
-    """Which columns of words take several values among the lines kept: such a table mixes systems."""
+    """The text columns with several values among the rows kept. Such a table mixes systems."""
 
     def __init__(self, names: Sequence[str], assumed: Assumed) -> None:
         chosen = {name for name, _ in assumed.where}
@@ -277,9 +277,9 @@ def _moved(found: Mapping[str, Any], where: str, seconds: float) -> float:
 
 
 def whole_transfers(moved_bytes: float, transfer_bytes: int) -> int:
-    """What one process moved, in whole calls, and no more exact than printed figures are (about a thousandth).
+    """The bytes one process moved, in whole calls and to the precision of printed figures (about a thousandth).
 
-    Otherwise repetitions of one run would differ by the last digit and count as runs of different sizes.
+    Otherwise repetitions of one run would differ in the last digit and count as runs of different sizes.
 
     >>> whole_transfers(2.0013 * 4096, 4096), whole_transfers(2048.165 * 1024, 1024) == 2048 * 1024
     (8192, True)

@@ -1,4 +1,4 @@
-"""Running IOR: the only place where planning starts another program."""
+"""Runs IOR. This is the only module of write-time planning that starts another program."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class IorBench:
 
 
 def find_ior() -> str | None:
-    """Where IOR is, if it is anywhere: what PENSTOCK_IOR names, else the first on the path."""
+    """The path of IOR, or None: the one that PENSTOCK_IOR names, or else the first on the path."""
     return shutil.which(os.environ.get("PENSTOCK_IOR") or "ior")
 
 
 @dataclass(frozen=True, slots=True)
 class SampledPattern:
-    """One pattern that was written until its mean was known, or its runs were spent."""
+    """One pattern that was written until its mean converged or the maximum number of runs was reached."""
 
     runs: tuple[IorRun, ...]
     sample: RepeatedWrite

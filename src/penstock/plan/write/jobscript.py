@@ -1,4 +1,4 @@
-"""Advice as text a job can use: a ROMIO hints file, ADIOS settings, a striping command."""
+"""Advice in the form that a job can use: a ROMIO hints file, ADIOS settings, a striping command."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _unit_bytes(system: StorageSystem) -> int:
 
 
 def _buffer_bytes(burst_bytes: int, unit_bytes: int) -> int:
-    """As much of a burst as one collective round should carry, in whole stripes or blocks."""
+    """The part of a burst that one collective round should carry, in whole stripes or blocks."""
     most = max(unit_bytes, LARGEST_BUFFER_BYTES // unit_bytes * unit_bytes)
     return min(most, -(-burst_bytes // unit_bytes) * unit_bytes)
 

@@ -1,4 +1,4 @@
-"""Where a job sits: the compute nodes it was given, and which of them share a component."""
+"""The location of a job: its compute nodes, and which of them share a forwarding component."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def locate(system: StorageSystem, nodes: int, locations: str) -> Ints:
     if locations == "compact":
         return np.arange(nodes, dtype=np.int64)
     if locations == "scattered":
-        # Evenly spaced numbers would miss a component where blocks differ by one node; dealing out does not.
+        # Evenly spaced numbers would miss a component if blocks differ by one node, so nodes are dealt out in turn.
         return balanced(system, np.arange(system.compute.nodes, dtype=np.int64), nodes)
     return _listed(system, nodes, Path(locations))
 

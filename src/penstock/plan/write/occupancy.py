@@ -1,7 +1,7 @@
-"""How many targets random striping reaches, and how much the busiest one gets: closed forms.
+"""Random striping in closed form: the expected number of targets in use, and the load of the busiest one.
 
-Every burst lays its shares on a run of `width` neighbouring targets of a ring, starting at a target drawn
-uniformly and independently. Nothing here draws a random number.
+Every burst occupies `width` neighbouring targets of a ring, starting at a uniformly and independently drawn target.
+No random numbers are drawn here.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ def _reached(bursts: int, share: float) -> float:
 
 @lru_cache(maxsize=65536)
 def expected_peak(bursts: int, width: int, ring: int) -> float:
-    """The expected number of shares on the busiest place of the ring.
+    """The expected number of shares on the busiest target of the ring.
 
-    This is the mean of a scan statistic. P(all places hold < k) is taken as a chain along the ring, place i
-    depending on place i-1 alone; the two differ by one place gained and one lost. Exact for one burst, for
-    two bursts to first order in 1/ring, and within a per cent or two of simulation elsewhere.
+    This is the mean of a scan statistic. P(all targets hold < k) is approximated by a Markov chain along the ring:
+    target i depends on target i-1 only, from which it differs by one share gained and one lost. It is exact for one
+    burst, for two bursts to first order in 1/ring, and within one or two per cent of simulation otherwise.
     """
     whole, width = divmod(width, ring)
     if width == 0:

@@ -1,7 +1,7 @@
-"""The performance-related parameters of a write pattern on a system, by the names the paper gives them.
+"""The parameters of a write pattern on a system, with the names that the paper gives them.
 
-Loads are in 10^6 bytes. What depends on where the job runs is counted; what depends on where random striping
-puts the data is an expectation in closed form.
+Loads are in 10^6 bytes. Values that depend on the job's location are counted. Values that depend on random striping
+are expectations in closed form.
 """
 
 from __future__ import annotations

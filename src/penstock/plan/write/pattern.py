@@ -18,7 +18,7 @@ MAX_BURST_BYTES = 1 << 50
 class WritePattern:
     """What a job writes and from where. `stripes` is the Lustre stripe count; GPFS ignores it.
 
-    `transfer_bytes` is what one call writes; None where nobody said, which models take for the whole burst.
+    `transfer_bytes` is what one call writes; None if unknown, which models treat as the whole burst.
     """
 
     locations: npt.NDArray[np.int64]

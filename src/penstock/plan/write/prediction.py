@@ -1,4 +1,4 @@
-"""What a model says about one write: seconds, their composition, and where it is guessing."""
+"""The prediction for one write: seconds, their composition, and which inputs lie outside the training range."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Outside:
 
 @dataclass(frozen=True, slots=True)
 class TimeInterval:
-    """Between which times the write will take with chance `level`.
+    """The range in which the write time lies with probability `level`.
 
-    `measured` is the share such intervals really held of samples kept apart; `beyond` tells that the question
-    lies beyond the largest measured scale and the interval comes from holding larger scales out.
+    `measured` is the share of held-out samples that such ranges really contained. `beyond` says that the question
+    lies beyond the largest measured scale; the range then comes from holding larger scales out.
     """
 
     low_s: float

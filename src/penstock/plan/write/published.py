@@ -1,4 +1,4 @@
-"""The chosen lasso models of the paper (Table VI), ready to use without any training.
+"""The lasso models that the paper chose (Table VI), usable without training.
 
 K is in 10^6 bytes. The printed table is damaged in several copies; these are the verified values.
 """

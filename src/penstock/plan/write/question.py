@@ -1,4 +1,4 @@
-"""One question about a write, from what a user gives to everything there is to say."""
+"""One question about a write, from the user's input to the complete answer."""
 
 from __future__ import annotations
 

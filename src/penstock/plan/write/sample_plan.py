@@ -1,4 +1,4 @@
-"""What sampling costs, and which patterns to write when only so much may be written."""
+"""The cost of sampling, and the choice of patterns within a budget."""
 
 from __future__ import annotations
 
@@ -91,9 +91,10 @@ def cost(patterns: Sequence[SamplePattern], seconds: Floats, runs_each: int) -> 
 
 
 def telling(model: WriteModel | None, system: StorageSystem, patterns: Sequence[SamplePattern]) -> Floats:
-    """How much each pattern would tell: where a stack's members disagree, else how far it lies from what is known.
+    """How much each pattern would teach: the disagreement of a stack's members, or else the distance from known
+    samples.
 
-    Without a fitted model nothing is known and all are alike.
+    Without a fitted model nothing is known, and all patterns count the same.
     """
     if not isinstance(model, FittedModel) or not patterns:
         return np.ones(len(patterns))
@@ -106,10 +107,11 @@ def telling(model: WriteModel | None, system: StorageSystem, patterns: Sequence[
 
 
 def within_budget(patterns: Sequence[SamplePattern], prices: Floats, worth: Floats, most: float) -> list[int]:
-    """Places of the patterns to write: as different from each other, and as telling, as the budget allows.
+    """The indices of the patterns to write: as different from each other and as informative as the budget allows.
 
-    The first is the most telling for its price; each next one is the affordable pattern with the largest product
-    of worth and distance (in doublings of nodes, processes, burst and stripes) from all chosen before.
+    The first is the one with most information for its cost. Each next one is the affordable pattern with the largest
+    product of information and distance (in doublings of nodes, processes, burst and stripes) from those chosen
+    before.
     """
     spots = np.log2(
         np.array([[one.nodes, one.cores, one.burst_bytes, one.stripes] for one in patterns], dtype=np.float64)

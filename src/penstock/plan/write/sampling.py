@@ -1,4 +1,4 @@
-"""The benchmark a model is fitted on: which patterns to write, as a script or run until they converge."""
+"""The benchmark that a model is fitted to: which patterns to write, as a job script or run until they converge."""
 
 from __future__ import annotations
 

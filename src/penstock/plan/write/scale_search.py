@@ -1,6 +1,6 @@
-"""Choosing parameters and the scales to train on: every combination is tried, held-out samples decide.
+"""Chooses parameters and the scales to train on: tries every combination and compares errors on held-out samples.
 
-The paper compares mean square errors, which a few long writes decide alone; here every error is relative.
+The paper compares mean square errors, which a few long writes dominate. Here all errors are relative.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from penstock.plan.write.write_samples import Mask, WriteSamples
 Floats = npt.NDArray[np.float64]
 VALIDATION_SHARE = 0.2
 MOST_SCALES = 10
-# A combination with fewer than this share of the samples may win by luck: one scale did, on seven samples.
+# A combination with fewer than this share of the samples may win by luck. One scale did, with seven samples.
 LEAST_TRAINING_SHARE = 0.25
 MIN_TUNING_SAMPLES = 20
 
 
 @dataclass(frozen=True, slots=True)
 class ScaleTrial:
-    """One trained model: its parameters, the scales it saw, its relative error on held-out samples of all scales.
+    """One trained model: its parameters, its scales, and its relative error on held-out samples of all scales.
 
     `error` is the mean absolute logarithm of predicted over true seconds: 0.1 is about 10 %.
     """
@@ -51,12 +51,12 @@ class ScaleSearch:
 
     @property
     def best(self) -> ScaleTrial:
-        """Among equals the one with the most samples."""
+        """The trial with the lowest error; among equals the one with most samples."""
         return min(self.trials, key=lambda trial: (trial.error, -trial.samples))
 
     @property
     def base(self) -> ScaleTrial:
-        """The model nobody chose anything for."""
+        """The trial with all scales and default parameters."""
         return max(self.trials, key=lambda trial: len(trial.scales))
 
 

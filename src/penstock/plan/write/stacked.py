@@ -1,11 +1,12 @@
-"""A stack of simple models for real machines: several ideas of what stays constant, weighed by what held.
+"""A stack of simple models for real machines.
 
-Each member learns the logarithm of a rate: of the whole job, of a node, of a process, or of plain seconds. A
-tree cannot extrapolate, so the choice of the rate is the idea of what happens at larger scales: does a node
-keep its rate (local disks), or does the sum stop growing (shared ones)? Two sets of weights are learnt: one
-from held-out patterns for questions inside the measured scales, where all members are blended; one from holding
-larger scales out for questions beyond them, where one idea is chosen: halfway between two ideas neither is right,
-and the farther beyond, the more wrong.
+Each member predicts the logarithm of a rate: of the whole job, of a node, of a process, or plain seconds. A tree
+cannot extrapolate, so the choice of the rate determines what is predicted for larger scales: does a node keep its
+rate (local disks), or does the total stop growing (shared disks)?
+
+Two sets of weights are learnt. For questions inside the measured scales all members are blended, with weights from
+held-out patterns. For questions beyond them a single rate is chosen, by holding larger scales out: a mixture of two
+rates would be wrong either way, and more so the larger the scale.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ TREES = ("forest", "extra", "boosting")
 LEARNERS = (*TREES, "ridge")
 MEMBERS = tuple(f"{rate}/{learner}" for rate, learner in product(RATES, LEARNERS))
 LEAST_WEIGHT = 0.01
-# Errors below this count alike when weights are learnt: noise of the measurement itself.
+# Errors below this count as equal when weights are learnt, because they are measurement noise.
 NOISE = 0.05
 ROUNDS = 20
-# How strongly the weights of one idea's learners are drawn towards equal ones.
+# How strongly the weights of the learners of one rate are pulled towards equal weights.
 LEANING = 0.1
-# An idea is judged by how often it is near: an error several times this is a miss, however large.
+# A rate is judged by how often it is close. An error several times this large is a miss, however large it is.
 NEAR = 0.3
 
 
@@ -63,7 +64,7 @@ def _learner(name: str) -> Any:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Member:
-    """One learner of one rate, on the columns that say anything."""
+    """One learner for one rate, on the columns that carry information."""
 
     load: int | None
     columns: Ints
@@ -85,7 +86,7 @@ def _member(name: str, rows: Floats, seconds: Floats) -> _Member:
 
 
 def informative(rows: Floats) -> Ints:
-    """The columns that vary and do not repeat an earlier one: of a system nobody described most are neither.
+    """The columns that vary and do not repeat an earlier one. Without a description of the system, few are left.
 
     >>> informative(np.array([[1.0, 5.0, 2.0, 3.0], [2.0, 5.0, 3.0, 5.0]]))
     array([0, 3])
@@ -177,7 +178,7 @@ def blended(folds: Sequence[Floats]) -> Floats:
 
 
 def one_idea(folds: Sequence[Floats]) -> Floats:
-    """Weights of the trees of one rate only, the one that came near most often; every fold counts alike.
+    """Weights for the trees of a single rate: the one that was close most often. Every fold counts the same.
 
     >>> errors = np.ones((4, len(MEMBERS)))
     >>> errors[:, 9] = 0.0
@@ -218,9 +219,9 @@ def member_errors(rows: Floats, seconds: Floats, folds: Sequence[Fold]) -> list[
 
 
 def robust_weights(errors: Floats, share: Floats | None = None, leaning: float = 0.0) -> Floats:
-    """Weights of at least zero that sum to one and make the mean absolute error of the sum small.
+    """Non-negative weights that sum to one and minimise the mean absolute error of the sum.
 
-    `share` is what each row counts (all alike without it), `leaning` draws the weights towards equal ones.
+    `share` is the weight of each row (equal without it). `leaning` pulls the weights towards equal ones.
     """
     from scipy.optimize import nnls
 

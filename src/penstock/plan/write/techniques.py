@@ -54,7 +54,7 @@ _LARGEST = {"n_estimators": 2000, "max_depth": 200, "degree": 6}
 
 
 def check_technique(technique: str) -> None:
-    """Refuse a technique nobody offers."""
+    """Refuse an unknown technique."""
     if technique not in TECHNIQUES:
         known = ", ".join(TECHNIQUES)
         raise UsageError(f"no technique {technique!r}: {known}{did_you_mean(technique, TECHNIQUES)}")
@@ -131,7 +131,9 @@ def _estimator(technique: str, given: dict[str, Any]) -> Any:
 
 
 def _in_seconds(technique: str, parameters: Parameters, spread_s: float) -> Parameters:
-    """Parameters that scale with the times are stated for times of unit spread, so that one set fits all."""
+    """Parameters that scale with the times are given for times of unit standard deviation, so that one set fits
+    all.
+    """
     scaled = {"lasso": ("alpha",), "svr-rbf": ("C", "epsilon"), "svr-poly": ("C", "epsilon")}.get(
         technique, ()
     )
@@ -158,9 +160,10 @@ def fit(technique: str, parameters: Parameters, features: Floats, seconds: Float
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Fit small problems: one linear algebra thread each, a lasso at its iteration limit used as it is.
+    """Settings for many small fits: one linear algebra thread each, and no warning if a lasso reaches its iteration
+    limit.
 
-    Both are settings of the process, entered once around many fits.
+    They apply to the whole process, so enter this context once around many fits.
     """
     try:
         from sklearn.exceptions import ConvergenceWarning

@@ -1,4 +1,4 @@
-"""Samples: what was written and how long it took on average, ready for fitting."""
+"""Samples for fitting: what was written and how long it took on average."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class WriteSamples:
 
     @property
     def shapes(self) -> Floats:
-        """Nodes, processes and burst of each sample: rows that differ only in details are equal here."""
+        """Nodes, processes and burst of each sample. Samples that differ only in details have equal rows here."""
         return np.column_stack([self.columns[name] for name in ("m", "n", "K")])
 
     @property
@@ -52,7 +52,7 @@ class WriteSamples:
         return WriteSamples(self.system, columns, self.seconds[mask], self.converged[mask])
 
     def long_enough(self, shortest_s: float = SHORTEST_S) -> WriteSamples:
-        """Only writes that client caches cannot hide."""
+        """Only writes that are too long for client caches to hide."""
         return self.take(self.seconds >= shortest_s)
 
     def matrix(self, features: Sequence[str]) -> Floats:

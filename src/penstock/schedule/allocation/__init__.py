@@ -1,4 +1,4 @@
-"""The family of allocators, by the names the command line uses."""
+"""The allocators, by their names on the command line."""
 
 from __future__ import annotations
 

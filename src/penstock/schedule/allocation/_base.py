@@ -1,4 +1,4 @@
-"""What every allocator offers: a count of I/O resources per application."""
+"""The interface of an allocator: it gives each application a number of I/O resources."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.schedule.demand import Demand
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """Counts in file order; an allocator that also places says where, every other leaves `placement` None."""
+    """Counts in file order. `placement` is set only by an allocator that also places."""
 
     counts: tuple[int, ...]
     placement: tuple[tuple[int, ...], ...] | None = None
@@ -21,7 +21,7 @@ class Allocation:
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """The problem an allocator sees: the platform and every application's demand, in file order."""
+    """The input of an allocator: the platform and every application's demand, in file order."""
 
     resources: int
     compute_nodes: int
@@ -29,7 +29,7 @@ class Sharing:
 
 
 class Allocator(ABC):
-    """Decides how many resources each application uses. Every count lies in 1 .. its demand's limit."""
+    """Decides how many resources each application uses. Every count is in 1 .. its demand's limit."""
 
     name: ClassVar[str]
     needs: ClassVar[frozenset[str]]

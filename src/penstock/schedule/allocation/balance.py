@@ -1,10 +1,9 @@
-"""Ours: weigh everybody's slowdown and the machine's idle time against the crowd that each count causes.
+"""Our own allocator: balances slowdown and idle nodes against the congestion that each count causes.
 
-Where `tcpu` only keeps the I/O system from saturating, this allocator predicts congestion. On average
-an application meets A others on each of its resources, so that a transfer takes 1 + A times as long as
-alone and the last of n transfers a little longer still. A follows from the counts, and the counts follow
-from A: for each level of A the allocator finds the cheapest counts that cause no more than A, by putting
-a price on crowding, and then it takes the best level.
+`tcpu` only keeps the I/O system from saturating. This allocator predicts congestion. If an application meets A others
+on each of its resources on average, a transfer takes 1 + A times as long as alone, and the last of n transfers a
+little longer. A depends on the counts, and the best counts depend on A. So for each level of A the allocator finds
+the cheapest counts that cause at most A, by putting a price on congestion. Then it takes the best level.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ FORBIDDEN = 1e30
 
 
 class BalanceAllocator(Allocator):
-    """Least sum of mean slowdown and machine idle time, both predicted and relative to those of n_sys.
+    """Minimises the sum of mean slowdown and idle nodes, both predicted and relative to those of n_sys.
 
-    It needs what `tcpu` needs. Equal costs take the smallest count.
+    It needs the same information as `tcpu`. On equal costs the smallest count wins.
     """
 
     name = "balance"
@@ -63,7 +62,7 @@ class BalanceAllocator(Allocator):
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """One row per application, one column per count; `share` turns resource-time into others met."""
+    """One row per application, one column per count. `share` converts resource time into the number of others met."""
 
     nodes: Floats
     compute_s: Floats
@@ -75,7 +74,7 @@ class _Table:
     share: float
 
     def cheapest(self, others: float, reference: tuple[float, float]) -> Ints:
-        """The cheapest counts that cause a crowd of at most `others`, or the least crowding ones."""
+        """The cheapest counts that cause at most `others`, or those with the least congestion."""
         import numpy as np
 
         last = 1 + others + self.straggle * math.sqrt(others)
@@ -94,7 +93,9 @@ class _Table:
         return cheapest
 
     def crowd_of(self, counts: Ints) -> float:
-        """The crowd the counts cause, which is the crowd they suffer from: a fixed point, by bisection."""
+        """The congestion that the counts cause, which is also what they suffer from: a fixed point, found by
+        bisection.
+        """
         import numpy as np
 
         io_s = self.io_s[np.arange(len(counts)), counts - 1]
@@ -110,7 +111,7 @@ class _Table:
         return high
 
     def judge(self, counts: Ints, others: float) -> tuple[float, float]:
-        """Mean slowdown and idle nodes that the counts lead to among `others`."""
+        """The mean slowdown and idle nodes of the counts with `others` on each resource."""
         import numpy as np
 
         chosen = np.arange(len(counts)), counts - 1
@@ -138,7 +139,7 @@ def _table(sharing: Sharing) -> _Table:
     counts = np.arange(1.0, width + 1)
     return _Table(
         nodes=_column([demand.compute_nodes for demand in demands]),
-        # A positive floor: an application that neither computes nor writes occupies nothing.
+        # A small positive value, because an application that neither computes nor writes uses nothing.
         compute_s=_column([max(demand.compute_s, 1e-12) for demand in demands]),
         io_s=io_s,
         slowdown=slowdown,

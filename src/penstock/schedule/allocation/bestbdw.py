@@ -1,4 +1,4 @@
-"""Everybody gets the count that makes its own I/O fastest."""
+"""Each application gets the count that makes its own I/O fastest."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from penstock.schedule.allocation._base import Allocation, Allocator, Sharing
 
 
 class BestBandwidthAllocator(Allocator):
-    """n_perf for each application; contention is nobody's concern."""
+    """n_perf for each application, without regard to contention."""
 
     name = "bestbdw"
     needs = frozenset({"best-count"})
 
     def allocate(self, sharing: Sharing, rng: Random) -> Allocation:
-        """n_perf for everybody."""
         return Allocation(tuple(demand.n_perf for demand in sharing.demands))

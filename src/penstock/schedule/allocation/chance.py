@@ -14,5 +14,4 @@ class RandomAllocator(Allocator):
     needs = frozenset[str]()
 
     def allocate(self, sharing: Sharing, rng: Random) -> Allocation:
-        """A count drawn for each, in file order."""
         return Allocation(tuple(rng.randint(1, demand.limit) for demand in sharing.demands))

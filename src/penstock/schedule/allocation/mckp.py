@@ -1,4 +1,4 @@
-"""The multiple-choice knapsack of Bez et al.: exclusive resources for the largest sum of bandwidths."""
+"""The multiple-choice knapsack of Bez et al.: exclusive resources that maximise the sum of bandwidths."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from penstock.schedule.demand import ROUNDING, Demand
 
 
 class KnapsackAllocator(Allocator):
-    """Exact. Each application gets exclusive resources or none; one resource serves those given none.
+    """Each application gets exclusive resources or none; those without share one resource. The solution is exact.
 
-    The sum of the bandwidths of the exclusive users is the largest possible, with one resource set aside
-    whenever somebody is given none. Among equals, in file order, each takes the smallest count, and being
-    served comes before being given none. Exclusive ids ascend in file order; the shared resource is the last.
+    The sum of bandwidths of the exclusive users is maximal, with one resource set aside if anyone gets none. On a
+    tie, in file order, each takes the smallest count, and exclusive resources are preferred to none. Exclusive ids
+    ascend in file order; the shared resource is the last.
     """
 
     name = "mckp"
@@ -39,7 +39,7 @@ def _value(demands: Sequence[Demand], counts: Sequence[int]) -> float:
 
 
 def _best(demands: Sequence[Demand], capacity: int, *, may_share: bool) -> list[int]:
-    """The best counts (0 for none) within `capacity`; without sharing, one for each must fit."""
+    """The best counts (0 for none) within `capacity`. Without a shared resource everybody must get at least one."""
     import numpy as np
 
     ahead = [np.zeros(capacity + 1)]

@@ -1,4 +1,4 @@
-"""Everybody gets the count that burdens the I/O system least."""
+"""Each application gets the count that loads the I/O system least."""
 
 from __future__ import annotations
 
@@ -14,5 +14,4 @@ class LeastStressAllocator(Allocator):
     needs = frozenset({"volume", "compute", "curve"})
 
     def allocate(self, sharing: Sharing, rng: Random) -> Allocation:
-        """n_sys for everybody."""
         return Allocation(tuple(demand.n_sys for demand in sharing.demands))

@@ -1,4 +1,4 @@
-"""In proportion to compute nodes, as systems with a fixed node-to-I/O-node wiring do it."""
+"""Resources in proportion to compute nodes, as in systems with fixed wiring to I/O nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ class StaticAllocator(Allocator):
     needs = frozenset({"nodes"})
 
     def allocate(self, sharing: Sharing, rng: Random) -> Allocation:
-        """Everybody's share of the machine."""
         return Allocation(tuple(_share(sharing, d.compute_nodes, d.limit) for d in sharing.demands))
 
 

@@ -1,4 +1,4 @@
-"""From the least stress towards the most computing, as long as the I/O system is not saturated."""
+"""Starts at the least stress and increases compute load as long as the I/O system is not saturated."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ SUMMING = 1e-9
 
 
 class ComputeLoadAllocator(Allocator):
-    """Starts at n_sys and repeatedly makes the step that wins the most compute load.
+    """Starts at n_sys and repeatedly takes the step that gains the most compute load.
 
-    A step takes one application to the first count above its own, up to n_perf, that keeps I/O-load <= 1
-    and does not lower its compute load. Equal gains go to the smallest count, then to file order.
+    A step moves one application to the first higher count, up to n_perf, that keeps I/O-load <= 1 and does not lower
+    its compute load. On equal gains the smallest count wins, then file order.
     """
 
     name = "tcpu"
@@ -42,11 +42,11 @@ class ComputeLoadAllocator(Allocator):
 
 
 class _Steps:
-    """Every application's next step, kept up to date as the load changes.
+    """The next step of every application, updated as the load changes.
 
-    A step stays the first admissible one until the load has risen so far that it does not fit, or fallen so far
-    that a shorter one does. Only steps of which that is true are looked for again: they lie on top of two heaps.
-    An entry of a heap counts as long as its application's version is still the same.
+    A step stays valid until the load has risen so far that it no longer fits, or fallen so far that a shorter one
+    fits. Only such steps are searched again; they are on top of two heaps. A heap entry is valid while its
+    application's version has not changed.
     """
 
     def __init__(self, sharing: Sharing) -> None:
@@ -59,7 +59,8 @@ class _Steps:
         self._stress = math.fsum(demand.stress[n] for demand, n in zip(demands, self.counts, strict=True))
         self._lost = 0.0
         self._versions = [0] * len(demands)
-        # By gain, then count, then file order; by what a step adds to the load, and the cheapest shorter one would.
+        # One heap by gain, count and file order; the other by the load that a step adds, or that the cheapest shorter
+        # one would.
         self._gains: list[tuple[float, int, int, int]] = []
         self._adds: list[tuple[float, int, int]] = []
         self._shorter: list[tuple[float, int, int]] = []
@@ -80,7 +81,7 @@ class _Steps:
         """Make an application's step, the one `best` named."""
         stress = self._demands[index].stress
         for change in (-stress[self.counts[index]], stress[self._gains[0][1]]):
-            # Neumaier's sum: what rounding takes away is kept, as precise as adding all up anew.
+            # Neumaier's summation keeps the rounding error, which is as precise as adding everything up again.
             total = self._stress + change
             large, small = (
                 (self._stress, change) if abs(self._stress) >= abs(change) else (change, self._stress)
@@ -144,11 +145,11 @@ class _Steps:
 def _far_from_saturation(
     demands: Sequence[Demand], curves: Sequence[tuple[Floats, Floats]], resources: int
 ) -> list[int]:
-    """The counts after all steps that come before any step of any application could fail to fit.
+    """The counts after all steps that come before any step could fail to fit.
 
-    As long as everything fits, an application goes from one highest compute load to the next, whatever the others do,
-    and the steps of all can be put in order at once. A step with more gain than the one before it follows that one
-    immediately; so its place is that of the smallest gain on the way to it.
+    While everything fits, each application moves from one new maximum of compute load to the next, whatever the
+    others do. So the steps of all can be sorted at once. A step with more gain than its predecessor follows it
+    immediately, so it is sorted by the smallest gain on the way to it.
     """
     import numpy as np
 
@@ -179,7 +180,7 @@ def _far_from_saturation(
 
 
 def _climb(cpu_load: Floats, first: int, last: int) -> npt.NDArray[np.intp]:
-    """The counts from `first` to `last` at which the compute load is as high as anywhere before."""
+    """The counts from `first` to `last` at which the compute load reaches a new maximum."""
     import numpy as np
 
     part = cpu_load[first : last + 1]
@@ -187,9 +188,9 @@ def _climb(cpu_load: Floats, first: int, last: int) -> npt.NDArray[np.intp]:
 
 
 class PrintedComputeLoadAllocator(Allocator):
-    """Algorithm 1 to the letter, with its slip: a gain is measured against the count tried just before.
+    """Algorithm 1 exactly as printed, with its mistake: the gain is relative to the count tried just before.
 
-    On curves that fall and rise again this accepts a count that is worse than the one it leaves.
+    On curves that fall and rise again this accepts a count that is worse than the present one.
     """
 
     name = "tcpu-as-printed"

@@ -1,4 +1,4 @@
-"""The family of placers, by the names the command line uses."""
+"""The placers, by their names on the command line."""
 
 from __future__ import annotations
 

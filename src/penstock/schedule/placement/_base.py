@@ -1,4 +1,4 @@
-"""What every placer offers: distinct resource ids for each application."""
+"""The interface of a placer: it gives each application distinct resource ids."""
 
 from __future__ import annotations
 

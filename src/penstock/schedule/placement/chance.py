@@ -16,5 +16,4 @@ class RandomPlacer(Placer):
     needs = frozenset[str]()
 
     def place(self, sharing: Sharing, counts: Sequence[int], rng: Random) -> Placement:
-        """A sample for each, in file order."""
         return tuple(tuple(sorted(rng.sample(range(sharing.resources), count))) for count in counts)

@@ -1,4 +1,4 @@
-"""Balances the I/O time per resource, knowing every application's I/O share."""
+"""Balances the I/O time per resource, from the known I/O share of every application."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from penstock.schedule.placement._base import Placement, Placer
 
 
 class ClairvoyantPlacer(Placer):
-    """The largest congestion-free I/O share first (then the smallest count, then file order), each on the
-    resources with the lowest sum of shares so far (then the lowest id)."""
+    """Places applications in the order of their I/O share, each on the least used resources.
+
+    The largest congestion-free I/O share comes first (then the smallest count, then file order). It gets the
+    resources with the lowest sum of shares so far (then the lowest id).
+    """
 
     name = "greedy-clairvoyant"
     needs = frozenset({"volume", "compute", "curve"})
 
     def place(self, sharing: Sharing, counts: Sequence[int], rng: Random) -> Placement:
-        """The least occupied resources for each in turn."""
         ratios = [demand.io_ratio(n) for demand, n in zip(sharing.demands, counts, strict=True)]
         placed: list[tuple[int, ...]] = [()] * len(counts)
         occupancy = [0.0] * sharing.resources

@@ -1,4 +1,4 @@
-"""Balances the number of applications per resource, knowing nothing about them."""
+"""Balances the number of applications per resource, without information about them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.schedule.placement._base import Placement, Placer
 
 
 class NonClairvoyantPlacer(Placer):
-    """The largest counts first (then file order), round and round over the resources.
+    """Places the largest counts first (then file order), round-robin over the resources.
 
     The numbers of applications on any two resources differ by at most one.
     """
@@ -19,7 +19,6 @@ class NonClairvoyantPlacer(Placer):
     needs = frozenset[str]()
 
     def place(self, sharing: Sharing, counts: Sequence[int], rng: Random) -> Placement:
-        """One cursor goes round for all."""
         placed: list[tuple[int, ...]] = [()] * len(counts)
         start = 0
         for index in sorted(range(len(counts)), key=lambda index: (-counts[index], index)):

@@ -1,1 +1,1 @@
-"""The paper's evaluation, run again: sweeps, figures, tables, and what becomes of its claims."""
+"""The evaluation of the paper, repeated: sweeps, figures, tables, and a verdict on each claim."""

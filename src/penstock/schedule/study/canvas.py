@@ -1,8 +1,8 @@
-"""Drawing primitives for the study: one look for all figures."""
+"""Drawing helpers of the study, so that all figures look alike."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -129,6 +129,3 @@ def interval_line(
 def column(metric: Metric, rows: Iterable[TrialRow]) -> list[float]:
     """One metric of many rows."""
     return [metric(row) for row in rows]
-
-
-Drawing = Callable[[Path], Path]

@@ -1,4 +1,4 @@
-"""Section VI of the paper, claim by claim: what it says, what the sweeps say, with intervals."""
+"""The claims of section VI of the paper, each with what our sweeps show, with intervals."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ NEGLIGIBLE = 0.03
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A claim, whether it holds on these sets, and the figures behind that, each as `what: mean [95 %]`.
+    """A claim, whether it holds on these sets, and the figures behind the verdict, each as `what: mean [95 %]`.
 
-    `applications` is the number of applications in each set, on which many verdicts depend.
+    `applications` is the number of applications in each set. Many verdicts depend on it.
     """
 
     section: str
@@ -72,7 +72,7 @@ def _best_bandwidth_best(rows: Rows) -> Finding:
 
 
 def _best_bandwidth_best_below_half(rows: Rows) -> Finding:
-    """A narrower reading, added after the one above had failed: the report says so."""
+    """A narrower reading of the claim above, added after that one had failed. The report says so."""
     ratios = _ratios(rows["load"], BEST_AGAINST, mean_slowdown, LOW)
     return Finding(
         "VI-A1 (a) narrowed",

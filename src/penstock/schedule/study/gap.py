@@ -1,4 +1,4 @@
-"""How far every heuristic is from the exact optimum, on sets small enough to know it."""
+"""The distance of every heuristic from the exact optimum, on sets that are small enough to compute it."""
 
 from __future__ import annotations
 

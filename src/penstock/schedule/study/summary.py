@@ -12,7 +12,7 @@ Metric = Callable[[TrialRow], float]
 
 
 class RowSet:
-    """Rows of one experiment, found by method without looking at all of them."""
+    """Rows of one experiment, indexed by method."""
 
     def __init__(self, rows: Iterable[TrialRow]) -> None:
         self.by_method: dict[Method, list[TrialRow]] = {}

@@ -1,4 +1,4 @@
-"""The experiments: which sets, which methods; run in parallel, kept batch by batch, resumable."""
+"""The experiments: their sets and methods. They run in parallel, are saved in batches, and can be resumed."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _parallel(
 
 
 class Results:
-    """Finished batches, one JSON line each, appended as they finish; a torn last line is written over."""
+    """Finished batches, one JSON line each, appended as they finish. An incomplete last line is overwritten."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""One generated set under many methods, and the row of figures each leaves."""
+"""Runs many methods on one generated set. Each leaves a row of figures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_DRAWS = 400
 
 @dataclass(frozen=True, slots=True, order=True)
 class Method:
-    """An allocator, a placer, and whether they see the real curves or only each curve's family."""
+    """An allocator, a placer, and whether they see the real curves or only the family of each curve."""
 
     allocation: str
     placement: str = "greedy-non-clairvoyant"
@@ -36,7 +36,7 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class TrialRow:
-    """A set, a method, and what came of it."""
+    """The result of one method on one set."""
 
     point: float
     index: int
@@ -57,7 +57,7 @@ class TrialRow:
 def draw_set(
     profiles: Sequence[Profile], applications: int, point: float, rng: Random
 ) -> tuple[ApplicationSet, float]:
-    """A set whose least I/O-load lies within the point's reach, and that load."""
+    """A set whose least I/O-load is close to the point, and that load."""
     load, most = point, 0.98 * applications / Scenario(1, 0.01).resources
     for _ in range(MOST_DRAWS):
         scenario = Scenario(applications, min(load, most))
@@ -66,7 +66,7 @@ def draw_set(
         least = io_load(demands, [demand.n_sys for demand in demands], workload.resources)
         if abs(least - point) <= HALF_WIDTH:
             return workload, least
-        # What is drawn scatters around its expectation, which lies above the least load: correct the aim.
+        # The drawn load varies around its expectation, which is above the least load, so the aim is corrected.
         load *= (point / least) ** 0.25
     raise UsageError(
         f"--applications {applications}: too few for an I/O-load of {point:g} on {Scenario(1, 0.01).resources} "
@@ -106,7 +106,7 @@ def try_methods(
 
 
 def assume_families(workload: ApplicationSet, profiles: Sequence[Profile]) -> ApplicationSet:
-    """The set as it looks to someone who knows only families, fitted to `profiles`."""
+    """The set as seen by someone who knows only the families, fitted to `profiles`."""
     families = fit_families(profiles)
     assumed = (replace(one, curve=assumed_curve(one.curve, families)) for one in workload.applications)
     return replace(workload, applications=tuple(assumed))
