@@ -20,7 +20,7 @@ GUARD = 7
 
 
 def shrunk(monkeypatch: pytest.MonkeyPatch, pool: str, records: int) -> list[Any]:
-    """Worlds made from now on have only so many records of one pool; returns what lies behind those, world by world."""
+    """Worlds made from now on have only so many records of one pool; returns what lies behind those of each."""
     behind: list[Any] = []
 
     def made(shapes: Mapping[str, tuple[int, ...]]) -> World:

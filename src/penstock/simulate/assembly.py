@@ -17,6 +17,7 @@ from penstock.simulate.kernel.calendar import (
     FAULT_ENDS,
     FLUSHER_RUNS,
     JOURNAL_COMMITS,
+    LAST_DAY,
     STREAM_RUNS,
     schedule,
 )
@@ -33,7 +34,8 @@ from penstock.workload import Workload
 # Readahead windows of one scripted stream that may be under way at once.
 READ_AHEADS = 8
 SECOND_US = 1e6
-# Of so many streams no processor's caches hold what they need; of fewer, fetching it ahead costs more than it saves.
+# Of so many streams no processor's caches hold what they need. With fewer, putting events off by days and fetching
+# records ahead cost more than they save.
 STREAMS_FORESEEN = 100
 
 
@@ -338,9 +340,12 @@ def _chain_pools(w: World) -> None:
 
 def _fill_calendar(w: World, plan: Plan) -> None:
     w.day[:] = NONE
-    w.sim.today[0] = w.sim.foreseen[0] = NONE
+    large = w.stream.shape[0] >= STREAMS_FORESEEN
+    w.sim.foresees[0] = int(large)
+    # No day has begun yet; in a small world all of them have, so that everything is in the heap.
+    w.sim.today[0] = NONE if large else LAST_DAY
+    w.sim.foreseen[0] = NONE
     w.sim.traced[0] = int(plan.traced)
-    w.sim.foresees[0] = int(w.stream.shape[0] >= STREAMS_FORESEEN)
     for s in range(w.stream.shape[0]):
         schedule(w, w.stream.start_us[s], STREAM_RUNS, s)
     for c in range(plan.clients):

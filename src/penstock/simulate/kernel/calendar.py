@@ -3,7 +3,7 @@
 Today's events are in a binary heap, which is small and so stays near the processor. Those of later days wait in a
 list a day, in any order, until their day begins: most events of a large world are far off, and putting one away
 costs the same however many there are. The lists form a ring; what lies beyond its end shares a list with nearer
-days and is left in it when those begin.
+days and is left in it when those begin. In a small world `sim.today` is the last day: all events are in the heap.
 """
 
 from __future__ import annotations
@@ -45,13 +45,14 @@ KIND_COUNT = 25
 # longer than the journal's and the flusher's rounds.
 DAYS_PER_US = 0.01
 DAYS = 1 << 16
+LAST_DAY = 10**13
 NEVER_US = 1e300
 
 
 @kernel
 def day_of(t_us: float) -> int:
-    """The day on which a time lies; all times beyond some 30 years lie on one."""
-    return int(min(t_us, 1e15) * DAYS_PER_US)
+    """The day on which a time lies; all times beyond some 30 years lie on the last."""
+    return int(min(t_us * DAYS_PER_US, float(LAST_DAY)))
 
 
 @kernel

@@ -15,23 +15,26 @@ F, I, N, H, S = "f8", "i8", "i4", "i2", "u1"  # noqa: E741 - as short as the col
 LINE_BYTES = 64
 
 
-def record(*fields: tuple[str, str]) -> np.dtype[Any]:
-    """A record type with these fields, as small as their alignment allows."""
-    return np.dtype(list(fields), align=True)
+def record(*fields: tuple[str, str], fill: int = 1) -> np.dtype[Any]:
+    """A record type with these fields in this order, filled up to a multiple of so many bytes."""
+    tight = np.dtype(list(fields), align=True)
+    return np.dtype(
+        {
+            "names": [name for name, _ in fields],
+            "formats": [kind for _, kind in fields],
+            "offsets": [tight.fields[name][1] for name, _ in fields] if tight.fields else [],
+            "itemsize": -(-tight.itemsize // fill) * fill,
+        },
+        align=True,
+    )
 
 
 def lined(*fields: tuple[str, str]) -> np.dtype[Any]:
-    """The same, filled up to whole cache lines: for records of which a large world has very many.
+    """A record type of whole cache lines: for records of which a large world has very many.
 
     There an event costs the lines it touches, so fields that are used together stand on one line.
     """
-    tight = record(*fields)
-    offsets = [tight.fields[name][1] for name, _ in fields] if tight.fields else []
-    lines = -(-tight.itemsize // LINE_BYTES)
-    names, formats = zip(*fields, strict=True)
-    return np.dtype(
-        {"names": names, "formats": formats, "offsets": offsets, "itemsize": lines * LINE_BYTES}, align=True
-    )
+    return record(*fields, fill=LINE_BYTES)
 
 
 CLIENT = record(

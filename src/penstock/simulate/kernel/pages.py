@@ -9,7 +9,7 @@ from penstock.simulate.kernel.compiler import kernel
 from penstock.simulate.kernel.records import NONE, World
 from penstock.simulate.kernel.states import UPTODATE
 
-BLOCK = 16
+BLOCK = 8
 
 
 @kernel

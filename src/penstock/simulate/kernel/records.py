@@ -64,6 +64,7 @@ EVENT = record(
     ("order", I),  # breaks ties: the order of scheduling
     ("kind", N),  # what happens, see `calendar`
     ("subject", N),  # to whom: a stream, an RPC, an OST, ...
+    fill=32,  # so that none lies across two cache lines
 )
 
 # What `sim.full` says: nothing, or the pool from which one more was asked for than there are. A world in which that
