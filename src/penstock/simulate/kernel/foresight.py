@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from penstock.simulate.kernel.calendar import REPLY_ARRIVES, REQUEST_ARRIVES, STREAM_RUNS, list_of
 from penstock.simulate.kernel.compiler import kernel, prefetch
-from penstock.simulate.kernel.counters import COUNT, FLIGHT_BINS, SENT
+from penstock.simulate.kernel.counters import COUNT, FLIGHT_BINS, PAGES_BINS, SENT
 from penstock.simulate.kernel.records import NONE, WRITE, World
 
 LABELS_PER_LINE = 16
@@ -48,7 +48,7 @@ def foresee_counters(w: World, r: int) -> None:
         row = 2 * w.rpc.osc[r] + w.rpc.direction[r]
         prefetch(w.sums[row], COUNT)
         prefetch(w.sums[row], SENT)
-        prefetch(w.pages_histogram[row], 6)
+        prefetch(w.pages_histogram[row], PAGES_BINS // 2)
         flying = w.osc.reads[w.rpc.osc[r]] + w.osc.writes[w.rpc.osc[r]]
         prefetch(w.flight_histogram[row], min(flying, FLIGHT_BINS - 1))
         prefetch(w.osc.lru_base, w.rpc.osc[r])
