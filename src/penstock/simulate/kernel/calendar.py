@@ -41,7 +41,7 @@ MESSAGE_LEAVES = 24  # rpc, at whoever sends its data
 KIND_COUNT = 25
 
 
-# A day of 100 microseconds has a few dozen events where thousands of streams run; the ring of days is 6.5 s long,
+# A day of 100 microseconds has about a dozen events where 5,000 streams write; the ring of days is 6.5 s long,
 # longer than the journal's and the flusher's rounds.
 DAYS_PER_US = 0.01
 DAYS = 1 << 16

@@ -59,6 +59,7 @@ def foresee_counters(w: World, r: int) -> None:
             prefetch(w.extent.ready_us, w.file.full_head[f])
         if w.file.first_stream[f] != NONE:
             prefetch(w.stream.call_us, w.file.first_stream[f])
+            prefetch(w.stream.next_in_file, w.file.first_stream[f])
 
 
 @kernel
