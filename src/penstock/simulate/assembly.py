@@ -12,10 +12,12 @@ from penstock.simulate.cluster import Cluster
 from penstock.simulate.faults import KINDS, Fault
 from penstock.simulate.hardware import fill_clients, fill_servers
 from penstock.simulate.kernel.calendar import (
+    DAYS,
     FAULT_BEGINS,
     FAULT_ENDS,
     FLUSHER_RUNS,
     JOURNAL_COMMITS,
+    LAST_DAY,
     STREAM_RUNS,
     schedule,
 )
@@ -32,6 +34,9 @@ from penstock.workload import Workload
 # Readahead windows of one scripted stream that may be under way at once.
 READ_AHEADS = 8
 SECOND_US = 1e6
+# Of so many streams no processor's caches hold what they need. With fewer, putting events off by days and fetching
+# records ahead cost more than they save.
+STREAMS_FORESEEN = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +118,14 @@ def _empty(plan: Plan, scripted: ScriptLayout, placement: Placement, oscs: int, 
     pages = sum(f.pages for f in files)
     written = sum(f.pages for f in files if f.written)
     links = 2 * plan.clients * osses
+    # Where processors are modelled an RPC's data may leave and arrive at once.
+    events = (2 * rpcs + streams + plan.clients + layout.ost_count + 3 * oscs + rare + 16,)
     shapes: dict[str, tuple[int, ...]] = {
         "sim": (1,),
-        # Where processors are modelled an RPC's data may leave and arrive at once.
-        "heap": (2 * rpcs + streams + plan.clients + layout.ost_count + 3 * oscs + rare + 16,),
+        "event": events,
+        "following": events,
+        "heap": events,
+        "day": (DAYS,),
         "client": (plan.clients,),
         "osc": (oscs,),
         "file": (len(files),),
@@ -148,7 +157,7 @@ def _empty(plan: Plan, scripted: ScriptLayout, placement: Placement, oscs: int, 
         "sums": (2 * oscs, SUM_COLUMNS),
         "pages_histogram": (2 * oscs, PAGES_BINS),
         "flight_histogram": (2 * oscs, FLIGHT_BINS),
-        "trace": (1 if plan.traced else 0,),
+        "trace": (1,),
     }
     world = World(shapes)
     world.page_extent[:] = NONE
@@ -326,9 +335,17 @@ def _chain_pools(w: World) -> None:
     w.lock.next[:] = np.arange(1, w.lock.shape[0] + 1)
     w.lock.next[-1] = NONE
     w.sim.ext_free[0] = NONE
+    w.sim.event_free[0] = NONE
 
 
 def _fill_calendar(w: World, plan: Plan) -> None:
+    w.day[:] = NONE
+    large = w.stream.shape[0] >= STREAMS_FORESEEN
+    w.sim.foresees[0] = int(large)
+    # No day has begun yet; in a small world all of them have, so that everything is in the heap.
+    w.sim.today[0] = NONE if large else LAST_DAY
+    w.sim.foreseen[0] = NONE
+    w.sim.traced[0] = int(plan.traced)
     for s in range(w.stream.shape[0]):
         schedule(w, w.stream.start_us[s], STREAM_RUNS, s)
     for c in range(plan.clients):

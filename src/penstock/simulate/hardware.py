@@ -124,7 +124,7 @@ def fill_clients(w: World, cluster: Cluster, clients: int) -> None:
     w.osc.client[:] = oscs // cluster.layout.ost_count
     w.osc.ost[:] = oscs % cluster.layout.ost_count
     w.osc.grant_bytes[:] = lustre.grant_initial_bytes
-    w.osc.grant_initial_bytes[:] = lustre.grant_initial_bytes
+    w.client.grant_initial_bytes[:] = lustre.grant_initial_bytes
     w.osc.grant_total_bytes[:] = lustre.grant_initial_bytes
     w.osc.grant_max_bytes[:] = max(lustre.grant_initial_bytes, lustre.grant_max_bytes)
     w.osc.first_file[:] = NONE

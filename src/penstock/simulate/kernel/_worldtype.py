@@ -25,6 +25,7 @@ from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, inf
 from numba.extending import (
     NativeValue,
     infer_getattr,
+    intrinsic,
     lower_getattr_generic,
     models,
     register_model,
@@ -64,12 +65,17 @@ class RecordsType(types.Type):
 
 
 class FieldType(types.Type):
-    """One field of all records: `world.osc.dirty`."""
+    """One field of all records, `world.osc.dirty`, or an array of plain numbers, `world.page_state`."""
 
-    def __init__(self, array, field) -> None:
+    def __init__(self, array, field="") -> None:
         super().__init__(name=f"PenstockField({array}, {field})")
-        record = ARRAY_TYPES[array].dtype
-        self.dtype, self.offset, self.stride = record.typeof(field), record.offset(field), record.size
+        items = ARRAY_TYPES[array].dtype
+        if field:
+            self.stored, self.offset, self.stride = items.typeof(field), items.offset(field), items.size
+        else:
+            self.stored, self.offset, self.stride = items, 0, items.bitwidth // 8
+        #: What a kernel sees: integers are stored in as few bytes as they need and computed with in eight.
+        self.dtype = types.int64 if isinstance(self.stored, types.Integer) else self.stored
 
 
 class WorldType(types.Type):
@@ -115,7 +121,9 @@ class WorldAttributes(AttributeTemplate):
 
     def generic_resolve(self, typ, attribute):
         kind = ARRAY_TYPES.get(attribute)
-        return RecordsType(attribute) if kind and isinstance(kind.dtype, types.Record) else kind
+        if kind is None or kind.ndim > 1:
+            return kind
+        return RecordsType(attribute) if isinstance(kind.dtype, types.Record) else FieldType(attribute)
 
 
 @infer_getattr
@@ -158,16 +166,16 @@ def _lower_attribute(context, builder, typ, pointer, attribute):
     kind = ARRAY_TYPES[attribute]
     if isinstance(kind.dtype, types.Record):
         return row
+    if kind.ndim == 1:
+        return builder.inttoptr(builder.load(row), WORD.as_pointer())
     array = make_array(kind)(context, builder)
     words = [builder.load(builder.gep(row, [WORD(column)])) for column in range(TABLE_COLUMNS)]
     itemsize = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
-    shape = words[1 : 1 + kind.ndim]
-    strides = [itemsize] if kind.ndim == 1 else [builder.mul(shape[1], itemsize), itemsize]
     populate_array(
         array,
         data=builder.inttoptr(words[0], array.data.type),
-        shape=shape,
-        strides=strides,
+        shape=words[1:],
+        strides=[builder.mul(words[2], itemsize), itemsize],
         itemsize=itemsize,
         meminfo=None,
     )
@@ -184,18 +192,46 @@ def _lower_field(context, builder, typ, row, attribute):
 
 
 def _element(context, builder, field, first, index):
-    words = builder.mul(index, WORD(field.stride // WORD_BYTES))
-    pointer = builder.gep(first, [words], inbounds=True)
-    return builder.bitcast(pointer, context.get_data_type(field.dtype).as_pointer())
+    stored = context.get_data_type(field.stored).as_pointer()
+    start = builder.bitcast(first, ir.IntType(8).as_pointer())
+    return builder.bitcast(
+        builder.gep(start, [builder.mul(index, WORD(field.stride))], inbounds=True), stored
+    )
 
 
 @lower_builtin(operator.getitem, FieldType, types.int64)
 def _lower_get(context, builder, sig, args):
-    return builder.load(_element(context, builder, sig.args[0], *args))
+    field = sig.args[0]
+    value = builder.load(_element(context, builder, field, *args))
+    return context.cast(builder, value, field.stored, field.dtype)
 
 
 @lower_builtin(operator.setitem, FieldType, types.int64, types.Any)
 def _lower_set(context, builder, sig, args):
+    field = sig.args[0]
     first, index, value = args
-    builder.store(value, _element(context, builder, sig.args[0], first, index))
+    stored = context.cast(builder, value, field.dtype, field.stored)
+    builder.store(stored, _element(context, builder, field, first, index))
     return context.get_dummy_value()
+
+
+@intrinsic
+def fetch_line(typingctx, items, index):
+    """Begin to fetch the cache line of `field[i]` or `array[i]`, without waiting for it."""
+
+    def lower(context, builder, sig, args):
+        kind, (first, number) = sig.args[0], args
+        if isinstance(kind, FieldType):
+            element = _element(context, builder, kind, first, number)
+        else:
+            array = make_array(kind)(context, builder, first)
+            element = builder.gep(array.data, [number])
+        byte = ir.IntType(8).as_pointer()
+        how = [ir.IntType(32)(word) for word in (0, 3, 1)]  # to read, to keep, data
+        function = builder.module.declare_intrinsic(
+            "llvm.prefetch", (byte,), ir.FunctionType(ir.VoidType(), [byte, *(word.type for word in how)])
+        )
+        builder.call(function, [builder.bitcast(element, byte), *how])
+        return context.get_dummy_value()
+
+    return types.none(items, types.int64), lower

@@ -10,12 +10,31 @@ from typing import Any
 
 import numpy as np
 
-F, I = "f8", "i8"  # noqa: E741 - as short as the column they fill
+# A float, an integer; a page or a number of another record; a count up to 32,767; a count up to 255.
+F, I, N, H, S = "f8", "i8", "i4", "i2", "u1"  # noqa: E741 - as short as the column they fill
+LINE_BYTES = 64
 
 
-def record(*fields: tuple[str, str]) -> np.dtype[Any]:
-    """A record type with these fields, each 8 bytes."""
-    return np.dtype(list(fields), align=True)
+def record(*fields: tuple[str, str], fill: int = 1) -> np.dtype[Any]:
+    """A record type with these fields in this order, filled up to a multiple of so many bytes."""
+    tight = np.dtype(list(fields), align=True)
+    return np.dtype(
+        {
+            "names": [name for name, _ in fields],
+            "formats": [kind for _, kind in fields],
+            "offsets": [tight.fields[name][1] for name, _ in fields] if tight.fields else [],
+            "itemsize": -(-tight.itemsize // fill) * fill,
+        },
+        align=True,
+    )
+
+
+def lined(*fields: tuple[str, str]) -> np.dtype[Any]:
+    """A record type of whole cache lines: for records of which a large world has very many.
+
+    There an event costs the lines it touches, so fields that are used together stand on one line.
+    """
+    return record(*fields, fill=LINE_BYTES)
 
 
 CLIENT = record(
@@ -39,6 +58,7 @@ CLIENT = record(
     ("flush_every_us", F),  # between two rounds of the kernel's flusher
     ("flush_age_us", F),  # how long a file is dirty before the flusher sends it
     ("extent_tax_bytes", F),  # grant that every extent costs besides its pages
+    ("grant_initial_bytes", F),  # what a new connection begins with
     ("grant_step_bytes", F),  # the most new grant that a write's reply brings
     ("slice_us", F),  # how long a thread keeps a core
     ("message_us", F),  # processor time for one network message
@@ -73,134 +93,144 @@ CLIENT = record(
     ("write_max", I),
 )
 
-OSC = record(
-    ("grant_bytes", F),  # grant not used yet
-    ("grant_total_bytes", F),  # grant it holds, used or not
-    ("grant_max_bytes", F),  # the most the OST gives it
-    ("build_free_us", F),  # when its builder of RPCs is free
+OSC = lined(
+    # First line: what every RPC that begins or ends changes.
     ("touched_us", F),  # up to when the three integrals count
     ("flight_integral", F),  # RPCs in flight x time
     ("dirty_integral", F),  # dirty pages x time
     ("busy_integral", F),  # time with anything in flight
-    ("grant_initial_bytes", F),  # what a new connection begins with
-    ("client", I),
-    ("ost", I),
-    ("pages", I),  # the knob max_pages_per_rpc
-    ("flight", I),  # the knob max_rpcs_in_flight
-    ("dirty_max", I),  # the knob max_dirty_mb, in pages
+    ("build_free_us", F),  # when its builder of RPCs is free
     ("dirty", I),  # dirty pages, those in flight included
     ("reads", I),  # read RPCs in flight
     ("writes", I),  # write RPCs in flight
-    ("waiters", I),  # threads that wait for room to write
-    ("first_file", I),  # one of its files; `file.next_in_osc` is a ring
-    ("cursor", I),  # the file whose turn it is to send
-    ("lru_base", I),  # its ring of cached runs in `lru`: where it begins,
-    ("lru_size", I),  # how many runs fit,
-    ("lru_head", I),  # the oldest,
-    ("lru_count", I),  # and how many there are
-    ("lru_pages", I),  # pages of all its runs
-    ("high_priority", I),  # extents that a lock callback made urgent
-    ("generation", I),  # how often its connection was made
-    ("build_pending", I),  # 1 when the calendar knows that the builder will be free
+    # Second line: what decides whether more may be dirty or sent.
+    ("grant_bytes", F),  # grant not used yet
+    ("grant_total_bytes", F),  # grant it holds, used or not
+    ("grant_max_bytes", F),  # the most the OST gives it
+    ("pages", I),  # the knob max_pages_per_rpc
+    ("flight", I),  # the knob max_rpcs_in_flight
+    ("dirty_max", I),  # the knob max_dirty_mb, in pages
     ("state", I),  # of its connection, see `states`
-    ("lost_pages", I),  # dirty pages that evictions cost
-    ("evictions", I),
-    ("timer", I),  # 1 while the calendar holds a time-out
+    ("client", N),
+    ("ost", N),
+    # Third line.
+    ("lru_base", N),  # its ring of cached runs in `lru`: where it begins,
+    ("lru_size", N),  # how many runs fit,
+    ("lru_head", N),  # the oldest,
+    ("lru_count", N),  # and how many there are
+    ("lru_pages", N),  # pages of all its runs
+    ("youngest_file", N),  # the youngest run, which is here and not in the ring: its file,
+    ("youngest_start", N),  # its first page,
+    ("youngest_pages", N),  # and how many it has
+    ("waiters", N),  # threads that wait for room to write
+    ("first_file", N),  # one of its files; `file.next_in_osc` is a ring
+    ("cursor", N),  # the file whose turn it is to send
+    ("high_priority", N),  # extents that a lock callback made urgent
+    ("generation", N),  # how often its connection was made
+    ("evictions", N),
+    ("build_pending", S),  # 1 when the calendar knows that the builder will be free
+    ("timer", S),  # 1 while the calendar holds a time-out
+    ("lost_pages", N),  # dirty pages that evictions cost
 )
 
-FILE = record(
-    ("dirtied_us", F),  # since when it is dirty, -1 if it is not
-    ("osc", I),
-    ("pages", I),  # its size
+FILE = lined(
+    # First line: where its pages are, and its server's range lock.
     ("state_base", I),  # its first page in `page_state`
     ("ext_base", I),  # its first page in `page_extent`, none if nobody writes it
-    ("index1_base", I),  # its first count in `index1` (see `offsets`)
-    ("index2_base", I),
-    ("index3_base", I),
-    ("next_in_osc", I),
-    ("next_in_client", I),
-    ("hp_head", I),  # extents that a lock callback made urgent
-    ("hp_tail", I),
-    ("urgent_head", I),  # extents that somebody waits for
-    ("urgent_tail", I),
-    ("full_head", I),  # extents that fill an RPC
-    ("full_tail", I),
-    ("cached_extents", I),  # dirty extents that are not in flight
-    ("reading_head", I),  # extents to be read
-    ("reading_tail", I),
-    ("locked_head", I),  # write RPCs that hold or want the server's range lock
-    ("locked_tail", I),
-    ("locks_waiting", I),  # how many of them want it
-    ("locks_scattered", I),  # how many of them have gaps
-    ("first_stream", I),  # the first stream that has it open; `stream.next_in_file` leads on
-    ("home", I),  # the file that stands for the object; itself unless clients share it
-    ("shared", I),  # 1 if it takes extent locks
-    ("lock", I),  # the lock of the stream that runs
-    ("filling", I),  # the extent that this stream fills
-    ("lock_head", I),  # the object's locks (at its home)
-    ("lock_count", I),
-    ("lock_room", I),  # how many it may have
-    ("wanted_head", I),  # streams that wait for a lock (at its home)
-    ("wanted_tail", I),
-    ("called_back", I),  # locks that this client was asked to give up
-    ("touched_low", I),  # the pages that may be cached: the first
-    ("touched_high", I),  # and the last
+    ("index1_base", N),  # its first count in `index1` (see `offsets`)
+    ("index2_base", N),
+    ("index3_base", N),
+    ("pages", N),  # its size
+    ("osc", N),
+    ("home", N),  # the file that stands for the object; itself unless clients share it
+    ("lock", N),  # the lock of the stream that runs
+    ("filling", N),  # the extent that this stream fills
+    ("locked_head", N),  # write RPCs that hold or want the server's range lock
+    ("locked_tail", N),
+    ("locks_waiting", N),  # how many of them want it
+    ("locks_scattered", N),  # how many of them have gaps
+    # Second line: what waits to be sent.
+    ("dirtied_us", F),  # since when it is dirty, -1 if it is not
+    ("cached_extents", N),  # dirty extents that are not in flight
+    ("writing", N),  # write RPCs in flight
+    ("first_stream", N),  # the first stream that has it open; `stream.next_in_file` leads on
+    ("next_in_osc", N),
+    ("reading_head", N),  # extents to be read
+    ("reading_tail", N),
+    ("full_head", N),  # extents that fill an RPC
+    ("full_tail", N),
+    ("urgent_head", N),  # extents that somebody waits for
+    ("urgent_tail", N),
+    ("hp_head", N),  # extents that a lock callback made urgent
+    ("hp_tail", N),
+    ("called_back", N),  # locks that this client was asked to give up
+    ("shared", N),  # 1 if it takes extent locks
+    # Third line: shared files, and what is seldom looked at.
+    ("lock_head", N),  # the object's locks (at its home)
+    ("lock_count", N),
+    ("lock_room", N),  # how many it may have
+    ("wanted_head", N),  # streams that wait for a lock (at its home)
+    ("wanted_tail", N),
+    ("touched_low", N),  # the pages that may be cached: the first
+    ("touched_high", N),  # and the last
+    ("next_in_client", N),
     ("disk_page", I),  # where the object begins on its device
-    ("writing", I),  # write RPCs in flight
 )
 
-STREAM = record(
-    ("read_ratio", F),  # the share of its calls that read
-    ("think_us", F),  # pause after each call
-    ("start_us", F),
-    ("stop_us", F),  # 0: never
-    ("active_us", F),  # works so long,
-    ("idle_us", F),  # then rests so long; 0: never rests
-    ("phase_us", F),  # when it began to work
+STREAM = lined(
+    # First line: where it stands in its call.
     ("call_us", F),  # its own time when it went to sleep
     ("owed_us", F),  # processor time that it still has to get
-    ("client", I),
-    ("file", I),
-    ("sequential", I),
-    ("request", I),  # pages of a call
-    ("rng", I),
-    ("mode", I),  # runs, is stopped, or what it waits for, see `states`
-    ("busy", I),  # 1 inside a call
-    ("cursor", I),  # the call's next page
-    ("end", I),  # the page behind the call's last
-    ("begin", I),  # the call's first page
-    ("direction", I),
-    ("position_read", I),  # where a sequential stream reads next, in requests
-    ("position_write", I),
-    ("wait_page", I),  # the page it waits for
-    ("active_ext", I),  # the extent it fills
-    ("ra_start", I),  # readahead: where its window begins,
-    ("ra_next", I),  # the first page not asked for,
-    ("ra_window", I),  # the window's size,
-    ("ra_end_of_last", I),  # where the last read ended
-    ("reads_done", I),
-    ("cache_pages", I),  # the page cache its client runs with
-    ("sync", I),  # 1 if this write waits until its data is stored
-    ("blocked", I),  # since when it waits for room, in events scheduled
-    ("next_in_file", I),
-    ("lock", I),  # the extent lock it uses
-    ("next_wanted", I),  # the next that waits for a lock
+    ("stop_us", F),  # 0: never
+    ("active_us", F),  # works so long,
+    ("client", N),
+    ("file", N),
+    ("cursor", N),  # the call's next page
+    ("end", N),  # the page behind the call's last
+    ("wait_page", N),  # the page it waits for
+    ("active_ext", N),  # the extent it fills
+    ("lock", N),  # the extent lock it uses
+    ("mode", S),  # runs, is stopped, or what it waits for, see `states`
+    ("busy", S),  # 1 inside a call
+    ("direction", S),
+    ("sync", S),  # 1 if this write waits until its data is stored
+    # Second line: what its next call will be.
+    ("read_ratio", F),  # the share of its calls that read
+    ("think_us", F),  # pause after each call
     ("call_bytes", I),
-    # Scripted streams only.
-    ("op", I),  # the instruction it is at
-    ("op_first", I),
-    ("op_end", I),  # behind the last; 0 if it follows no script
-    ("op_done", I),  # requests of the instruction that are done
-    ("repeats", I),  # 1 if it starts over at the end
-    ("paused", I),  # of an instruction: 0 not begun, 1 its pause is over, 2 waits at a gate
-    ("handle", I),  # the open file it uses
-    ("turn", I),  # the gate's turn in which it came
-    ("flushes", I),  # 1 if it flushes before it stops
-    # What it asked for.
+    ("begin", N),  # the call's first page
+    ("request", N),  # pages of a call
+    ("position_read", N),  # where a sequential stream reads next, in requests
+    ("position_write", N),
+    ("sequential", N),
+    ("rng", N),
+    ("op_end", N),  # of a script: behind its last instruction; 0 if it follows none
+    ("cache_pages", N),  # the page cache its client runs with
+    ("next_in_file", N),
+    ("next_wanted", N),  # the next that waits for a lock
+    # Third line: readahead, and what it asked for.
+    ("ra_start", N),  # readahead: where its window begins,
+    ("ra_next", N),  # the first page not asked for,
+    ("ra_window", N),  # the window's size,
+    ("ra_end_of_last", N),  # where the last read ended
+    ("reads_done", I),
     ("read_calls", I),
     ("read_bytes", I),
     ("write_calls", I),
     ("write_bytes", I),
+    ("blocked", I),  # since when it waits for room, in events scheduled
+    # Fourth line: phases and scripts.
+    ("start_us", F),
+    ("idle_us", F),  # after `active_us` it rests so long; 0: never
+    ("phase_us", F),  # when it began to work
+    ("op_done", I),  # requests of the instruction that are done
+    ("op", N),  # the instruction it is at
+    ("op_first", N),
+    ("handle", N),  # the open file it uses
+    ("turn", N),  # the gate's turn in which it came
+    ("paused", S),  # of an instruction: 0 not begun, 1 its pause is over, 2 waits at a gate
+    ("repeats", S),  # 1 if it starts over at the end
+    ("flushes", S),  # 1 if it flushes before it stops
 )
 
 OP = record(  # one instruction of a script
@@ -233,19 +263,19 @@ GATE = record(  # where scripted streams wait for each other
     ("turn", I),  # how often all have met
 )
 
-EXTENT = record(
+EXTENT = lined(
     ("ready_us", F),  # when its pages may be asked for
-    ("grant_bytes", I),  # grant it holds
-    ("file", I),
-    ("start", I),  # its first page
-    ("pages", I),  # how many it has
-    ("most_pages", I),  # the knob `pages` when it was made
-    ("state", I),  # see `states`
-    ("kind", I),  # the list it stands in
-    ("prev", I),
-    ("next", I),  # in its list, its RPC, or among the free
-    ("max_end", I),  # the last page it may grow to
-    ("lock", I),  # the extent lock it lies under
+    ("grant_bytes", N),  # grant it holds
+    ("file", N),
+    ("start", N),  # its first page
+    ("pages", N),  # how many it has
+    ("most_pages", N),  # the knob `pages` when it was made
+    ("max_end", N),  # the last page it may grow to
+    ("lock", N),  # the extent lock it lies under
+    ("prev", N),
+    ("next", N),  # in its list, its RPC, or among the free
+    ("state", S),  # see `states`
+    ("kind", S),  # the list it stands in
 )
 
-LRU = record(("file", I), ("start", I), ("pages", I))  # a run of cached pages
+LRU = record(("file", N), ("start", N), ("pages", N))  # a run of cached pages

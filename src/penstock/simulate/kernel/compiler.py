@@ -24,9 +24,16 @@ if TYPE_CHECKING:
         """Compile a function that Python calls too."""
         ...
 
+    def prefetch(items: object, index: int) -> None:
+        """Begin to fetch the cache line of `field[i]` or `array[i]`, without waiting; changes nothing."""
+
     _MISSING: ImportError | None
 
 else:
+
+    def prefetch(items, index):
+        """Do nothing: there is no way to fetch ahead uncompiled."""
+
     try:
         from numba import config, njit, types
     except ImportError as error:
@@ -40,7 +47,10 @@ else:
 
     else:
         _MISSING = None
-        from penstock.simulate.kernel._worldtype import WORLD
+        from penstock.simulate.kernel._worldtype import WORLD, fetch_line
+
+        if not config.DISABLE_JIT:
+            prefetch = fetch_line
 
         _KINDS = {
             "World": WORLD,

@@ -8,6 +8,7 @@ from penstock.simulate.kernel.extents import clear_labels
 from penstock.simulate.kernel.grant import blocked_stream, grow, refund
 from penstock.simulate.kernel.locks import settle_locks
 from penstock.simulate.kernel.pagecache import remember, shrink
+from penstock.simulate.kernel.pages import run_in_state, set_state
 from penstock.simulate.kernel.queues import free_extent
 from penstock.simulate.kernel.records import NONE, PAGE, READ, World
 from penstock.simulate.kernel.rpcs import free_rpc, send_rpcs
@@ -60,14 +61,11 @@ def _wake_cache_waiters(w: World, o: int, now_us: float) -> None:
 
 @kernel
 def _make_usable(w: World, f: int, page: int, end: int) -> None:
-    base = w.file.state_base[f]
     while page < end:
-        run = 0
         # A page written meanwhile is up to date and remembered already.
-        while page + run < end and w.page_state[base + page + run] == READING:
-            w.page_state[base + page + run] = UPTODATE
-            run += 1
+        run = run_in_state(w, f, page, end, READING)
         if run > 0:
+            set_state(w, f, page, run, UPTODATE)
             remember(w, f, page, run)
         page += run + 1
 

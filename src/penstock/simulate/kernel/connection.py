@@ -192,8 +192,8 @@ def evict(w: World, o: int, until_us: float, now_us: float) -> None:
     w.osc.waiters[o] = 0
     w.osc.reads[o] = 0
     w.osc.writes[o] = 0
-    w.osc.grant_bytes[o] = w.osc.grant_initial_bytes[o]
-    w.osc.grant_total_bytes[o] = w.osc.grant_initial_bytes[o]
+    w.osc.grant_bytes[o] = w.client.grant_initial_bytes[c]
+    w.osc.grant_total_bytes[o] = w.client.grant_initial_bytes[c]
     w.osc.generation[o] += 1
     w.osc.evictions[o] += 1
     w.osc.state[o] = EVICTED

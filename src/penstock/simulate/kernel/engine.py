@@ -27,12 +27,14 @@ from penstock.simulate.kernel.calendar import (
     SEGMENT_ARRIVES,
     STREAM_RUNS,
     drop_first,
+    next_time,
     schedule,
 )
 from penstock.simulate.kernel.compiler import entry, kernel
 from penstock.simulate.kernel.completion import reply_arrives
 from penstock.simulate.kernel.connection import import_is_full, import_reconnects, import_times_out
 from penstock.simulate.kernel.flusher import flush_old
+from penstock.simulate.kernel.foresight import look_ahead
 from penstock.simulate.kernel.locks import lock_arrives, lock_called_back, lock_cancelled, lock_wanted
 from penstock.simulate.kernel.ostfaults import fault_begins, fault_ends, foreign_request
 from penstock.simulate.kernel.records import ROOMY, World
@@ -141,12 +143,13 @@ def run_until(w: World, until_us: float) -> None:
     """Let everything happen that is due before or at a time; afterwards it is that time, unless a pool is full."""
     sim, heap = w.sim, w.heap
     sim.until_us[0] = until_us
-    traced = w.trace.shape[0]
-    while sim.full[0] == ROOMY and sim.heap_size[0] > 0 and heap.t_us[0] <= until_us:
+    while sim.full[0] == ROOMY and next_time(w) <= until_us:
+        if sim.foresees[0] == 1 and sim.foreseen[0] < sim.today[0]:
+            look_ahead(w)
         now_us = heap.t_us[0]
         kind, subject = heap.kind[0], heap.subject[0]
         sim.now_us[0] = now_us
-        if traced > 0:
+        if sim.traced[0] == 1:
             _note(w, now_us, kind, subject)
         sim.events[0] += 1
         drop_first(w)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from penstock.simulate.kernel.compiler import kernel
 from penstock.simulate.kernel.grant import reserve
 from penstock.simulate.kernel.offsets import note_start
+from penstock.simulate.kernel.pages import label, set_state
 from penstock.simulate.kernel.queues import delist, enlist, free_extent, new_extent
 from penstock.simulate.kernel.records import NONE, World
 from penstock.simulate.kernel.states import ACTIVE, CACHE, FLYING, FULL, UNLISTED, UPTODATE
@@ -20,22 +21,13 @@ def boundary(page: int, most_pages: int) -> int:
 
 
 @kernel
-def clean_run(w: World, f: int, page: int, end: int) -> int:
-    """How many pages from `page` on, before `end`, belong to no extent."""
-    base = w.file.ext_base[f]
-    n = 0
-    while page + n < end and w.page_extent[base + page + n] == NONE:
-        n += 1
-    return n
-
-
-@kernel
 def joinable(w: World, f: int, page: int, max_end: int) -> int:
     """The extent at `page` that new pages with this RPC boundary may join, or none.
 
-    Extents made under another `max_pages_per_rpc` are left alone: they keep the size they were made for.
+    Extents made under another `max_pages_per_rpc` are left alone: they keep the size they were made for. What lies
+    beyond the boundary is not looked at: it may be far from the processor.
     """
-    if page < 0 or page >= w.file.pages[f]:
+    if page < 0 or page >= w.file.pages[f] or boundary(page, w.osc.pages[w.file.osc[f]]) != max_end:
         return NONE
     e = int(w.page_extent[w.file.ext_base[f] + page])
     if e == NONE or w.extent.state[e] == FLYING or w.extent.max_end[e] != max_end:
@@ -44,16 +36,6 @@ def joinable(w: World, f: int, page: int, max_end: int) -> int:
         # It lies under another lock, or another thread is filling it.
         return NONE
     return e if w.extent.most_pages[e] == w.osc.pages[w.file.osc[f]] else NONE
-
-
-@kernel
-def _label(w: World, f: int, page: int, pages: int, e: int) -> None:
-    base = w.file.ext_base[f] + page
-    for i in range(base, base + pages):
-        w.page_extent[i] = e
-    base = w.file.state_base[f] + page
-    for i in range(base, base + pages):
-        w.page_state[i] = UPTODATE
 
 
 @kernel
@@ -69,7 +51,7 @@ def activate(w: World, e: int) -> int:
 @kernel
 def _absorb(w: World, e: int, victim: int, tax_bytes: int) -> None:
     o = w.file.osc[w.extent.file[e]]
-    _label(w, w.extent.file[e], w.extent.start[victim], w.extent.pages[victim], e)
+    label(w, w.extent.file[e], w.extent.start[victim], w.extent.pages[victim], e)
     w.extent.pages[e] += w.extent.pages[victim]
     w.extent.grant_bytes[e] += w.extent.grant_bytes[victim] - tax_bytes
     w.osc.grant_bytes[o] += tax_bytes
@@ -103,7 +85,8 @@ def add_run(w: World, f: int, page: int, pages: int, tax_bytes: int, now_us: flo
         w.extent.max_end[e] = max_end
         w.extent.state[e] = ACTIVE
     w.extent.grant_bytes[e] += held
-    _label(w, f, page, pages, e)
+    label(w, f, page, pages, e)
+    set_state(w, f, page, pages, UPTODATE)
     if left != NONE and right != NONE:
         _absorb(w, e, activate(w, right), tax_bytes)
     return e
@@ -131,6 +114,4 @@ def depart(w: World, e: int) -> None:
 @kernel
 def clear_labels(w: World, e: int) -> None:
     """The extent's pages are clean."""
-    base = w.file.ext_base[w.extent.file[e]] + w.extent.start[e]
-    for i in range(base, base + w.extent.pages[e]):
-        w.page_extent[i] = NONE
+    label(w, w.extent.file[e], w.extent.start[e], w.extent.pages[e], NONE)

@@ -9,68 +9,75 @@ from __future__ import annotations
 
 from penstock.simulate.kernel.compiler import kernel
 from penstock.simulate.kernel.cores import on_client
+from penstock.simulate.kernel.pages import clean_run, set_state
 from penstock.simulate.kernel.records import NONE, RUNS_FULL, World
 from penstock.simulate.kernel.states import ABSENT, UPTODATE
 
 
 @kernel
-def cached_run(w: World, f: int, page: int, end: int) -> int:
-    """How many pages from `page` on, before `end`, can be read without waiting."""
-    base = w.file.state_base[f]
-    n = 0
-    while page + n < end and w.page_state[base + page + n] == UPTODATE:
-        n += 1
-    return n
+def _youngest_slot(w: World, o: int) -> int:
+    place = w.osc.lru_head[o] + w.osc.lru_count[o] - 1
+    return w.osc.lru_base[o] + (place if place < w.osc.lru_size[o] else place - w.osc.lru_size[o])
 
 
 @kernel
-def absent_run(w: World, f: int, page: int, end: int) -> int:
-    """How many pages from `page` on, before `end`, are neither there nor on their way."""
-    base = w.file.state_base[f]
-    n = 0
-    while page + n < end and w.page_state[base + page + n] == ABSENT:
-        n += 1
-    return n
+def _write_down(w: World, o: int) -> None:
+    """The youngest run goes to its place in the ring."""
+    slot = _youngest_slot(w, o)
+    w.lru.file[slot] = w.osc.youngest_file[o]
+    w.lru.start[slot] = w.osc.youngest_start[o]
+    w.lru.pages[slot] = w.osc.youngest_pages[o]
 
 
 @kernel
 def _append_run(w: World, o: int, f: int, page: int, pages: int) -> None:
-    size = w.osc.lru_size[o]
-    count = w.osc.lru_count[o]
-    if count > 0:
-        last = w.osc.lru_base[o] + (w.osc.lru_head[o] + count - 1) % size
-        if w.lru.file[last] == f and w.lru.start[last] + w.lru.pages[last] == page:
-            w.lru.pages[last] += pages
+    osc = w.osc
+    if osc.lru_count[o] > 0:
+        if osc.youngest_file[o] == f and osc.youngest_start[o] + osc.youngest_pages[o] == page:
+            osc.youngest_pages[o] += pages
             return
-    if count >= size:
-        w.sim.full[0] = RUNS_FULL
-        return
-    slot = w.osc.lru_base[o] + (w.osc.lru_head[o] + count) % size
-    w.lru.file[slot] = f
-    w.lru.start[slot] = page
-    w.lru.pages[slot] = pages
-    w.osc.lru_count[o] = count + 1
+        if osc.lru_count[o] >= osc.lru_size[o]:
+            w.sim.full[0] = RUNS_FULL
+            return
+        _write_down(w, o)
+    osc.lru_count[o] += 1
+    osc.youngest_file[o] = f
+    osc.youngest_start[o] = page
+    osc.youngest_pages[o] = pages
+
+
+@kernel
+def _take_oldest(w: World, o: int, most: int) -> int:
+    """Take up to so many pages off the oldest run, which may also be the youngest; returns how many."""
+    slot = w.osc.lru_base[o] + w.osc.lru_head[o]
+    if w.osc.lru_count[o] == 1:
+        _write_down(w, o)
+    part = min(w.lru.pages[slot], most)
+    w.lru.start[slot] += part
+    w.lru.pages[slot] -= part
+    if w.lru.pages[slot] == 0:
+        head = w.osc.lru_head[o] + 1
+        w.osc.lru_head[o] = head if head < w.osc.lru_size[o] else 0
+        w.osc.lru_count[o] -= 1
+    elif w.osc.lru_count[o] == 1:
+        w.osc.youngest_start[o] = w.lru.start[slot]
+        w.osc.youngest_pages[o] = w.lru.pages[slot]
+    return part
 
 
 @kernel
 def _dirty(w: World, f: int, start: int, pages: int) -> bool:
-    base = w.file.ext_base[f]
-    if base == NONE:
-        return False
-    for i in range(base + start, base + start + pages):
-        if w.page_extent[i] != NONE:
-            return True
-    return False
+    return w.file.ext_base[f] != NONE and clean_run(w, f, start, start + pages) < pages
 
 
 @kernel
 def _drop(w: World, f: int, start: int, pages: int) -> int:
-    base = w.file.state_base[f] + start
     if w.file.shared[f] == 0:
-        w.page_state[base : base + pages] = ABSENT
+        set_state(w, f, start, pages, ABSENT)
         return pages
     # A lock may have taken pages of a shared file before their turn came.
     gone = 0
+    base = w.file.state_base[f] + start
     for i in range(base, base + pages):
         if w.page_state[i] == UPTODATE:
             w.page_state[i] = ABSENT
@@ -105,13 +112,8 @@ def forget(w: World, o: int, pages: int) -> int:
         if gone >= pages:
             break
         slot = w.osc.lru_base[o] + w.osc.lru_head[o]
-        f, start, run = w.lru.file[slot], w.lru.start[slot], w.lru.pages[slot]
-        part = min(run, pages - gone)
-        w.lru.start[slot] += part
-        w.lru.pages[slot] -= part
-        if part == run:
-            w.osc.lru_head[o] = (w.osc.lru_head[o] + 1) % w.osc.lru_size[o]
-            w.osc.lru_count[o] -= 1
+        part = _take_oldest(w, o, pages - gone)
+        f, start = w.lru.file[slot], w.lru.start[slot] - part
         if _dirty(w, f, start, part):
             _append_run(w, o, f, start, part)
         else:

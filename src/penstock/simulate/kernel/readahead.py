@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from penstock.simulate.kernel.compiler import kernel
 from penstock.simulate.kernel.extents import boundary
-from penstock.simulate.kernel.pagecache import absent_run, make_room
+from penstock.simulate.kernel.pagecache import make_room
+from penstock.simulate.kernel.pages import run_in_state, set_state
 from penstock.simulate.kernel.queues import enlist, new_extent
 from penstock.simulate.kernel.records import NONE, World
 from penstock.simulate.kernel.rpcs import send_rpcs
@@ -56,11 +57,10 @@ def submit(w: World, f: int, first: int, end: int, asked: int, now_us: float) ->
     o = w.file.osc[f]
     c = w.osc.client[o]
     most_pages = w.osc.pages[o]
-    state_base = w.file.state_base[f]
     t_us = now_us + make_room(w, o, end - first)
     page = first
     while page < end:
-        run = absent_run(w, f, page, min(end, boundary(page, most_pages) + 1))
+        run = run_in_state(w, f, page, min(end, boundary(page, most_pages) + 1), ABSENT)
         if run == 0:
             page += 1
             continue
@@ -70,7 +70,7 @@ def submit(w: World, f: int, first: int, end: int, asked: int, now_us: float) ->
         if e == NONE:
             return t_us
         w.extent.ready_us[e] = t_us
-        w.page_state[state_base + page : state_base + page + run] = READING
+        set_state(w, f, page, run, READING)
         enlist(w, e, TO_READ)
         page += run
     send_rpcs(w, o, now_us)

@@ -7,6 +7,7 @@ and 1 (write). The fields are in `client_records` and `server_records`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,12 +19,14 @@ from penstock.simulate.kernel.client_records import (
     FILE,
     GATE,
     HANDLE,
+    LINE_BYTES,
     LRU,
     OP,
     OSC,
     STREAM,
     F,
     I,
+    N,
     record,
 )
 from penstock.simulate.kernel.server_records import CORE, FAULT, LINK, LOCK, NIC, OSS, OST, RPC, SSD
@@ -31,13 +34,21 @@ from penstock.simulate.kernel.server_records import CORE, FAULT, LINK, LOCK, NIC
 READ, WRITE = 0, 1
 NONE = -1
 PAGE = 4096
+# No file has more pages: their numbers are 32 bits wide.
+LAST_PAGE = (1 << 31) - 1
 
 Records = np.recarray[Any, Any]
 
 SIM = record(
     ("now_us", F),  # the time of the event that happens
     ("until_us", F),  # when this run ends
-    ("heap_size", I),  # events in the calendar
+    ("pending", I),  # events in the calendar
+    ("today", I),  # the day up to which they are in its heap
+    ("heap_size", I),  # how many are there
+    ("event_free", I),  # the first free record of those for later days
+    ("event_used", I),  # records of those that were used once
+    ("foresees", I),  # 1 if the world is so large that records are fetched ahead of their events
+    ("foreseen", I),  # the last day on which that was done
     ("scheduled", I),  # events scheduled so far: the next one's order
     ("events", I),  # events that have happened
     ("rpc_free", I),  # the first free record of a pool
@@ -45,20 +56,22 @@ SIM = record(
     ("ext_used", I),  # extents that were used once
     ("lock_free", I),
     ("full", I),  # ROOMY, or the pool that ran out
+    ("traced", I),  # 1 if every event is folded into `trace`
     ("paced", I),  # 1 if processors are modelled
 )
-HEAP = record(
+EVENT = record(
     ("t_us", F),
     ("order", I),  # breaks ties: the order of scheduling
-    ("kind", I),  # what happens, see `calendar`
-    ("subject", I),  # to whom: a stream, an RPC, an OST, ...
+    ("kind", N),  # what happens, see `calendar`
+    ("subject", N),  # to whom: a stream, an RPC, an OST, ...
+    fill=32,  # so that none lies across two cache lines
 )
 
 # What `sim.full` says: nothing, or the pool from which one more was asked for than there are. A world in which that
 # happened is of no use any more, and no kernel goes on in it.
 ROOMY, EVENTS_FULL, EXTENTS_FULL, RPCS_FULL, LOCKS_FULL, RUNS_FULL = range(6)
 # The arrays behind these, by that number.
-POOLS = ("", "heap", "extent", "rpc", "lock", "lru")
+POOLS = ("", "event", "extent", "rpc", "lock", "lru")
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
@@ -68,7 +81,10 @@ Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 # Every array by name: its element type and number of dimensions.
 ARRAYS: dict[str, tuple[np.dtype[Any], int]] = {
     "sim": (SIM, 1),
-    "heap": (HEAP, 1),
+    "event": (EVENT, 1),
+    "following": (np.dtype("i4"), 1),  # the next event of the same day, or among the free
+    "heap": (EVENT, 1),
+    "day": (np.dtype("i4"), 1),
     "client": (CLIENT, 1),
     "osc": (OSC, 1),
     "file": (FILE, 1),
@@ -107,7 +123,10 @@ class World:
     """Everything a kernel may touch. Made by `penstock.simulate.assembly`; its arrays never move."""
 
     sim: Records
+    event: Records
+    following: Small
     heap: Records
+    day: Small
     client: Records
     osc: Records
     file: Records
@@ -145,11 +164,19 @@ class World:
             shape = shapes[name]
             if len(shape) != dimensions:
                 raise ValueError(f"{name} has {dimensions} dimensions")
-            array = np.zeros(shape, dtype)
+            array = _aligned(shape, dtype)
             setattr(self, name, array if dtype.names is None else array.view(np.recarray))
             self.table[row, 0] = array.ctypes.data
             self.table[row, 1 : 1 + dimensions] = shape
         self.address = int(self.table.ctypes.data)
+
+
+def _aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Zeros that begin with a cache line, so that records of whole lines touch no line more than they must."""
+    size = math.prod(shape) * dtype.itemsize
+    buffer = np.zeros(size + LINE_BYTES, np.uint8)
+    first = -buffer.ctypes.data % LINE_BYTES
+    return buffer[first : first + size].view(dtype).reshape(shape)
 
 
 def blank_arrays() -> dict[str, np.ndarray[Any, Any]]:

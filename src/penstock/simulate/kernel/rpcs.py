@@ -10,12 +10,11 @@ from penstock.simulate.kernel.extents import depart
 from penstock.simulate.kernel.network import link_between, send_small
 from penstock.simulate.kernel.offsets import next_cached
 from penstock.simulate.kernel.queues import delist, head_of
-from penstock.simulate.kernel.records import NONE, PAGE, READ, ROOMY, RPCS_FULL, WRITE, World
+from penstock.simulate.kernel.records import LAST_PAGE, NONE, READ, ROOMY, RPCS_FULL, WRITE, World
 from penstock.simulate.kernel.server import reach_server, server_of
 from penstock.simulate.kernel.states import FULL, FULL_IMPORT, HIGH_PRIORITY, TO_READ, URGENT
 
 EXTENTS_PER_RPC = 256
-SHORT_BYTES = 16 << 10
 # So many records each OSC may use: the largest setting's and some for what ignores it.
 RPCS_PER_OSC = 272
 # Whom a pass over the objects is for.
@@ -36,7 +35,7 @@ def _new_rpc(w: World, f: int, direction: int) -> int:
     rpc.pages[r] = 0
     rpc.fragments[r] = 0
     rpc.extents[r] = 0
-    rpc.low[r] = 1 << 60
+    rpc.low[r] = LAST_PAGE
     rpc.high[r] = -1
     rpc.ext_head[r] = NONE
     rpc.ext_tail[r] = NONE
@@ -78,7 +77,6 @@ def _dispatch(w: World, r: int, now_us: float) -> None:
     rpc = w.rpc
     o = rpc.osc[r]
     pages = rpc.pages[r]
-    rpc.bytes[r] = pages * PAGE
     account(w, o, now_us)
     start_us = max(max(now_us, w.osc.build_free_us[o]), rpc.handed_us[r])
     if rpc.direction[r] == READ:
@@ -87,9 +85,7 @@ def _dispatch(w: World, r: int, now_us: float) -> None:
         w.osc.writes[o] += 1
         w.file.writing[rpc.file[r]] += 1
     built_us = _built_us(w, r, start_us)
-    rpc.short[r] = 1 if rpc.fragments[r] == 1 and rpc.bytes[r] <= SHORT_BYTES else 0
     w.osc.build_free_us[o] = built_us
-    rpc.sent_us[r] = now_us
     rpc.handed_us[r] = built_us
     tally_send(w, o, rpc.direction[r], pages)
     if w.sim.paced[0] == 1:

@@ -77,7 +77,7 @@ def _request(w: World, s: int, i: int) -> None:
         stream.begin[s] = op.page[i] + stream.op_done[s] * op.stride[i]
     stream.direction[s] = READ if op.kind[i] == READ else WRITE
     stream.request[s] = pages
-    stream.call_bytes[s] = pages * PAGE if op.bytes[i] == 0 else op.bytes[i]
+    stream.call_bytes[s] = int(pages) * PAGE if op.bytes[i] == 0 else op.bytes[i]
     stream.busy[s] = 1
 
 

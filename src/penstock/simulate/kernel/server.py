@@ -23,12 +23,15 @@ from penstock.simulate.kernel.calendar import (
 from penstock.simulate.kernel.compiler import kernel
 from penstock.simulate.kernel.cores import on_client, on_server
 from penstock.simulate.kernel.disk import disk_done, is_disk, queue_on_disk
+from penstock.simulate.kernel.foresight import foresee_counters, foresee_reply
 from penstock.simulate.kernel.network import link_between, send_bulk, send_small
 from penstock.simulate.kernel.rangelock import lock_range, next_unlocked, unlock_range
-from penstock.simulate.kernel.records import NONE, READ, World
+from penstock.simulate.kernel.records import NONE, PAGE, READ, World
 from penstock.simulate.kernel.rng import exponential
 from penstock.simulate.kernel.ssd import end_work, start_work
 from penstock.simulate.kernel.transfer import receive_segment, start_bulk
+
+SHORT_PAGES = (16 << 10) // PAGE
 
 
 @kernel
@@ -57,6 +60,12 @@ def _goes_unheard(w: World, r: int, now_us: float) -> bool:
 
 
 @kernel
+def _is_short(w: World, r: int) -> bool:
+    """Whether an RPC's data travels in the request or the reply itself."""
+    return w.rpc.fragments[r] == 1 and w.rpc.pages[r] <= SHORT_PAGES
+
+
+@kernel
 def _to_device(w: World, r: int, now_us: float) -> None:
     d = w.ost.ssd[w.osc.ost[w.rpc.osc[r]]]
     if is_disk(w, d):
@@ -67,7 +76,7 @@ def _to_device(w: World, r: int, now_us: float) -> None:
 
 @kernel
 def _pull(w: World, r: int, now_us: float) -> None:
-    if w.rpc.short[r] == 1:
+    if _is_short(w, r):
         _to_device(w, r, now_us)
         return
     s = server_of(w, r)
@@ -77,7 +86,7 @@ def _pull(w: World, r: int, now_us: float) -> None:
         schedule(w, asked_us, BULK_ASKED_FOR, r)
         return
     link = link_between(w, c, s, 1)
-    arrival_us = send_bulk(w, link, w.client.nic[c], w.oss.nic[s], w.rpc.bytes[r], asked_us)
+    arrival_us = send_bulk(w, link, w.client.nic[c], w.oss.nic[s], w.rpc.pages[r] * PAGE, asked_us)
     # Checksum per page and block mapping per fragment take the thread's time, not the device's.
     ready_us = arrival_us + w.rpc.pages[r] * w.oss.page_us[s] + w.rpc.fragments[r] * w.oss.fragment_us[s]
     schedule(w, ready_us, BULK_ARRIVES, r)
@@ -165,6 +174,7 @@ def bulk_arrives(w: World, r: int, now_us: float) -> None:
     if _goes_unheard(w, r, now_us):
         _leave(w, r, now_us)
     else:
+        foresee_counters(w, r)
         _to_device(w, r, now_us)
 
 
@@ -183,7 +193,7 @@ def _answer(w: World, r: int, now_us: float) -> None:
     s = server_of(w, r)
     if w.rpc.direction[r] != READ:
         _reply(w, r, 0.0, now_us)
-    elif w.rpc.short[r] == 1:
+    elif _is_short(w, r):
         _reply(w, r, w.rpc.pages[r] * (w.oss.page_us[s] + w.oss.send_us_page[s]), now_us)
     else:
         start_bulk(w, r, on_server(w, s, w.rpc.pages[r] * w.oss.page_us[s], now_us))
@@ -215,10 +225,11 @@ def device_done(w: World, r: int, now_us: float) -> None:
         return
     if w.rpc.direction[r] == READ:
         checked_us = now_us + pages * w.oss.page_us[s]
-        arrival_us = send_bulk(w, link, w.oss.nic[s], w.client.nic[c], w.rpc.bytes[r], checked_us)
+        arrival_us = send_bulk(w, link, w.oss.nic[s], w.client.nic[c], w.rpc.pages[r] * PAGE, checked_us)
         arrival_us += w.client.reply_read_us[c] + pages * w.client.reply_us_page[c]
     else:
         arrival_us = send_small(w, link, w.oss.nic[s], now_us) + w.client.reply_write_us[c]
+    foresee_reply(w, r)
     schedule(w, arrival_us + w.oss.reply_us[s], REPLY_ARRIVES, r)
     _leave(w, r, now_us)
 

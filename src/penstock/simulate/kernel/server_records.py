@@ -5,39 +5,38 @@ Units as in `client_records`.
 
 from __future__ import annotations
 
-from penstock.simulate.kernel.client_records import F, I, record
+from penstock.simulate.kernel.client_records import F, H, I, N, S, lined, record
 
-RPC = record(
-    ("sent_us", F),  # when it was decided to send it
+RPC = lined(
+    # First line: all that is needed where processors are not modelled.
     ("handed_us", F),  # when it went to the network
     ("work_us", F),  # device time it costs
+    ("osc", N),  # none while the record is free
+    ("file", N),
+    ("pages", N),
+    ("low", N),  # its first page
+    ("high", N),  # its last page
+    ("ext_head", N),  # its extents
+    ("ext_tail", N),
+    ("next", N),  # in a queue, or among the free
+    ("lock_prev", N),  # its neighbours in the object's queue for the range lock
+    ("lock_next", N),
+    ("fragments", H),  # runs of pages that follow each other
+    ("extents", H),
+    ("direction", S),
+    ("locked", S),  # 1 while it holds the range lock
+    ("lost", S),  # 1 if the server never answers it
+    ("dead", S),  # 1 if its client was evicted
+    # Second line: disks, and processors.
     ("queued_us", F),  # since when it waits for a disk
     ("first_us", F),  # when the first piece of the message under way arrives
     ("last_us", F),  # and the last
     ("ready_us", F),  # when the sender's processor has handed all data over
     ("hand_us", F),  # and how long that takes
     ("replied_us", F),  # when the client took note of the reply
-    ("direction", I),
-    ("osc", I),  # none while the record is free
-    ("file", I),
-    ("pages", I),
-    ("bytes", I),
-    ("fragments", I),  # runs of pages that follow each other
-    ("extents", I),
-    ("low", I),  # its first page
-    ("high", I),  # its last page
-    ("ext_head", I),  # its extents
-    ("ext_tail", I),
-    ("next", I),  # in a queue, or among the free
-    ("lock_prev", I),  # its neighbours in the object's queue for the range lock
-    ("lock_next", I),
-    ("locked", I),  # 1 while it holds the range lock
-    ("short", I),  # 1 if its data travels in the request or the reply itself
-    ("lost", I),  # 1 if the server never answers it
-    ("dead", I),  # 1 if its client was evicted
-    ("sent", I),  # pages that left, the message under way included
-    ("sent_before", I),  # pages that left before that message
-    ("received", I),  # pages that were copied
+    ("sent", N),  # pages that left, the message under way included
+    ("sent_before", N),  # pages that left before that message
+    ("received", N),  # pages that were copied
 )
 
 OSS = record(
@@ -61,48 +60,52 @@ OSS = record(
     ("rng", I),
 )
 
-OST = record(
+OST = lined(
+    ("slow", F),  # how many times slower a fault makes its device
+    ("written", I),  # pages since the last commit
+    ("oss", N),
+    ("ssd", N),  # its device
+    ("range_lock", N),  # 1 if writes lock their range of the object
+    ("down", N),  # 1 while it does not answer
     ("journal_every_us", F),  # between two commits
     ("journal_us", F),  # device time of a commit
-    ("slow", F),  # how many times slower a fault makes its device
     ("timeout_us", F),  # until clients notice that it does not answer
-    ("oss", I),
-    ("ssd", I),  # its device
-    ("written", I),  # pages since the last commit
-    ("range_lock", I),  # 1 if writes lock their range of the object
-    ("down", I),  # 1 while it does not answer
 )
 
-SSD = record(  # a device, spinning or not
+SSD = lined(  # a device, spinning or not
+    # First line: its state.
     ("free_us", F),  # when all its work is done
-    ("read_rpc_us", F),  # work of a read command,
-    ("read_us_page", F),  # and of each page
-    ("write_rpc_us", F),
-    ("write_us_page", F),
+    ("bus_free_us", F),  # when the way into its memory is free
+    ("read_work_us", F),  # work of the reads under way
+    ("write_work_us", F),
+    ("busy_us", F),  # all work so far
+    ("rotation_us", F),  # of a disk: one turn; 0 for flash
+    ("last_page", I),  # where the last request ended
+    ("last_file", N),
+    ("serving", N),  # 1 while the disk is at work
+    # Second line: what writes cost, and some of it reads too.
+    ("write_rpc_us", F),  # work of a write command,
+    ("write_us_page", F),  # and of each page
+    ("read_us_page", F),
     ("fragment_us", F),  # work of each further fragment
+    ("write_latency_us", F),
+    ("write_buffer_us", F),  # how much work of writes its memory holds
+    ("mixed", F),  # speed left while reads and writes mix
+    ("near_pages", N),  # a read so near to the last one pays no latency
+    ("queue_depth", N),  # fragments that it fetches at once
+    # Third line: what reads cost.
+    ("read_rpc_us", F),
     ("ramp", F),  # how much longer a lone read takes than its work,
     ("ramp_max_us", F),  # at most
     ("spread", F),  # the share of the reads under way that a new one waits for at least
     ("random_read_us", F),  # latency of a read far from the last one
-    ("write_latency_us", F),
-    ("mixed", F),  # speed left while reads and writes mix
-    ("read_work_us", F),  # work of the reads under way
-    ("write_work_us", F),
-    ("busy_us", F),  # all work so far
-    ("write_buffer_us", F),  # how much work of writes its memory holds
-    ("bus_free_us", F),  # when the way into that memory is free
-    ("rotation_us", F),  # of a disk: one turn; 0 for flash
+    ("queue_head", N),  # RPCs that wait for the disk
+    ("queue_tail", N),
+    ("capacity_pages", I),
+    ("foreign_pages", I),  # pages of requests that are not ours
+    # Fourth line: disks.
     ("track_us", F),  # the shortest seek
     ("stroke_us", F),  # what a seek over all of it takes longer
-    ("near_pages", I),  # a read so near to the last one pays no latency
-    ("last_page", I),  # where the last request ended
-    ("last_file", I),
-    ("queue_depth", I),  # fragments that it fetches at once
-    ("capacity_pages", I),
-    ("queue_head", I),  # RPCs that wait for the disk
-    ("queue_tail", I),
-    ("serving", I),  # 1 while the disk is at work
-    ("foreign_pages", I),  # pages of requests that are not ours
 )
 
 NIC = record(

@@ -10,13 +10,14 @@ from penstock.simulate.kernel.calendar import STREAM_RUNS, next_time, schedule
 from penstock.simulate.kernel.compiler import kernel
 from penstock.simulate.kernel.cores import in_turn
 from penstock.simulate.kernel.counters import tally_call
+from penstock.simulate.kernel.foresight import foresee_call
 from penstock.simulate.kernel.locks import hold_lock, leave_lock
-from penstock.simulate.kernel.pagecache import cached_run
+from penstock.simulate.kernel.pages import run_in_state
 from penstock.simulate.kernel.readahead import note_read, read_ahead, wants_refill
 from penstock.simulate.kernel.records import NONE, READ, ROOMY, WRITE, World
 from penstock.simulate.kernel.rng import integer, uniform
 from penstock.simulate.kernel.scripted import flush, next_call
-from penstock.simulate.kernel.states import ABSENT, RUNNING, STOPPED, WAITS_FOR_LOCK, WAITS_FOR_READ
+from penstock.simulate.kernel.states import ABSENT, RUNNING, STOPPED, UPTODATE, WAITS_FOR_LOCK, WAITS_FOR_READ
 from penstock.simulate.kernel.writing import end_write, write_on
 
 # Pages copied before the thread looks at the clock again.
@@ -138,7 +139,7 @@ def _read_on(w: World, s: int, t_us: float) -> float:
     f = stream.file[s]
     cursor = stream.cursor[s]
     most = min(COPY_PAGES, w.client.stride[stream.client[s]])
-    run = cached_run(w, f, cursor, min(stream.end[s], cursor + most))
+    run = run_in_state(w, f, cursor, min(stream.end[s], cursor + most), UPTODATE)
     if run > 0:
         stream.cursor[s] = cursor + run
         return t_us + run * w.client.read_copy_us_page[stream.client[s]]
@@ -187,5 +188,6 @@ def wake(w: World, s: int, now_us: float) -> None:
     if w.stream.owed_us[s] > 0.0:
         # It is still at work and goes on by itself.
         return
+    foresee_call(w, s)
     ready_us = max(now_us, w.stream.call_us[s])
     schedule(w, ready_us + w.client.wake_us[w.stream.client[s]], STREAM_RUNS, s)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from penstock.simulate.kernel.compiler import kernel
-from penstock.simulate.kernel.extents import add_run, boundary, clean_run, joinable, release
+from penstock.simulate.kernel.extents import add_run, boundary, joinable, release
 from penstock.simulate.kernel.grant import admissible, stranded
 from penstock.simulate.kernel.pagecache import remember
+from penstock.simulate.kernel.pages import clean_run, run_not_cached
 from penstock.simulate.kernel.queues import enlist
 from penstock.simulate.kernel.records import NONE, World
 from penstock.simulate.kernel.rpcs import send_rpcs
@@ -13,7 +14,6 @@ from penstock.simulate.kernel.states import (
     FLYING,
     HIGH_PRIORITY,
     UNLISTED,
-    UPTODATE,
     WAITS_FOR_CACHE,
     WAITS_FOR_SYNC,
     WAITS_FOR_WRITEBACK,
@@ -21,16 +21,12 @@ from penstock.simulate.kernel.states import (
 
 
 @kernel
-def _note_cached(w: World, f: int, page: int, pages: int) -> None:
-    base = w.file.state_base[f]
-    first = page
-    while first < page + pages:
-        n = 0
-        while first + n < page + pages and w.page_state[base + first + n] != UPTODATE:
-            n += 1
-        if n > 0:
-            remember(w, f, first, n)
-        first += n + 1
+def _note_cached(w: World, f: int, page: int, end: int) -> None:
+    while page < end:
+        run = run_not_cached(w, f, page, end)
+        if run > 0:
+            remember(w, f, page, run)
+        page += run + 1
 
 
 @kernel
@@ -83,7 +79,7 @@ def _enter(w: World, s: int, f: int, page: int, t_us: float) -> float:
         pages = pages if joins else admissible(w, o, wanted, tax)
         if pages == 0:
             return _block(w, s, o, t_us)
-    _note_cached(w, f, page, pages)
+    _note_cached(w, f, page, page + pages)
     if stream.active_ext[s] != NONE and not joins:
         leave_extent(w, s, t_us)
     e = add_run(w, f, page, pages, tax, t_us)
