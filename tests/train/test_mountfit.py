@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -20,6 +21,7 @@ from penstock.predict import modelfile
 from penstock.predict.model import ForestPredictor
 from penstock.snapshot import Target
 from penstock.spaces import fuse, nfs
+from penstock.train.judge import judge
 from penstock.train.mount_trials import around_best
 from penstock.train.mountsamples import read_windows
 from penstock.window import Window
@@ -118,6 +120,12 @@ def test_campaigns_are_fitted_alone_and_with_our_features(tmp_path: Path) -> Non
     (tmp_path / "other").mkdir()
     assert isinstance(fit(data, out, "--data", str(tmp_path / "other")).exception, UsageError)
     assert isinstance(fit(data, out, "--recipe", "printed").exception, UsageError)
+
+
+def test_a_judgement_knows_when_it_is_no_better_than_guessing() -> None:
+    label = np.array([True, False, False, False])
+    assert judge(label, np.array([0.1, 0.9, 0.1, 0.1])).only_guesses
+    assert not judge(label, np.array([0.9, 0.1, 0.1, 0.1])).only_guesses
 
 
 def test_rounds_are_read_as_they_were_held(tmp_path: Path) -> None:

@@ -116,6 +116,9 @@ def fit(
     if plot is not None:
         _draw(plot, fits)
     held_out = {item.part.direction: item.judgement for item in fits}
+    for name, verdict in held_out.items():
+        if verdict.only_guesses:
+            say(f"{name}: no better than guessing on runs it did not see; it takes more or longer runs")
     if as_json:
         document = {name: dataclasses.asdict(verdict) for name, verdict in held_out.items()}
         history_of = {item.part.direction: item.part.history for item in fits}
