@@ -1,13 +1,16 @@
-"""A live GlusterFS mount over a link of a millisecond: defaults, best static setting and agent, round by round.
+"""A live GlusterFS mount over a link of a millisecond: defaults, best static setting and agents, round by round.
 
-Every round runs each workload once at the defaults, once at the best static setting and once under an agent that was
-started for this run alone, so its adaptation counts. The best static setting is chosen beforehand in runs of its own.
+Every round runs each workload once at the defaults, once at the best static setting, once under an agent with the
+knowledge that ships (of links of 0.4 and 3 ms) and once under an agent that knows a short campaign done before on
+this mount, on other files. An agent is started for its run alone, so its adaptation counts. The best static setting
+is chosen beforehand in runs of its own.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -16,8 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from penstock.measure.fio import FioJob, run
+from penstock.predict import surveyfile
 from penstock.testing.agents import ThisMachine, agent
 from penstock.testing.gluster import GlusterMount, mounted
+from penstock.train.mount_trials import MountCampaign, run_campaign
+from penstock.train.mountsurvey import campaign_rates
+from penstock.train.survey import make_survey
 
 WORKLOADS = {
     "sequential read 8k": FioJob("read", "8k"),
@@ -41,6 +48,8 @@ STATIC: tuple[Mapping[str, int], ...] = (
     {"ahead": 1024, "dirty_ppm": 100_000},
     {"ahead": 4096, "flight": 256, "congested": 192, "dirty_ppm": 100_000},
 )
+# The agents by what they know: what ships, or a campaign on this mount.
+AGENTS = ("tuned", "campaign")
 OUT = Path(__file__).parent.parent / "docs" / "reference" / "file-systems" / "fuse.json"
 CONFIG = "interval_s = 0.25\n[guard]\njitter_s = 0\n[scope]\nallow_fs = [{path!r}]\n"
 
@@ -75,32 +84,44 @@ def choose_static(mount: GlusterMount, job: FioJob, seconds: float) -> Mapping[s
     return settings[max(rates, key=rates.__getitem__)]
 
 
-def tuned(mount: GlusterMount, job: FioJob, seconds: float, home: Path) -> float:
+def tuned(mount: GlusterMount, job: FioJob, seconds: float, home: Path, *options: str) -> float:
     """One run under an agent of its own."""
     with tempfile.TemporaryDirectory(dir=home) as directory:
         state_dir = Path(directory) / "state"
         state_dir.with_suffix(".toml").write_text(CONFIG.format(path=str(mount.path)))
-        with agent(ThisMachine(), state_dir, "--mode", "tune") as running:
+        with agent(ThisMachine(), state_dir, "--mode", "tune", *options) as running:
             rate = run(job, mount.path, seconds)
             running.stop()
     return rate
 
 
+def surveyed(mount: GlusterMount, seconds: float, home: Path) -> Path:
+    """What `train collect --live` and `train survey` make of this mount, on files of their own."""
+    campaign, out = home / "campaign", home / "survey.json"
+    run_campaign(MountCampaign(mount.path, campaign, seconds, 1), Path("/"), home / "campaign-state", print)
+    space, held_rates = campaign_rates([campaign])
+    out.write_bytes(surveyfile.dump(make_survey(held_rates, "this mount", {}, space)))
+    return out
+
+
 def measure(
-    mount: GlusterMount, seconds: float, search_s: float, rounds: int, home: Path
+    mount: GlusterMount, asked: argparse.Namespace, home: Path, survey: Path | None
 ) -> list[dict[str, Any]]:
     rows = []
-    for name, job in WORKLOADS.items():
-        best = choose_static(mount, job, search_s)
-        figures: dict[str, list[float]] = {"default": [], "static": [], "tuned": []}
-        for number in range(rounds):
-            arms = ["default", "static", "tuned"]
-            for arm in arms[number % 3 :] + arms[: number % 3]:
-                if arm == "tuned":
-                    figures[arm].append(tuned(mount, job, seconds, home))
+    arms = ["default", "static", *(AGENTS if survey is not None else AGENTS[:1])]
+    for name in asked.workloads or WORKLOADS:
+        job = WORKLOADS[name]
+        best = choose_static(mount, job, asked.search_seconds)
+        figures: dict[str, list[float]] = {arm: [] for arm in arms}
+        for number in range(asked.rounds):
+            at = number % len(arms)
+            for arm in arms[at:] + arms[:at]:
+                if arm in AGENTS:
+                    known = ("--model", str(survey)) if arm == "campaign" else ()
+                    figures[arm].append(tuned(mount, job, asked.seconds, home, *known))
                     continue
                 with held(mount, best if arm == "static" else {}):
-                    figures[arm].append(run(job, mount.path, seconds))
+                    figures[arm].append(run(job, mount.path, asked.seconds))
         rows.append(summary(name, best, figures))
         print(json.dumps(rows[-1]), flush=True)
     return rows
@@ -108,17 +129,38 @@ def measure(
 
 def summary(name: str, best: Mapping[str, int], figures: Mapping[str, list[float]]) -> dict[str, Any]:
     """Medians of ratios within rounds: what was slow for one arm of a round was slow for all."""
-    static = statistics.median(b / a for a, b in zip(figures["default"], figures["static"], strict=True))
-    ratios = [b / a for a, b in zip(figures["default"], figures["tuned"], strict=True)]
-    gain = statistics.median(ratios)
+    ratios = {
+        arm: [b / a for a, b in zip(figures["default"], rates, strict=True)]
+        for arm, rates in figures.items()
+        if arm != "default"
+    }
+    static = statistics.median(ratios["static"])
     return {
         "workload": name,
         "best_static": dict(best),
         "mbps": {arm: [round(rate / 1e6, 1) for rate in rates] for arm, rates in figures.items()},
         "static_vs_default": round(static, 3),
-        "tuned_vs_default": round(gain, 3),
+        **{arm: against(ratios[arm], static) for arm in AGENTS if arm in ratios},
+    }
+
+
+def against(ratios: list[float], static: float) -> dict[str, float | None]:
+    """What an agent brought beside the defaults, and how much of what the best static setting brings."""
+    gain = statistics.median(ratios)
+    return {
+        "vs_default": round(gain, 3),
         "worst_round": round(min(ratios), 3),
         "headroom_captured": round((gain - 1) / (static - 1), 3) if static >= 1.2 else None,
+    }
+
+
+def overall(rows: list[dict[str, Any]], arm: str) -> dict[str, float | None]:
+    """One agent over all workloads."""
+    found = [row[arm]["headroom_captured"] for row in rows]
+    known = [captured for captured in found if captured is not None]
+    return {
+        "headroom_captured": round(statistics.fmean(known), 3) if known else None,
+        "worst_vs_default": min(row[arm]["vs_default"] for row in rows),
     }
 
 
@@ -126,27 +168,31 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--search-seconds", type=float, default=4.0)
+    parser.add_argument("--campaign-seconds", type=float, default=80.0, help="a kind of work; 0: no campaign")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--workload", dest="workloads", action="append", choices=WORKLOADS, help="only these")
     parser.add_argument("--round-trip-ms", type=float, default=1.0)
     parser.add_argument("--out", type=Path, default=OUT)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory)
         with mounted(home / "gluster", asked.round_trip_ms / 1000) as mount:
+            survey = surveyed(mount, asked.campaign_seconds, home) if asked.campaign_seconds else None
             run(WORKLOADS["sequential write 1m"], mount.path, 1.0)
-            rows = measure(mount, asked.seconds, asked.search_seconds, asked.rounds, home)
-    found = [row["headroom_captured"] for row in rows if row["headroom_captured"] is not None]
+            rows = measure(mount, asked, home, survey)
     document = {
         "seconds": asked.seconds,
         "rounds": asked.rounds,
         "round_trip_ms": asked.round_trip_ms,
+        "load": [round(load, 1) for load in os.getloadavg()],
         "rows": rows,
-        "headroom_captured": round(statistics.fmean(found), 3) if found else None,
-        "worst_vs_default": min(row["tuned_vs_default"] for row in rows),
+        **{arm: overall(rows, arm) for arm in AGENTS if arm in rows[0]},
     }
     asked.out.parent.mkdir(parents=True, exist_ok=True)
     asked.out.write_text(json.dumps(document, indent=1) + "\n")
-    print(f"head-room captured {document['headroom_captured']}, worst {document['worst_vs_default']}")
+    for arm in AGENTS:
+        if arm in document:
+            print(f"{arm}: {document[arm]}")
 
 
 if __name__ == "__main__":

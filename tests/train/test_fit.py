@@ -16,6 +16,7 @@ from penstock.train.boost import Boosting, boost, to_forest
 from penstock.train.build import build_model
 from penstock.train.calibrate import calibrate
 from penstock.train.fit import Recipe, bounds, fit_all, soft_labels, split_runs
+from penstock.train.fitdata import of_table, source_of
 from penstock.train.judge import judge, reliability
 from penstock.train.recipe import Bound, adapted, searched
 from penstock.train.samples import samples
@@ -61,14 +62,14 @@ def test_fit_finds_what_there_is_and_repeats_exactly(table: TraceTable) -> None:
     for fit in fits:
         assert fit.judgement.error < fit.judgement.trivial_error / 2
         assert fit.part.metrics["held_out_error"] == fit.judgement.error
-    model = build_model(fits, table, RECIPE, "made up")
-    again = build_model(list(fit_all(table, RECIPE, quiet)), table, RECIPE, "made up")
+    model = build_model(fits, source_of(table), RECIPE, "made up")
+    again = build_model(list(fit_all(table, RECIPE, quiet)), source_of(table), RECIPE, "made up")
     assert modelfile.dump(model) == modelfile.dump(again)
 
 
 def test_model_is_judged_and_knows_what_it_has_seen(table: TraceTable) -> None:
     early, late = table.take(table.iteration < 3), table.take(table.iteration >= 3)
-    model = build_model(list(fit_all(early, RECIPE, quiet)), early, RECIPE, "made up")
+    model = build_model(list(fit_all(early, RECIPE, quiet)), source_of(early), RECIPE, "made up")
     assert seen_runs(model, late) == []
     assert seen_runs(model, table) == [
         "seq_r_1_io_1m/1", "seq_r_1_io_1m/2", "seq_w_1_io_1m/1", "seq_w_1_io_1m/2",
@@ -119,7 +120,8 @@ def test_a_direction_without_samples_is_left_out(table: TraceTable) -> None:
 
 def test_search_is_bounded_and_never_worse_than_its_start(table: TraceTable) -> None:
     said: list[str] = []
-    recipe = searched(adapted(Recipe(), 3, 0, 5, 7), table, Bound(2, 60.0), said.append)
+    start = adapted(Recipe(), 3, 0, 5, 7)
+    recipe = searched(start, of_table(table, start).found.values(), Bound(2, 60.0), said.append)
     assert recipe.history == {"read": 0, "write": 0}
     assert len([line for line in said if "trial" in line]) == 4
     assert recipe.boosting["read"].seed == 3

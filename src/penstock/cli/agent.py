@@ -30,4 +30,4 @@ class AgentGroup(LazyGroup):
 
 @click.group(cls=AgentGroup, epilog="Example: penstock agent restore")
 def agent() -> None:
-    """Keep the knobs of this node's Lustre client tuned, and undo it after anything."""
+    """Keep the knobs of this node's Lustre, NFS and FUSE mounts tuned, and undo it after anything."""

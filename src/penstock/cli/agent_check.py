@@ -59,10 +59,16 @@ def _lines(found: NodeCheck) -> list[str]:
 
 
 def _target_lines(target: TargetCheck) -> list[str]:
-    head = f"{target.short} ({target.state})"
+    head = (
+        f"{target.short} ({target.state})" if target.state != "unknown" else f"{target.short} on {target.fs}"
+    )
     if target.refused is not None:
         return [f"{head}: left alone: {target.refused}"]
+    wide = max((len(k.knob_id) for k in target.knobs), default=0)
     return [
         f"{head}:",
-        *(f"  {k.knob_id:<7}{k.value:>6}  within {k.floor}..{k.ceiling}: {k.verdict}" for k in target.knobs),
+        *(
+            f"  {k.knob_id:<{wide}} {k.value:>6}  within {k.floor}..{k.ceiling}: {k.verdict}"
+            for k in target.knobs
+        ),
     ]

@@ -33,7 +33,7 @@ def run(
     config: Path | None,
     debug: bool,
 ) -> None:
-    """Observe this node's Lustre client, and advise on or tune it if told to.
+    """Observe this node's Lustre, NFS and FUSE mounts, and advise on or tune them if told to.
 
     Without --mode nothing is ever changed. In tune mode every original is on disk before its knob moves;
     SIGTERM gives everything back, and after a crash `penstock agent restore` does.

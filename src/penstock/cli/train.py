@@ -34,6 +34,7 @@ RECIPE_NAMES = ("forest", "printed", "printed-history", "printed-soft")
 NETS = ("rnn", "tcn")
 KINDS = ("svm", "fc-nn", *NETS, "gbdt")
 DATA_HELP = "Directory of *.csv.gz (traces), *.parquet (of train collect) or *.jsonl.gz (held settings)."
+FIT_HELP = DATA_HELP + " Or what `collect --live DIR` wrote. Several may be given."
 
 
 @click.group(epilog="Example: penstock train fit --data data --out model.json")
@@ -46,7 +47,7 @@ train.add_command(survey)
 
 
 @train.command(epilog="Example: penstock train fit --data data --out model.json")
-@click.option("--data", type=PATH, required=True, multiple=True, help=DATA_HELP + " Several may be given.")
+@click.option("--data", type=PATH, required=True, multiple=True, help=FIT_HELP)
 @click.option("--out", type=PATH, required=True, help="Where the model file goes.")
 @click.option(
     "--history", type=click.IntRange(0, 16), help="Intervals before the current; else the best known."
@@ -94,28 +95,30 @@ def fit(
     """
     from penstock.predict import modelfile
     from penstock.train.build import build_model
-    from penstock.train.fit import RECIPES, fit_all
+    from penstock.train.fit import RECIPES, fit_samples
+    from penstock.train.fitdata import read_fit_data
     from penstock.train.recipe import Bound, adapted, searched
-    from penstock.train.table import read_tables
 
     require_libraries("train", "lightgbm", *(("optuna",) if search else ()))
     if plot is not None:
         require_libraries("train", "matplotlib")
     say = progress()
     say(f"reading {', '.join(str(directory) for directory in data)}")
-    table = read_tables(data)
+    read = read_fit_data(data, adapted(RECIPES[kind](), seed, history, rounds, leaves))
     check_writable(out)
-    recipe = adapted(RECIPES[kind](), seed, history, rounds, leaves)
+    drawn, recipe = list(read.found.values()), read.recipe
     if search:
-        recipe = searched(recipe, table, Bound(trials, minutes * 30), say)
-    fits = list(fit_all(table, recipe, say))
-    model = build_model(
-        fits, table, recipe, origin or ", ".join(directory.resolve().name for directory in data)
-    )
+        recipe = searched(recipe, drawn, Bound(trials, minutes * 30), say)
+    fits = list(fit_samples(drawn, recipe, say))
+    origin = origin or ", ".join(directory.resolve().name for directory in data)
+    model = build_model(fits, read.source, recipe, origin)
     write_text(out, modelfile.dump(model).decode())
     if plot is not None:
         _draw(plot, fits)
     held_out = {item.part.direction: item.judgement for item in fits}
+    for name, verdict in held_out.items():
+        if verdict.only_guesses:
+            say(f"{name}: no better than guessing on runs it did not see; it takes more or longer runs")
     if as_json:
         document = {name: dataclasses.asdict(verdict) for name, verdict in held_out.items()}
         history_of = {item.part.direction: item.part.history for item in fits}

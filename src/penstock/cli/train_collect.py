@@ -78,7 +78,7 @@ def collect(
         from penstock.train.mount_trials import MountCampaign, run_campaign
 
         made = run_campaign(MountCampaign(Path(live), out, seconds, seed), root, state_dir, progress())
-        _tell(out, [made], as_json)
+        _tell(out, [made], as_json, "campaign")
         return
     names = tuple(workloads.split(","))
     wanted = Collection(out, cluster, names, runs, seconds, seed)
@@ -94,8 +94,8 @@ def collect(
     _tell(out, files, as_json)
 
 
-def _tell(out: Path, files: list[Path], as_json: bool) -> None:
+def _tell(out: Path, files: list[Path], as_json: bool, what: str = "runs") -> None:
     if as_json:
         emit_json({"out": str(out), "files": [str(path.name) for path in files]})
     else:
-        console().print(f"{len(files)} runs in {out}", soft_wrap=True)
+        console().print(f"{len(files)} {what} in {out}", soft_wrap=True)

@@ -88,6 +88,7 @@ def _make(world: OwnWorld, missing: Mapping[str, Path], workers: int, say: Say) 
         from penstock.predict import modelfile
         from penstock.train.build import build_model
         from penstock.train.fit import RECIPES, fit_all
+        from penstock.train.fitdata import source_of
         from penstock.train.recipe import adapted
         from penstock.train.table import join
     except ImportError as error:
@@ -102,7 +103,7 @@ def _make(world: OwnWorld, missing: Mapping[str, Path], workers: int, say: Say) 
         recipe = adapted(replace(RECIPES[kind](), folds=FOLDS), 0, None, ROUNDS, LEAVES)
         fits = list(fit_all(table, recipe, lambda text, kind=kind: say(f"{kind}: {text}")))  # type: ignore[misc]
         origin = f"{len(runs)} simulated runs of {world.cluster.name}, seeds {FIRST_SEED} on"
-        _write(path, modelfile.dump(build_model(fits, table, recipe, origin)))
+        _write(path, modelfile.dump(build_model(fits, source_of(table), recipe, origin)))
 
 
 def _walked(world: OwnWorld, run: tuple[str, int]) -> TraceTable:

@@ -24,8 +24,6 @@ from penstock.window import Window
 
 # In features that are base-2 logarithms: up to twice or half of anything seen in training is still familiar.
 RANGE_MARGIN = 1.0
-# The knob space whose counters and knobs the features are about.
-SPACE = "lustre"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,15 +100,21 @@ class ForestPredictor:
 
     @property
     def spaces(self) -> tuple[str, ...]:
-        """Models are made of the features of one kind of client."""
-        return (SPACE,)
+        """A model is made of the features of one kind of client."""
+        return (self.model.space,)
 
     def outlooks(
         self, direction: str, histories: Sequence[Sequence[Window]], candidates: Candidates
     ) -> list[Outlook]:
-        """One outlook per target. A target with an unfamiliar current window is marked out of range."""
+        """One outlook per target. A target with an unfamiliar current window is marked out of range.
+
+        So is every target where the model knows nothing of this direction.
+        """
         if not histories:
             return []
+        if direction not in self.model.directions:
+            nothing = Outlook(direction, candidates, (0.0,) * len(candidates), False, self.digest)
+            return [nothing] * len(histories)
         part = self.model[direction]
         past = part.features.past_of_windows(histories, direction, part.history)
         rows = np.ascontiguousarray(self.probabilities(direction, past, candidates))

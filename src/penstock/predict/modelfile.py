@@ -150,10 +150,12 @@ def _build(document: Mapping[str, Any]) -> Model:
         knob: tuple(whole(values, f"space.knobs.{knob}"))
         for knob, values in mapping(space.get("knobs"), "space.knobs").items()
     }
-    fail_unless({"pages", "flight"} <= set(knobs), "space.knobs lacks pages or flight")
     models = mapping(document.get("models"), "models")
     fail_unless(bool(models) and set(models) <= set(DIRECTIONS), f"models must be of {', '.join(DIRECTIONS)}")
     directions = {name: _build_direction(name, mapping(part, name)) for name, part in models.items()}
+    for part in directions.values():
+        named = part.features.knob_ids
+        fail_unless(set(named) <= set(knobs), f"space.knobs lacks {' or '.join(named)}")
     provenance = mapping(document.get("provenance"), "provenance")
     return Model(directions, text(space, "name"), knobs, provenance, claimed)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
@@ -103,15 +103,20 @@ def fit_direction(found: Samples, recipe: Recipe, say: Progress) -> Fit:
 
 
 def fit_all(table: TraceTable, recipe: Recipe, say: Progress) -> Iterator[Fit]:
-    """Fit every direction that the table has samples of. There must be at least one."""
+    """Fit every direction of which the table holds samples; at least one must."""
+    drawn = (samples(table, way, recipe.history[way], recipe.features) for way in DIRECTIONS)
+    yield from fit_samples(drawn, recipe, say)
+
+
+def fit_samples(drawn: Iterable[Samples], recipe: Recipe, say: Progress) -> Iterator[Fit]:
+    """Fit every direction of which there are samples; at least one must."""
     done = 0
-    for direction in DIRECTIONS:
-        found = samples(table, direction, recipe.history[direction], recipe.features)
+    for found in drawn:
         if len(found):
             yield fit_direction(found, recipe, say)
             done += 1
         else:
-            say(f"{direction}: no samples, so the model will not know this direction")
+            say(f"{found.direction}: no samples, so the model will not know this direction")
     if not done:
         raise DataError("no sample: no three consecutive rows with traffic in the middle and the last")
 

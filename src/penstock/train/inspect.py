@@ -40,7 +40,7 @@ def inspect(model: Model, table: TraceTable, name: str, pages: int | None, fligh
         float(flight if flight is not None else table.column("flight")[row + 1]),
     )
     past = found.past[at]
-    vector = np.concatenate([past[0], part.features.candidate(np.array(asked[:1]), np.array(asked[1:]))[0]])
+    vector = np.concatenate([past[0], part.features.candidate(np.array([asked]))[0]])
     why = explain(part.forest, vector)
     order = np.argsort(-np.abs(why.contributions))
     return Inspected(

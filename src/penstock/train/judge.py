@@ -28,6 +28,11 @@ class Judgement:
     recall_at_tau: float | None
     auc: float | None
 
+    @property
+    def only_guesses(self) -> bool:
+        """Whether always guessing the commoner label would be as good."""
+        return self.error >= self.trivial_error
+
 
 def judge(label: Labels, p: Floats, tau: float = TAU) -> Judgement:
     """Compare probabilities with what happened. At least one sample is needed."""

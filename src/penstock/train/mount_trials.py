@@ -1,7 +1,8 @@
 """A short campaign on one real mount: fio runs, settings are held in turn, and the throughput of each is kept.
 
-Settings are held, not changed at every probe, because some knobs act only on files opened after a change. The default
-is measured again between others, so that gains refer to the mount's speed at about that time.
+Settings are held, not drawn anew at every probe, because some knobs act only on files opened after a change. The
+default comes back between others, so that gains are counted from what the mount gave at about that time. The first
+half of the settings is spread out; the second half goes around the best ones found, where knowledge counts most.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 from random import Random
@@ -26,7 +27,7 @@ from penstock.knobs import KnobSpace, Setting
 from penstock.measure import fio
 from penstock.observe.node_observer import NodeObserver
 from penstock.snapshot import Target
-from penstock.window import Window, windows
+from penstock.window import DIRECTIONS, Window, windows
 
 FORMAT = "penstock-campaign"
 FILE = "campaign.json"
@@ -42,6 +43,8 @@ HOLD_S = 4.0
 HOME_EVERY = 4
 #: The first part of a setting's time, which still shows the setting before and files opened under it.
 SETTLE_RATIO = 0.4
+#: Intervals into which the rest of that time is cut.
+PROBES = 5
 Say = Callable[[str], None]
 
 
@@ -58,6 +61,17 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldWindow:
+    """One interval of one held setting. The default and the settings after it are one round."""
+
+    workload: str
+    round: int
+    setting: dict[str, int]
+    seconds: float
+    metrics: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class MountCampaign:
     """The directory to work in, the directory for results, and the time for each kind of work."""
 
@@ -68,8 +82,8 @@ class MountCampaign:
 
     @property
     def settings(self) -> int:
-        """The number of settings that fit into that time, with the default in between."""
-        return max(1, int(self.seconds / HOLD_S * HOME_EVERY / (HOME_EVERY + 1)) - 1)
+        """How many settings can be held in that time, the default in between."""
+        return max(1, int(self.seconds / HOLD_S * HOME_EVERY / (HOME_EVERY + 1)))
 
 
 def run_campaign(wanted: MountCampaign, root: Path, state_dir: Path, say: Say) -> Path:
@@ -77,14 +91,14 @@ def run_campaign(wanted: MountCampaign, root: Path, state_dir: Path, say: Say) -
     why = fio.why_not()
     if why:
         raise MissingError(f"fio is not there: {why}")
+    rows: list[Held] = []
     with _mount(wanted.directory, root, state_dir) as bench, _workplace(wanted.directory) as place:
-        chosen = choose(bench.space, bench.home, wanted.settings, wanted.seed)
-        rows: list[Held] = []
         for name, job in JOBS.items():
             fio.run(fio.FioJob("write", "1m", job.file_mib), place, 0.2)
             with fio.running(job, place):
-                rows += bench.hold_all(name, chosen)
-            say(f"{name}: {len(chosen)} settings held")
+                found = bench.hold_all(name, wanted.settings, wanted.seed)
+            rows += found
+            say(f"{name}: {len(found)} settings held")
     document = {
         "format": FORMAT,
         "space": bench.space.name,
@@ -94,6 +108,7 @@ def run_campaign(wanted: MountCampaign, root: Path, state_dir: Path, say: Say) -
         "seed": wanted.seed,
         "penstock": __version__,
         "rows": [asdict(row) for row in rows],
+        "windows": [asdict(window) for window in bench.seen],
     }
     wanted.out.mkdir(parents=True, exist_ok=True)
     path = wanted.out / FILE
@@ -120,39 +135,71 @@ def choose(space: KnobSpace, home: Setting, count: int, seed: int) -> list[Setti
     return in_turn[: max(1, count)]
 
 
+def around_best(space: KnobSpace, rates: Mapping[Setting, float]) -> Setting | None:
+    """A neighbour of the best setting that was not held yet, else of the next best; None where all were."""
+    for place in sorted(rates, key=lambda setting: -rates[setting]):
+        for setting in space.neighbours(place, *space.searched):
+            if setting not in rates:
+                return setting
+    return None
+
+
 @dataclass(slots=True)
 class _MountBench:
-    """One mount to hold settings on."""
+    """One mount to hold settings on, and every interval seen there."""
 
     observer: NodeObserver
     actuator: NodeActuator
     target: Target
     space: KnobSpace
     home: Setting
+    seen: list[HeldWindow] = field(default_factory=list)
 
-    def hold_all(self, workload: str, chosen: Sequence[Setting]) -> list[Held]:
+    def hold_all(self, workload: str, count: int, seed: int) -> list[Held]:
+        """So many settings of one kind of work, the default before every few of them."""
+        spread = choose(self.space, self.home, count, seed)
         rows: list[Held] = []
-        default = self._hold(self.home)
-        for number, setting in enumerate(chosen, 1):
+        gains: dict[Setting, float] = {self.home: 1.0}
+        default = (0.0, 0.0)
+        for number in range(len(spread)):
+            setting = spread[number]
             if number % HOME_EVERY == 0:
-                default = self._hold(self.home)
-            rows.append(Held(workload, dict(setting), *self._hold(setting), *default))
+                default = self._hold(workload, number // HOME_EVERY, self.home)
+            if number >= len(spread) / 2:
+                setting = around_best(self.space, gains) or setting
+            found = self._hold(workload, number // HOME_EVERY, setting)
+            rows.append(Held(workload, dict(setting), *found, *default))
+            gains[setting] = sum(found) / max(sum(default), 1.0)
         rows.append(Held(workload, dict(self.home), *default, *default))
         return rows
 
-    def _hold(self, setting: Setting) -> tuple[float, float]:
-        """Bytes read and written per second at a setting, once it has taken effect."""
+    def _hold(self, workload: str, number: int, setting: Setting) -> tuple[float, float]:
+        """Bytes read and written per second at a setting, once it is felt."""
         receipt = self.actuator.set(self.target, setting)
         if receipt.error:
             raise PenstockError(f"{self.target.fs}: {receipt.error}")
         time.sleep(HOLD_S * SETTLE_RATIO)
+        found = list(self._windows())
+        if not found:
+            raise PenstockError(f"{self.target.fs}: its counters cannot be compared; is it still mounted?")
+        self.seen += [
+            HeldWindow(workload, number, dict(setting), one.seconds, dict(one.metrics)) for one in found
+        ]
+        seconds = sum(one.seconds for one in found)
+        read, write = (
+            sum(one.metrics.get(f"{way}.bytes", 0.0) for one in found) / seconds for way in DIRECTIONS
+        )
+        return read, write
+
+    def _windows(self) -> Iterator[Window]:
         before = self.observer.observe()
-        time.sleep(HOLD_S * (1 - SETTLE_RATIO))
-        for seen in windows(before, self.observer.observe()):
-            if isinstance(seen, Window) and seen.target == self.target:
-                moved = (seen.metrics.get(f"{way}.bytes", 0.0) / seen.seconds for way in ("read", "write"))
-                return next(moved), next(moved)
-        raise PenstockError(f"{self.target.fs}: its counters cannot be compared; is it still mounted?")
+        for _ in range(PROBES):
+            time.sleep(HOLD_S * (1 - SETTLE_RATIO) / PROBES)
+            after = self.observer.observe()
+            for one in windows(before, after):
+                if isinstance(one, Window) and one.target == self.target:
+                    yield one
+            before = after
 
 
 @contextmanager

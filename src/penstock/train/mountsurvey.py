@@ -29,18 +29,23 @@ def is_campaign(directory: Path) -> bool:
 
 
 def campaign_rates(directories: Sequence[Path]) -> tuple[KnobSpace, list[HeldRates]]:
-    """The cases of some campaigns, and their knob space. Campaigns with different knob spaces must not be mixed."""
-    found = {directory: _read(directory / FILE) for directory in directories}
-    names = {document["space"] for document in found.values()}
+    """The cases of some campaigns, and the knob space they are about."""
+    space, found = read_campaigns(directories)
+    return space, [held for name, document in found.items() for held in _cases(name, document, space)]
+
+
+def read_campaigns(directories: Sequence[Path]) -> tuple[KnobSpace, dict[str, Mapping[str, Any]]]:
+    """Campaigns by name, and the knob space they are about; campaigns on different ones do not mix."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for directory in directories:
+        name = directory.resolve().name
+        # Directories of the same name lie in different places.
+        found[name if name not in found else str(directory)] = _read(directory / FILE)
+    names = {str(document.get("space")) for document in found.values()}
     spaces = {space.name: space for space in SPACES}
     if len(names) != 1 or not names <= spaces.keys():
-        raise DataError(f"campaigns on {', '.join(sorted(names))}: a survey is of one kind of mount")
-    space = spaces[names.pop()]
-    return space, [
-        held
-        for directory, document in found.items()
-        for held in _cases(directory.resolve().name, document, space)
-    ]
+        raise DataError(f"campaigns on {', '.join(sorted(names))}: knowledge is of one kind of mount")
+    return spaces[names.pop()], found
 
 
 def _read(path: Path) -> dict[str, Any]:

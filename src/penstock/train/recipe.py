@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,8 +12,7 @@ from penstock.errors import require_extra
 from penstock.train.boost import Boosting
 from penstock.train.calibrate import calibrate
 from penstock.train.fit import Progress, Recipe, check_samples, grow, soft_labels, split_runs
-from penstock.train.samples import Samples, samples
-from penstock.train.table import TraceTable
+from penstock.train.samples import Samples
 from penstock.window import DIRECTIONS
 
 SEARCH_FOLDS = 3
@@ -42,14 +42,13 @@ def adapted(recipe: Recipe, seed: int, history: int | None, rounds: int | None, 
     return replace(recipe, boosting=boosting, history=histories)
 
 
-def searched(recipe: Recipe, table: TraceTable, search: Bound, say: Progress) -> Recipe:
-    """A recipe whose tree parameters were searched for on this data."""
+def searched(recipe: Recipe, drawn: Iterable[Samples], search: Bound, say: Progress) -> Recipe:
+    """A recipe whose tree parameters were searched for on these samples."""
     boosting = dict(recipe.boosting)
-    for direction in DIRECTIONS:
-        found = samples(table, direction, recipe.history[direction], recipe.features)
+    for found in drawn:
         if len(found):
             check_samples(found)
-            boosting[direction] = search_boosting(found, boosting[direction], search, say)
+            boosting[found.direction] = search_boosting(found, boosting[found.direction], search, say)
     return replace(recipe, boosting=boosting)
 
 

@@ -8,7 +8,7 @@ second of the middle row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,11 @@ class Samples:
     def __len__(self) -> int:
         return len(self.middle)
 
+    def none(self) -> Samples:
+        """The same without any sample."""
+        cut = {one.name: getattr(self, one.name)[:0] for one in fields(self) if one.name != "direction"}
+        return replace(self, **cut)
+
     @property
     def vectors(self) -> Floats:
         """Complete feature vectors, one a row, in the order of `features.names`."""
@@ -74,15 +79,18 @@ def samples(table: TraceTable, direction: str, history: int, features: FeatureSe
     is_middle[-1:] = False
     middle = np.flatnonzero(is_middle)
     gain = _gain(moved, table.column("seconds"), middle)
-    stack = _stack(table.measures(direction), _unbroken(follows), middle, features.depth(history))
+    past = features.past(
+        _stack(table.measures(direction), _unbroken(follows), middle, features.depth(history)), direction
+    )
+    asked = np.stack([table.column(knob_id)[middle + 1] for knob_id in features.knob_ids], axis=-1)
     return Samples(
         direction=direction,
         middle=middle,
         run=_runs(table)[middle],
         label=gain > GAIN,
         gain=gain,
-        past=features.past(stack, direction),
-        candidate=features.candidate(table.column("pages")[middle + 1], table.column("flight")[middle + 1]),
+        past=past,
+        candidate=features.candidate(asked),
     )
 
 

@@ -28,15 +28,9 @@ from penstock.decide.memory import Memories, Recollection, remember
 from penstock.decide.objective import Rates, drains, fills, gain_log2, rates_of
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.prospect import Prospect, Reason, Stay, outlook_of, promise, weigh
+from penstock.decide.reopening import Reopening
 from penstock.decide.starving import call_bytes, relief, starves
-from penstock.decide.work import (
-    OPEN_S,
-    CacheShare,
-    dominant,
-    echo_windows,
-    hiding_windows,
-    unfelt_windows,
-)
+from penstock.decide.work import CacheShare, dominant, echo_windows, hiding_windows
 from penstock.decision import Cases, Outlook
 from penstock.knobs import Candidates, KnobSpace, Setting
 from penstock.predict.surfaces import drawn_cases
@@ -96,8 +90,8 @@ class WeirPolicy(Policy):
         self._seen_s = -math.inf
         #: Windows until what was queued before the last change has left.
         self._draining = 0
-        #: Windows until a knob that acts on new opens is felt.
-        self._unfelt = 0
+        #: Whether a knob that acts on new opens is felt already.
+        self._opens = Reopening()
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         """Take in a window; when enough is known, decide where to go next."""
@@ -162,9 +156,9 @@ class WeirPolicy(Policy):
         A knob that acts on new opens shows only once applications open their files anew.
         """
         before = self._place or place
-        unfelt = unfelt_windows(self.space, before, place, window.seconds)
+        known = self._known.measured.get(before, Measured()).level
+        unfelt = self._opens.begin(self.space, (before, place), window.seconds, known)
         self._draining = hiding_windows(self.space, before, place, window)
-        self._unfelt = math.ceil(OPEN_S / window.seconds)
         self._place = place
         echo = echo_windows(window) + rates.counts[1]
         self._enter(State.SETTLING, 1 + max(echo, unfelt, self._draining))
@@ -210,7 +204,7 @@ class WeirPolicy(Policy):
 
     def _settle(self, window: Window) -> Proposal:
         self._left -= 1
-        if self._left <= 0:
+        if self._opens.felt(rates_of(window)) or self._left <= 0:
             self._enter(State.MEASURING, 0)
         return _wait(window, "settling", "the interval of a change itself is not judged")
 
@@ -415,7 +409,7 @@ class WeirPolicy(Policy):
             self._cases, self.space.candidates(), self._home, self._now, self._habits.objective
         )
         here = (place, known.best_anchor(self._home), self._base())
-        stay = Stay(*here, self._windows_needed(), self._unfelt, surveyed=self._drawn_for is None)
+        stay = Stay(*here, self._windows_needed(), self._opens.windows, surveyed=self._drawn_for is None)
         return weigh(known.measured, belief, self.space, stay, self._habits)
 
     def _ask(self, window: Window, found: Prospect, at: int, reason: Reason) -> Proposal:

@@ -1,0 +1,61 @@
+"""Tells when a knob that acts on new opens is felt, though nobody counts opens.
+
+Until applications open their files anew, the rate stays what it was before the change. So the change is felt once the
+rate leaves that by more than it wanders by itself. A change that brings nothing never shows: it is waited for as long
+as files may stay open, which loses nothing, because nothing changed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from penstock.decide.level import Level
+from penstock.decide.objective import Rates
+from penstock.decide.work import OPEN_S, unfelt_windows
+from penstock.knobs import KnobSpace, Setting
+
+# A sequential pass over a large file takes as long; nobody is waited for longer.
+LONGEST_OPEN_S = 12.0
+# The rate has left what it was if so many windows in a row are off to the same side, each by this many times what
+# single windows differ by, and by a quarter at least.
+ODD_WINDOWS = 3
+ODD_NOISES = 1.5
+LEAST_LOG2 = 0.3
+
+
+@dataclass(slots=True)
+class Reopening:
+    """One change of a knob that acts on new opens, from the moment it was made."""
+
+    #: How many windows files usually stay open for.
+    windows: int = 0
+    _usual: float = 0.0
+    _slack_log2: float = 0.0
+    #: Windows in a row above what the rate was, or below it if negative.
+    _odd: int = 0
+
+    def begin(self, space: KnobSpace, change: tuple[Setting, Setting], window_s: float, was: Level) -> int:
+        """A change from one setting to another; answers for how many windows at most it may not be felt.
+
+        `was` is what the first setting brought. Where that is not known nothing can be told from the rate.
+        """
+        self.windows, self._odd = math.ceil(OPEN_S / window_s), 0
+        usual = unfelt_windows(space, *change, window_s)
+        known = was.count >= ODD_WINDOWS and usual > 0
+        self._usual = was.mean.total if known else 0.0
+        self._slack_log2 = max(LEAST_LOG2, ODD_NOISES * math.log2(1.0 + was.noise))
+        return math.ceil(LONGEST_OPEN_S / window_s) if known else usual
+
+    def felt(self, rates: Rates) -> bool:
+        """Take in a window; whether files were opened anew, as far as the rate tells."""
+        if self._usual <= 0:
+            return False
+        off_log2 = math.log2(max(rates.total, 1.0) / self._usual)
+        if abs(off_log2) < self._slack_log2:
+            self._odd = 0
+        elif off_log2 > 0:
+            self._odd = max(self._odd, 0) + 1
+        else:
+            self._odd = min(self._odd, 0) - 1
+        return abs(self._odd) >= ODD_WINDOWS

@@ -1,0 +1,92 @@
+"""When a knob that acts on new opens is felt."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+from penstock.decide.guard.guard import Guard
+from penstock.decide.guard.limits import GuardLimits
+from penstock.decide.guard.reports import NodeView
+from penstock.decide.level import Level
+from penstock.decide.objective import Rates
+from penstock.decide.policies.weir import WeirPolicy
+from penstock.decide.reopening import LONGEST_OPEN_S, Reopening
+from penstock.decide.tuner import Tuner
+from penstock.decide.work import OPEN_S
+from penstock.knobs import Setting
+from penstock.predict.kinds import default_predictor
+from penstock.snapshot import Target
+from penstock.spaces import LUSTRE, fuse
+from penstock.window import Window
+
+HOME = Setting(ahead=128, flight=64, congested=48, dirty_ppm=10_000)
+FAR = HOME.replace(ahead=4096)
+FILE_BYTES = 256 << 20
+
+
+def level(*rates: float) -> Level:
+    found = Level()
+    for rate in rates:
+        found.take(Rates(rate, 0.0))
+    return found
+
+
+def test_a_late_knob_is_felt_once_the_rate_leaves_what_it_was() -> None:
+    for sign in (1, -1):
+        opens = Reopening()
+        assert opens.begin(fuse(), (HOME, FAR), 0.5, level(9.5e7, 1e8, 1.05e8, 1e8)) == LONGEST_OPEN_S / 0.5
+        told = [opens.felt(Rates(1e8 * 2 ** (sign * off), 0.0)) for off in (0.1, 0.5, 0.1, 0.5, 0.5, 0.5)]
+        assert told == [False] * 5 + [True]
+
+
+def test_an_unsteady_rate_must_leave_further() -> None:
+    opens = Reopening()
+    opens.begin(fuse(), (HOME, FAR), 0.5, level(5e7, 1.5e8, 6e7, 1.4e8))
+    assert not any(opens.felt(Rates(1.5e8, 0.0)) for _ in range(8))
+    assert [opens.felt(Rates(4e8, 0.0)) for _ in range(3)] == [False, False, True]
+
+
+def test_what_acts_at_once_or_follows_nothing_known_is_not_waited_for_longer() -> None:
+    opens = Reopening()
+    assert opens.begin(fuse(), (HOME, HOME.replace(flight=256)), 0.5, level(*[1e8] * 4)) == 0
+    assert opens.begin(fuse(), (HOME, FAR), 0.5, Level()) == OPEN_S / 0.5
+    assert not opens.felt(Rates(1e9, 0.0))
+    default = LUSTRE.default
+    assert opens.begin(LUSTRE, (default, default.replace(pages=64)), 0.5, level(*[1e8] * 4)) == 0
+
+
+def reads(seconds: float, slow_mbps: float, fast_mbps: float, seed: int) -> tuple[float, list[Setting]]:
+    """Sequential reads of one file, opened anew for every pass: the rate follows the readahead at its opening."""
+    rng, tuner = Random(seed), Tuner(WeirPolicy, seed, default_predictor("survey"))
+    guard = Guard(GuardLimits(jitter_s=0), seed)
+    target, space = Target("fuse.x", "/mnt"), fuse()
+    now, opened, left, moved_all, path = HOME, HOME, float(FILE_BYTES), 0.0, [HOME]
+    for number in range(round(seconds / 0.25)):
+        moved, rest_s = 0.0, 0.25
+        noise = math.exp(rng.gauss(0.0, 0.1))
+        while rest_s > 0:
+            share = math.log2(opened["ahead"] / 128) / 5
+            rate = 1e6 * slow_mbps * (fast_mbps / slow_mbps) ** share * noise
+            took_s = min(rest_s, left / rate)
+            moved, left, rest_s = moved + rate * took_s, left - rate * took_s, rest_s - took_s
+            if left < 1:
+                left, opened = float(FILE_BYTES), now
+        moved_all += moved
+        t_s = 0.25 * number
+        metrics = {"read.bytes": moved, "write.bytes": 0.0, "dirty.bytes": 0.0, "app.write_bytes": 0.0}
+        window = Window(target, t_s, t_s + 0.25, now, metrics | {"dirty.grown_bytes": 0.0})
+        decisions = tuner.step([window], lambda _: space, t_s)
+        for decision in guard.review([window], decisions, lambda _: space, NodeView()):
+            if decision.wanted != now:
+                now = space.settle(now, {change.knob_id: change.new for change in decision.changes})
+                path.append(now)
+    return moved_all / seconds / 1e6, path
+
+
+def test_a_trial_is_not_given_up_before_its_file_was_opened_anew() -> None:
+    """A pass of over five seconds at the original: judged after three of them, the right setting was left again."""
+    for seed in range(3):
+        mbps, path = reads(20.0, 50.0, 200.0, seed)
+        assert path[-1]["ahead"] == 4096
+        assert mbps > 50.0 + 0.6 * 150.0
