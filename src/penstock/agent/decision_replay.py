@@ -22,7 +22,7 @@ from penstock.agent.log import decision_event, read_log
 from penstock.agent.model_choice import LAST_GOOD
 from penstock.agent.plugins import find_policy
 from penstock.agent.run_start import RunStart, code_digest
-from penstock.agent.window_recording import RunBegins, Torn, read_windows
+from penstock.agent.window_recording import Gap, RunBegins, read_windows
 from penstock.decide.guard import Guard
 from penstock.decide.tuner import Tuner
 from penstock.decision import Decision
@@ -122,10 +122,10 @@ class Replayer:
                 if not found or found[-1].start.seed != one.start.seed:
                     found.append(RunReplay(one.start))
                 self._begin(found[-1], one)
-            elif isinstance(one, Torn):
+            elif isinstance(one, Gap):
                 self._deciders = None
                 for run in found[-1:]:
-                    run.gaps.append("a piece of the recording is damaged: nothing of this run after it")
+                    run.gaps.append(one.why)
             elif found and self._deciders is not None:
                 self._again(found[-1], one, self._deciders)
         for run in found:
@@ -152,7 +152,7 @@ class Replayer:
             if not run.gaps:
                 run.gaps.append(
                     f"the recording begins {begins.interval} intervals after the start of this run: what policy and "
-                    "guard had learned by then is lost, so none of these decisions can be made again"
+                    "guard had learned by then is not in it, so its decisions cannot be made again"
                 )
 
     def _again(self, run: RunReplay, recorded: RecordedInput, deciders: Deciders) -> None:

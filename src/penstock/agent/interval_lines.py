@@ -58,6 +58,7 @@ class IntervalWriter:
         self._fresh: list[str] = []
         # Spaces are told apart by identity, so they must not go while their number is in use.
         self._kept: list[KnobSpace] = []
+        self._last: dict[Target, Window | Void] = {}
 
     def lines(
         self, decided: IntervalDecisions, carried_out: Sequence[Decision], known: KnownSpace
@@ -83,13 +84,18 @@ class IntervalWriter:
         return [*self._fresh, line]
 
     def _row(self, window: Window | Void, space: KnobSpace | None) -> list[Any]:
+        """Where a window begins is left out if the target's last one ended there; so are counters at rest."""
         target, of = self._target(window.target), self._space(space)
+        last, self._last[window.target] = self._last.get(window.target), window
+        t0_s = None if last is not None and last.t1_s == window.t0_s else window.t0_s
         if isinstance(window, Void):
-            return [target, of, window.t0_s, window.t1_s, window.reason.name]
+            return [target, of, t0_s, window.t1_s, window.reason.name]
+        if isinstance(last, Window) and last.metrics == window.metrics and last.setting == window.setting:
+            return [target, of, t0_s, window.t1_s]
         knobs, names = tuple(window.setting), tuple(window.metrics)
         shape = [self._number("knobs", knobs, knobs), self._number("metrics", names, names)]
         values = (*window.setting.values(), *window.metrics.values())
-        return [target, of, window.t0_s, window.t1_s, *shape, *values]
+        return [target, of, t0_s, window.t1_s, *shape, *values]
 
     def _target(self, target: Target) -> int:
         return self._number("target", target, (target.name, target.fs, target.resource, target.mount))
@@ -116,6 +122,7 @@ class IntervalReader:
 
     def __init__(self) -> None:
         self._known: dict[str, list[Any]] = {"target": [], "knobs": [], "metrics": [], "space": []}
+        self._last: dict[Target, Window | Void] = {}
 
     def read(self, line: Any) -> RecordedInput | None:
         """The interval of a line; None where it only defines something."""
@@ -144,17 +151,24 @@ class IntervalReader:
         return RecordedInput(interval, node, spaces, int(check), int(decided), bool(acting), lost)
 
     def _windows(self, rows: Sequence[list[Any]], spaces: dict[Target, KnobSpace]) -> Iterator[Window | Void]:
-        for at, of, t0_s, t1_s, what, *rest in rows:
+        for at, of, t0_s, t1_s, *rest in rows:
             target = self._known["target"][at]
             if of != _NO_SPACE:
                 spaces[target] = self._known["space"][of]
-            if isinstance(what, str):
-                yield Void(target, t0_s, t1_s, VoidReason[what])
-                continue
-            knobs, names = self._known["knobs"][what], self._known["metrics"][rest[0]]
-            setting = Setting(dict(zip(knobs, rest[1 : 1 + len(knobs)], strict=True)))
-            metrics = dict(zip(names, rest[1 + len(knobs) :], strict=True))
-            yield Window(target, t0_s, t1_s, setting, metrics)
+            begins_s = self._last[target].t1_s if t0_s is None else t0_s
+            self._last[target] = window = self._window(target, begins_s, t1_s, rest)
+            yield window
+
+    def _window(self, target: Target, t0_s: float, t1_s: float, rest: list[Any]) -> Window | Void:
+        if not rest:
+            last = self._last[target]
+            return replace(last, t0_s=t0_s, t1_s=t1_s)
+        if isinstance(rest[0], str):
+            return Void(target, t0_s, t1_s, VoidReason[rest[0]])
+        knobs, names = self._known["knobs"][rest[0]], self._known["metrics"][rest[1]]
+        values = rest[2:]
+        setting = Setting(dict(zip(knobs, values[: len(knobs)], strict=True)))
+        return Window(target, t0_s, t1_s, setting, dict(zip(names, values[len(knobs) :], strict=True)))
 
 
 def _space_fields(space: KnobSpace) -> dict[str, Any]:

@@ -35,7 +35,10 @@ _MOST_MEMBER_BYTES = 1 << 26
 
 
 class WindowRecorder:
-    """Writes one run. Files hold a quarter of `max_bytes` each; each begins with what the run began with."""
+    """Writes one run: from its start until `max_bytes` are full, at the expense of earlier runs.
+
+    Files hold a quarter each, and each begins with what the run began with.
+    """
 
     def __init__(self, path: Path, max_bytes: int, start: RunStart, report: Callable[[str], None]) -> None:
         self._file = RotatedFile(path, max_bytes // FILES, FILES - 1)
@@ -46,6 +49,8 @@ class WindowRecorder:
         self._waiting_bytes = 0
         self._since_s: float | None = None
         self._ended = False
+        #: How many files hold something of this run.
+        self._files = 1
         self._begin()
 
     def take(self, decided: IntervalDecisions, carried_out: Sequence[Decision], known: KnownSpace) -> None:
@@ -69,13 +74,19 @@ class WindowRecorder:
         """Write what waits."""
         if self._ended or not self._waiting:
             return
-        piece = gzip.compress("\n".join([*self._waiting, ""]).encode(), LEVEL, mtime=0)
+        piece = _piece(self._waiting)
         self._waiting, self._waiting_bytes, self._since_s = [], 0, None
         if not self._file.append(piece):
             self._ended = True
             self._report(f"{self._file.path}: cannot be written: later decisions cannot be replayed")
         elif self._full():
-            self._begin()
+            if self._files < FILES:
+                self._files += 1
+                self._begin()
+            else:
+                # One more file would cost the first, and without a run's start nothing of it can be replayed.
+                self._ended = True
+                self._file.append(_piece([json.dumps({"full": self._intervals})]))
 
     def _full(self) -> bool:
         try:
@@ -94,6 +105,10 @@ class WindowRecorder:
         self._waiting_bytes += len(head)
 
 
+def _piece(lines: list[str]) -> bytes:
+    return gzip.compress("\n".join([*lines, ""]).encode(), LEVEL, mtime=0)
+
+
 @dataclass(frozen=True, slots=True)
 class RunBegins:
     """The intervals that follow are of this run; `interval` is how many of it came before."""
@@ -103,11 +118,17 @@ class RunBegins:
 
 
 @dataclass(frozen=True, slots=True)
-class Torn:
-    """Something is missing here."""
+class Gap:
+    """What comes next of this run, if anything, does not follow what came before, and why."""
+
+    why: str
 
 
-def read_windows(path: Path) -> Iterator[RunBegins | RecordedInput | Torn]:
+TORN = Gap("a piece of the recording is damaged: nothing after it can be replayed")
+FULL = Gap("the recording is full (record_max_bytes): it holds the beginning of this run only")
+
+
+def read_windows(path: Path) -> Iterator[RunBegins | RecordedInput | Gap]:
     """Everything recorded, in order; raises `DataError` where a file is no recording."""
     for raw in parts(path, FILES - 1):
         if not raw:
@@ -122,6 +143,8 @@ def read_windows(path: Path) -> Iterator[RunBegins | RecordedInput | Torn]:
                     if isinstance(said, dict) and "run" in said:
                         reader = IntervalReader()
                         yield RunBegins(parse_start(said["run"]), int(said["interval"]))
+                    elif isinstance(said, dict) and "full" in said:
+                        yield FULL
                     elif (found := reader.read(said)) is not None:
                         yield found
                 except (ValueError, TypeError, KeyError, RecursionError):
@@ -129,7 +152,7 @@ def read_windows(path: Path) -> Iterator[RunBegins | RecordedInput | Torn]:
                 except DataError as error:
                     raise DataError(f"{path}: damaged: {error}") from None
             if not whole:
-                yield Torn()
+                yield TORN
 
 
 def _members(raw: bytes) -> Iterator[tuple[bytes, bool]]:
@@ -137,8 +160,13 @@ def _members(raw: bytes) -> Iterator[tuple[bytes, bool]]:
     at, view = 0, memoryview(raw)
     while 0 <= at < len(raw):
         text, end = _member(view, at)
-        yield text, end is not None
-        at = end if end is not None else raw.find(_MAGIC, at + 1)
+        if end is None:
+            # What follows a torn member is not its own: only what it holds before the next one counts.
+            end = raw.find(_MAGIC, at + 1)
+            yield _member(view[: end if end > 0 else len(raw)], at)[0], False
+        else:
+            yield text, True
+        at = end
 
 
 def _member(view: memoryview, at: int) -> tuple[bytes, int | None]:
