@@ -12,14 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from penstock.agent.startup import LOG_FILE, WINDOWS_FILE
+from penstock.cli.main import cli
+from penstock.errors import PenstockError
 from penstock.testing.agents import EAGER, AgentProcess, agent, set_knob
 from penstock.testing.served import Served, served, wait_for, why_not
 
 # Quick, but with a guard that takes back what does harm and looks at the original again.
 STRICT = """
-interval_s = 0.1
+interval_s = 0.3
 watchdog_s = 30
 [guard]
 jitter_s = 0.2
@@ -35,7 +38,7 @@ switchback_first_s = 1
 switchback_most_s = 2
 """
 # A busy machine may take seconds for an interval.
-PATIENT = EAGER.replace("watchdog_s = 3", "watchdog_s = 30")
+PATIENT = EAGER.replace("watchdog_s = 3", "watchdog_s = 30").replace("interval_s = 0.1", "interval_s = 0.3")
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +51,17 @@ def spiteful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def replayed(state: Path, *options: str) -> tuple[int, dict[str, Any], str]:
-    """Exit code, document and messages of `penstock agent replay`."""
-    command = [sys.executable, "-m", "penstock", "agent", "replay", str(state), "--json", *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.returncode, json.loads(done.stdout) if done.stdout else {}, done.stderr
+    """Exit code, document and message of `penstock agent replay`."""
+    done = CliRunner().invoke(cli, ["agent", "replay", str(state), "--json", *options])
+    if isinstance(done.exception, PenstockError):
+        return int(done.exception.exit_code), {}, str(done.exception)
+    return done.exit_code, json.loads(done.stdout) if done.stdout else {}, ""
+
+
+def stop(running: AgentProcess) -> None:
+    """With more patience than a service manager has: the machine may be busy."""
+    running.process.send_signal(signal.SIGTERM)
+    assert running.process.wait(60) == 0
 
 
 def tuned(client: Served, state: Path, policy: str, until: Callable[[AgentProcess], bool]) -> None:
@@ -59,7 +69,7 @@ def tuned(client: Served, state: Path, policy: str, until: Callable[[AgentProces
     (state.parent / f"{state.name}.toml").write_text(STRICT)
     with agent(client, state, "--mode", "tune", "--policy", policy) as running:
         wait_for(lambda: until(running), 60)
-        assert running.stop() == 0
+        stop(running)
 
 
 def reverted(running: AgentProcess) -> bool:
@@ -194,35 +204,36 @@ def test_bad_input_is_one_line(
     found, _, said = replayed(state)
     assert found == code
     assert sentence in said
-    assert said.count("\n") == 1
+    assert "\n" not in said
 
 
-@pytest.mark.parametrize("policy", ["climb", "random", "carat"])
+@pytest.mark.parametrize("policy", ["climb", "carat"])
 def test_decisions_among_faults_and_restarts_come_out_the_same(
     client: Served, tmp_path: Path, policy: str
 ) -> None:
     state, tune = tmp_path / "state", ("--mode", "tune", "--policy", policy)
     (tmp_path / "state.toml").write_text(PATIENT)
     with agent(client, state, *tune) as running:
-        wait_for(lambda: running.ask("status")["ticks"] > 20)
+        # A change to be made is recorded at once; what was seen since the last piece may be lost with the process.
+        wait_for(lambda: bool(running.events("decision")), 90)
         running.stop(signal.SIGKILL)
     with agent(client, state, *tune) as running:
-        wait_for(lambda: running.ask("status")["ticks"] > 10)
+        wait_for(lambda: running.ask("status")["ticks"] > 10, 90)
         client.control("reconnect OST0000 1048576\n")
         set_knob(client, "OST0001", "flight", 77)
         running.ask("pause", target=client.osc())
-        wait_for(lambda: running.ask("status")["ticks"] > 25)
+        wait_for(lambda: running.ask("status")["ticks"] > 18, 90)
         running.ask("resume", target=client.osc())
         running.ask("mode", mode="advise")
         running.ask("mode", mode="tune")
         seen = running.ask("status")["ticks"]
-        wait_for(lambda: running.ask("status")["ticks"] > seen + 20)
-        assert running.stop() == 0
+        wait_for(lambda: running.ask("status")["ticks"] > seen + 12, 90)
+        stop(running)
     code, found, said = replayed(state)
     assert (code, said) == (0, "")
     assert len(found["runs"]) == 2
     assert all(run["intervals"] == run["same_intervals"] for run in found["runs"])
-    assert found["verdicts"]["same"] > 0 or policy == "carat"
+    assert found["verdicts"]["same"] > 0
     assert found["verdicts"]["differs"] == found["verdicts"]["not replayed"] == 0
 
 
@@ -245,8 +256,8 @@ def test_policy_of_a_file_is_run_only_if_it_is_named(client: Served, tmp_path: P
     own.write_text(OWN)
     (tmp_path / "state.toml").write_text(PATIENT)
     with agent(client, state, "--mode", "tune", "--policy", str(own)) as running:
-        wait_for(lambda: len(running.events("decision")) > 3)
-        assert running.stop() == 0
+        wait_for(lambda: len(running.events("decision")) > 3, 90)
+        stop(running)
     code, _, said = replayed(state)
     assert code == 3
     assert "name it with --policy" in said

@@ -48,6 +48,8 @@ class IntervalDecisions:
     interval: IntervalInput
     node: NodeView
     decisions: tuple[Decision, ...]
+    #: Whether the model was asked through compiled code, which differs in the last digit.
+    compiled: bool = False
 
 
 class IntervalRecorder(Protocol):

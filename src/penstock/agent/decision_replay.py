@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock import __version__
+from penstock.agent.compiling import walk_compiled
 from penstock.agent.deciding import decide
 from penstock.agent.interval_lines import RecordedInput, checksum
 from penstock.agent.log import decision_event, read_log
@@ -44,6 +45,9 @@ COMPARED = (
     "history",
     "outlook",
 )
+
+
+NO_COMPILER = "the model was asked through compiled code then, and numba is not here: last digits may differ"
 
 
 class ReplayVerdict(StrEnum):
@@ -93,7 +97,15 @@ class RunReplay:
         return self.same == self.intervals and not any(one.verdict in wrong for one in self.decisions)
 
 
-Deciders = tuple[Tuner, Guard]
+@dataclass(frozen=True, slots=True)
+class Deciders:
+    """Who decides in one run."""
+
+    tuner: Tuner
+    guard: Guard
+    predictor: Predictor | None
+
+
 #: Policy and guard of a run, and what to note about them; raises where they cannot be had any more.
 Build = Callable[[RunStart], tuple[Deciders, list[str]]]
 Logged = dict[tuple[str, float], dict[str, Any]]
@@ -157,7 +169,9 @@ class Replayer:
 
     def _again(self, run: RunReplay, recorded: RecordedInput, deciders: Deciders) -> None:
         """Decide about one interval again."""
-        tuner, guard = deciders
+        tuner, guard = deciders.tuner, deciders.guard
+        if not walk_compiled(deciders.predictor, recorded.compiled) and NO_COMPILER not in run.notes:
+            run.notes.append(NO_COMPILER)
         for forgotten in recorded.interval.forgotten:
             forgotten.apply(tuner, guard)
         decided = decide(
@@ -244,7 +258,8 @@ def rebuild(state_dir: Path, policy: str | None, model: Path | None) -> Build:
         if start.version != __version__:
             notes.append(f"recorded by version {start.version}, replayed by {__version__}")
         predictor = _predictor(start, state_dir, model)
-        return start.deciders(find_policy(name), predictor, lambda what: None), notes
+        tuner, guard = start.deciders(find_policy(name), predictor, lambda what: None)
+        return Deciders(tuner, guard, predictor), notes
 
     return build
 

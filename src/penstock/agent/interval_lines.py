@@ -42,6 +42,8 @@ class RecordedInput:
     decided: int
     acting: bool
     lost: frozenset[Target]
+    #: Whether the model was asked through compiled code.
+    compiled: bool = False
 
 
 def checksum(decisions: Sequence[Decision]) -> int:
@@ -73,6 +75,7 @@ class IntervalWriter:
             else [node.dirty_budget_mib, node.memory_available_ratio, node.elsewhere_mib],
             "forgotten": [[self._target(one.target), one.gone] for one in decided.interval.forgotten],
             "lost": [self._target(target) for target in lost],
+            "compiled": decided.compiled,
         }
         head = [
             decided.interval.now_s,
@@ -148,7 +151,8 @@ class IntervalReader:
         node = NodeView(*rare["node"]) if "node" in rare else _QUIET
         lost = frozenset(targets[at] for at in rare.get("lost", ()))
         interval = IntervalInput(float(now_s), windows, forgotten)
-        return RecordedInput(interval, node, spaces, int(check), int(decided), bool(acting), lost)
+        compiled = bool(rare.get("compiled"))
+        return RecordedInput(interval, node, spaces, int(check), int(decided), bool(acting), lost, compiled)
 
     def _windows(self, rows: Sequence[list[Any]], spaces: dict[Target, KnobSpace]) -> Iterator[Window | Void]:
         for at, of, t0_s, t1_s, *rest in rows:

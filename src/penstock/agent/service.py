@@ -19,7 +19,7 @@ from penstock.actuate.lock import StateLock
 from penstock.agent.agent_ledger import AgentLedger
 from penstock.agent.clock import MonotonicClock
 from penstock.agent.commands import AgentCommands
-from penstock.agent.compiling import Compiling
+from penstock.agent.compiling import Compiling, walks_compiled
 from penstock.agent.control import ControlServer
 from penstock.agent.discovery import discover, sentences
 from penstock.agent.exports import Exports
@@ -375,7 +375,9 @@ class Agent:
         most = self.config.record_max_bytes
         if not most:
             return None
-        return WindowRecorder(self.places.windows, most, start, self.messages.condition)
+        recorder = WindowRecorder(self.places.windows, most, start, self.messages.condition)
+        recorder.compiled = lambda: walks_compiled(self._predictor)
+        return recorder
 
 
 def naming(target: Target, error: str) -> str:

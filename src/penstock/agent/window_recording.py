@@ -41,6 +41,8 @@ class WindowRecorder:
     """
 
     def __init__(self, path: Path, max_bytes: int, start: RunStart, report: Callable[[str], None]) -> None:
+        #: Says whether the model is asked through compiled code.
+        self.compiled: Callable[[], bool] = bool
         self._file = RotatedFile(path, max_bytes // FILES, FILES - 1)
         self._start, self._report = start, report
         self._writer = IntervalWriter()
@@ -57,7 +59,7 @@ class WindowRecorder:
         """Keep one interval; one with changes to be made is on disk when this returns."""
         if self._ended:
             return
-        lines = self._writer.lines(decided, carried_out, known)
+        lines = self._writer.lines(replace(decided, compiled=self.compiled()), carried_out, known)
         self._intervals += 1
         self._waiting += lines
         self._waiting_bytes += sum(map(len, lines))

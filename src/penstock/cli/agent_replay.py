@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from penstock.cli.options import PolicyName, emit_json, json_option
+from penstock.cli.options import PolicyName, emit_json, json_option, state_dir_option
 from penstock.decide.policies import POLICY_NAMES
 from penstock.errors import ExitCode, FindingsError, MissingError
 
@@ -15,28 +15,31 @@ if TYPE_CHECKING:
     from penstock.agent.decision_replay import Remade, RunReplay
 
 
-@click.command(epilog="Example: penstock agent replay /var/lib/penstock")
-@click.argument("log", type=click.Path(path_type=Path), metavar="LOG")
+@click.command(epilog="Example: penstock agent replay state")
+@click.argument("log", type=click.Path(path_type=Path, readable=False), required=False)
 @click.option(
     "--policy", type=PolicyName(POLICY_NAMES), help="The file of a policy of your own, if one decided."
 )
 @click.option(
     "--model", type=click.Path(path_type=Path), help="The model file, where it is not the shipped one."
 )
+@state_dir_option
 @json_option
-def replay(log: Path, policy: str | None, model: Path | None, as_json: bool) -> None:
+def replay(log: Path | None, policy: str | None, model: Path | None, state_dir: Path, as_json: bool) -> None:
     """Make the decisions of LOG again and say of each whether it came out the same.
 
-    LOG is an agent's state directory or the decisions.jsonl in it; the windows that were decided from are in
-    windows.jsonl.gz beside it. Nothing is read from or written to the client. A run can be replayed from its
-    start as far as its windows were recorded; decisions beyond that are listed as not replayed.
+    LOG is an agent's state directory or the decisions.jsonl in it, by default that of this node's agent; the
+    windows that were decided from are in windows.jsonl.gz beside it. Nothing is read from or written to the
+    client. A run can be replayed from its start as far as its windows were recorded; decisions beyond that are
+    listed as not replayed.
 
     Exit 0 when all that was replayed is the same, 6 when anything differs, 3 when nothing can be replayed.
     """
     from penstock.agent.decision_replay import Replayer, rebuild
     from penstock.agent.startup import LOG_FILE, WINDOWS_FILE
 
-    path = log / LOG_FILE if log.is_dir() else log
+    place = log or state_dir
+    path = place / LOG_FILE if place.is_dir() else place
     replayer = Replayer(path, path.with_name(WINDOWS_FILE), rebuild(path.parent, policy, model))
     runs = replayer.runs()
     unknown = replayer.unknown()
