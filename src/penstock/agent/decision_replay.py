@@ -23,7 +23,7 @@ from penstock.agent.log import decision_event, read_log
 from penstock.agent.model_choice import LAST_GOOD
 from penstock.agent.plugins import find_policy
 from penstock.agent.run_start import RunStart, code_digest
-from penstock.agent.window_recording import Gap, RunBegins, read_windows
+from penstock.agent.window_recording import RecordingGap, RunBegins, read_windows
 from penstock.decide.guard import Guard
 from penstock.decide.tuner import Tuner
 from penstock.decision import Decision
@@ -134,7 +134,7 @@ class Replayer:
                 if not found or found[-1].start.seed != one.start.seed:
                     found.append(RunReplay(one.start))
                 self._begin(found[-1], one)
-            elif isinstance(one, Gap):
+            elif isinstance(one, RecordingGap):
                 self._deciders = None
                 for run in found[-1:]:
                     run.gaps.append(one.why)

@@ -120,17 +120,17 @@ class RunBegins:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class RecordingGap:
     """What comes next of this run, if anything, does not follow what came before, and why."""
 
     why: str
 
 
-TORN = Gap("a piece of the recording is damaged: nothing after it can be replayed")
-FULL = Gap("the recording is full (record_max_bytes): it holds the beginning of this run only")
+TORN = RecordingGap("a piece of the recording is damaged: nothing after it can be replayed")
+FULL = RecordingGap("the recording is full (record_max_bytes): it holds the beginning of this run only")
 
 
-def read_windows(path: Path) -> Iterator[RunBegins | RecordedInput | Gap]:
+def read_windows(path: Path) -> Iterator[RunBegins | RecordedInput | RecordingGap]:
     """Everything recorded, in order; raises `DataError` where a file is no recording."""
     for raw in parts(path, FILES - 1):
         if not raw:
