@@ -39,7 +39,7 @@ OFFLINE = (
 )
 CLIENT = ("snapshot --json", "agent check --json")
 AGENT = ("agent status --json", "agent explain last --json", "agent report --json")
-AFTER = ("agent verify --json", "agent restore --json")
+AFTER = ("agent replay --json", "agent verify --json", "agent restore --json")
 EVENTS = """\
 `/var/lib/penstock/decisions.jsonl` holds one JSON document a line. A decision is there before its knob moves;
 the line `outcome` that follows says what became of it. A decision holds all it was made from."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Mapping
 
+from penstock.errors import KnobError, did_you_mean
 from penstock.knobs import Acts, Coupling, Knob, KnobSpace, Role, Scope, Setting
 from penstock.units import GIB, MIB, PAGE_BYTES
 
@@ -56,6 +58,7 @@ def lustre(
                 "storing an RPC knob raises max_dirty_mb to pages x flight, at most an eighth of memory",
             ),
         ),
+        declared_with=(("ram_bytes", ram_bytes), ("chunk_pages", chunk_pages)),
     )
 
 
@@ -127,8 +130,20 @@ def nfs(dirty_ratio: int = 20, opted_in: frozenset[str] = frozenset()) -> KnobSp
         ),
         (Coupling(frozenset({"dirty_bytes"}), "dirty_ratio", ruling_ratio, why),),
         opted_in,
+        declared_with=(("dirty_ratio", dirty_ratio),),
     )
 
 
 # One of each kind, for whoever must know which file systems there are.
 SPACES = (LUSTRE, fuse(), nfs())
+_DECLARATIONS: Mapping[str, Callable[..., KnobSpace]] = {"lustre": lustre, "fuse": fuse, "nfs": nfs}
+
+
+def declare(name: str, declared_with: Mapping[str, int]) -> KnobSpace:
+    """The space of this name with the couplings that these arguments give; its bounds may be another target's."""
+    if name not in _DECLARATIONS:
+        raise KnobError(f"unknown knob space {name!r}{did_you_mean(name, _DECLARATIONS)}")
+    try:
+        return _DECLARATIONS[name](**declared_with)
+    except TypeError:
+        raise KnobError(f"knob space {name!r} is not declared with {', '.join(declared_with)}") from None

@@ -111,3 +111,10 @@ def test_explain_speaks_in_rates_and_ratios() -> None:
     known = {**window, "setting": {"pages": 1024, "flight": 8, "dirty": 2000}}
     lines = explanation({**decision, "history": [known], "outlook": mapped}, None)
     assert "model:    pages=256 flight=64: 2.00 times (1.41 to 2.83), 100.0 MB/s (70.7 to 141.4)" in lines
+    grouped = {**decision, "unit": "scratch / reads of 1 MiB", "work": "reads of 1 MiB"}
+    assert (
+        "for:      the group scratch / reads of 1 MiB, windows are its targets' mean"
+        in explanation(grouped, None)
+    )  # fmt: skip
+    alone = {**decision, "unit": "scratch / a", "work": "reads of 1 MiB"}
+    assert "for:      this target alone (reads of 1 MiB)" in explanation(alone, None)

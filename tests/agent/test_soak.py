@@ -12,6 +12,7 @@ from random import Random
 
 import pytest
 
+from penstock.agent.deciding import IntervalInput, decide
 from penstock.agent.loop import Loop, Step, ticks
 from penstock.agent.settings import AgentConfig
 from penstock.decide.guard import Guard, GuardLimits, NodeView
@@ -23,7 +24,6 @@ from penstock.ports import Ports
 from penstock.snapshot import NodeSnapshot, Target
 from penstock.testing.predictors import FakePredictor
 from penstock.testing.queueing import Hardware, Load, QueueingTarget
-from penstock.window import Void, Window
 
 INTERVAL_S = 0.5
 TICKS = 3600
@@ -122,12 +122,10 @@ def replay(history: Sequence[tuple[Step, ...]], policy: str, seed: int) -> list[
     space = FaultyWorld(seed).inner.knobs
     made: list[Decision] = []
     for steps in history:
-        seen: list[Window | Void] = [step.window for step in steps]
-        if not seen:
-            continue
-        now_s = seen[0].t1_s
-        decisions = tuner.step(seen, lambda target: space, now_s)
-        made += guard.review(seen, decisions, lambda target: space, NodeView())
+        seen = [step.window for step in steps]
+        if seen:
+            interval = IntervalInput(seen[0].t1_s, seen)
+            made += decide(tuner, guard, interval, lambda _: space, lambda *_: NodeView()).decisions
     return made
 
 

@@ -44,6 +44,10 @@ class KnowledgeFile:
             self._put_aside()
         return [one.memory for one in self._kept]
 
+    def text(self) -> str:
+        """What was loaded, as the file holds it; empty where nothing was."""
+        return dump(self._kept).decode() if self._kept else ""
+
     def loaded(self) -> Iterator[dict[str, Any]]:
         """What was loaded, as an event for the log, so that decisions based on it can be understood."""
         return (unit_fields(one.memory) for one in self._kept)

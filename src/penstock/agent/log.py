@@ -6,16 +6,14 @@ A decision that changes a knob is logged before the knob is written. Its outcome
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from penstock.agent.rotated_file import RotatedFile, parts
 from penstock.decision import Decision, Outlook, Receipt, made
-from penstock.errors import AccessError, PenstockError
 
-MODE = 0o640
 MOST_CANDIDATES = 10
 # The map of a larger knob space is left out, so that a log line stays within a few kilobytes.
 MOST_MAPPED = 256
@@ -43,36 +41,8 @@ class DecisionLog:
         return [line is not None and written for line in lines]
 
     def _write(self, lines: bytes) -> bool:
-        """Write everything or nothing, because half a line would also damage the next one."""
-        try:
-            self._rotate(len(lines))
-            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
-            descriptor = os.open(self.path, flags, MODE)
-            try:
-                size = os.fstat(descriptor).st_size
-                if size and os.pread(descriptor, 1, size - 1) != b"\n":
-                    lines = b"\n" + lines
-                if os.write(descriptor, lines) == len(lines):
-                    return True
-                os.ftruncate(descriptor, size)
-            finally:
-                os.close(descriptor)
-        except OSError:
-            return False
-        return False
-
-    def _rotate(self, coming_bytes: int) -> None:
-        try:
-            size = self.path.stat().st_size
-        except FileNotFoundError:
-            return
-        if size + coming_bytes <= self.max_bytes:
-            return
-        for number in range(self.keep - 1, 0, -1):
-            older = self.path.with_name(f"{self.path.name}.{number}")
-            if older.exists():
-                older.replace(self.path.with_name(f"{self.path.name}.{number + 1}"))
-        self.path.replace(self.path.with_name(f"{self.path.name}.1"))
+        file = RotatedFile(self.path, self.max_bytes, self.keep)
+        return file.make_room(len(lines)) and file.append(lines, lines=True)
 
 
 class Settler:
@@ -112,27 +82,9 @@ def read_log(path: Path, keep: int = 5) -> Iterator[dict[str, Any]]:
     A decision comes with its outcome; see `Settler`.
     """
     settler = Settler()
-    for raw in older_parts(path, keep):
+    for raw in parts(path, keep):
         yield from settler.take(raw)
-    yield from settler.take(_read(path))
     yield from settler.rest()
-
-
-def older_parts(path: Path, keep: int = 5) -> Iterator[bytes]:
-    """What the rotated files of a log hold, the oldest first."""
-    for number in range(keep, 0, -1):
-        yield _read(path.with_name(f"{path.name}.{number}"))
-
-
-def _read(part: Path) -> bytes:
-    try:
-        return part.read_bytes()
-    except FileNotFoundError:
-        return b""
-    except PermissionError:
-        raise AccessError(f"{part}: permission denied") from None
-    except OSError as error:
-        raise PenstockError(f"{part}: {error.strerror}") from None
 
 
 def _settled(decision: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,6 +124,8 @@ def decision_event(decision: Decision, wall_s: float) -> dict[str, Any]:
         "target": decision.target.name,
         "fs": decision.target.fs,
         "resource": decision.target.resource,
+        "unit": decision.unit,
+        "work": decision.work,
         "before": dict(decision.before),
         "wanted": dict(decision.wanted),
         "changes": [str(change) for change in decision.changes],

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from penstock.agent.deciding import Forgotten, IntervalInput, IntervalRecorder, decide
 from penstock.agent.space_book import SpaceBook
 from penstock.decide.guard import Guard, NodeView
 from penstock.decide.tuner import Tuner
@@ -45,9 +46,10 @@ def unrecorded(decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
 class Loop:
     """The control loop of one node. `tick` does the work of one interval; the caller decides when.
 
-    While `acting` is false, decisions are made and shown but not carried out. Only targets in `scope` with readable
-    knobs are considered. `record` stores decisions before they are carried out; a decision that it cannot store is
-    returned as a decision to change nothing. The guard is optional, because the papers' algorithms ran without one.
+    While `acting` is false decisions are made and shown but not carried out. Only targets in `scope` whose
+    knobs can all be read are decided about. `record` writes decisions down before they are carried out; one it
+    cannot write comes back as a decision to keep. A `recorder` is shown everything that decisions were made from,
+    before they are carried out. The guard is optional: the papers' algorithms ran without one.
     """
 
     ports: Ports
@@ -60,6 +62,8 @@ class Loop:
     record: Callable[[tuple[Decision, ...]], tuple[Decision, ...]] = unrecorded
     before: NodeSnapshot | None = None
     spaces: SpaceBook | None = None
+    recorder: IntervalRecorder | None = None
+    forgotten: list[Forgotten] = field(default_factory=list)
     absent: dict[Target, int] = field(default_factory=dict)
 
     def tick(self) -> tuple[Step, ...]:
@@ -70,14 +74,14 @@ class Loop:
             return ()
         self._forget_the_gone(before, after)
         seen = windows(before, after, LONGEST_INTERVALS * self.interval_s)
-        tunable, space_of = [window for window in seen if self._tunable(window)], self._book().space_of
-        decisions = self.tuner.step(tunable, space_of, self.ports.clock.now())
-        if self.guard is not None:
-            decisions = self.guard.review(tunable, decisions, space_of, self._view(tunable, decisions))
-        receipts = {}
-        if self.acting:
-            decisions = self.record(decisions)
-            receipts = self._carry_out(decisions)
+        tunable = [window for window in seen if self._tunable(window)]
+        interval = IntervalInput(self.ports.clock.now(), tunable, tuple(self.forgotten))
+        self.forgotten.clear()
+        decided = decide(self.tuner, self.guard, interval, self._book().space_of, self._view)
+        decisions = self.record(decided.decisions) if self.acting else decided.decisions
+        if self.recorder is not None:
+            self.recorder.take(decided, decisions if self.acting else (), self._book().known)
+        receipts = self._carry_out(decisions) if self.acting else {}
         made = {decision.target: decision for decision in decisions}
         return tuple(Step(w, made.get(w.target), receipts.get(w.target)) for w in seen)
 
@@ -94,6 +98,11 @@ class Loop:
     def look_again(self, target: Target) -> None:
         """Read a target's knob space again, because a knob was given up or taken back."""
         self._book().refresh(target)
+
+    def forget(self, target: Target, *, gone: bool = False) -> None:
+        """Drop what was learned of a target; of one that is `gone`, what the guard keeps too."""
+        self.forgotten.append(Forgotten(target, gone))
+        self.forgotten[-1].apply(self.tuner, self.guard)
 
     def _view(self, seen: Sequence[Window | Void], decisions: Sequence[Decision]) -> NodeView:
         """The node's limits, with the dirty limits of all targets that are not decided about in this interval."""
@@ -148,9 +157,7 @@ class Loop:
                 del self.absent[target]
             elif self.absent[target] > FORGET_TICKS:
                 del self.absent[target]
-                self.tuner.forget(target)
-                if self.guard is not None:
-                    self.guard.forget(target)
+                self.forget(target, gone=True)
 
     def _book(self) -> SpaceBook:
         if self.spaces is None:

@@ -19,8 +19,7 @@ from penstock.actuate.lock import StateLock
 from penstock.agent.agent_ledger import AgentLedger
 from penstock.agent.clock import MonotonicClock
 from penstock.agent.commands import AgentCommands
-from penstock.agent.compiling import Compiling
-from penstock.agent.containment import contained
+from penstock.agent.compiling import Compiling, walks_compiled
 from penstock.agent.control import ControlServer
 from penstock.agent.discovery import discover, sentences
 from penstock.agent.exports import Exports
@@ -35,16 +34,14 @@ from penstock.agent.model_choice import load_predictor
 from penstock.agent.node_limits import node_view
 from penstock.agent.presence import Presence
 from penstock.agent.rate_limited_log import RateLimitedLog
+from penstock.agent.run_start import RunStart, start_of
 from penstock.agent.settings import AgentConfig, Mode, Rollback
 from penstock.agent.standing import Stopwatch, gather, is_paused
 from penstock.agent.startup import Places, open_journal, prepare, recover
-from penstock.agent.surveyed import surveyed, where_surveyed
+from penstock.agent.surveyed import surveyed
 from penstock.agent.watchdog import Watchdog, notify
-from penstock.decide.budget import CacheBudget
-from penstock.decide.guard import Guard
+from penstock.agent.window_recording import WindowRecorder
 from penstock.decide.policies._base import Policy
-from penstock.decide.policies.climb import ClimbPolicy
-from penstock.decide.tuner import PolicyFactory, Tuner
 from penstock.decision import Decision, Receipt, made
 from penstock.errors import InvalidError, ModelFileError
 from penstock.observe.meminfo import dirty_budget_mib
@@ -95,8 +92,8 @@ class Agent:
         self._observer = open_observer(places.root, config.scope.reach(), peek=True)
         self._actuator = open_actuator(places.root, self._journal, config.scope.reach())
         self._knowledge = KnowledgeFile(places.state_dir)
+        self._knowledge.load()
         self.loop = self._make_loop(policy, predictor)
-        self.loop.tuner.recall(self._knowledge.load())
 
     def run(self) -> None:
         """Work until SIGTERM or SIGINT, then restore what the rollback setting says."""
@@ -133,6 +130,8 @@ class Agent:
             if self.config.rollback is not Rollback.NOT_ON_EXIT:
                 self.give_back()
             self.event("stop")
+            if self.loop.recorder is not None:
+                self.loop.recorder.flush()
             watchdog.close()
             self._observer.close()
             self._lock.release()
@@ -162,7 +161,7 @@ class Agent:
     def restore(self, target: Target) -> dict[str, Any]:
         """Restore one target's originals and forget what was learned about it."""
         receipt = self._actuator.restore(target)
-        self.loop.tuner.forget(target)
+        self.loop.forget(target)
         outcome = {"target": target.name, "actual": dict(receipt.actual), "error": receipt.error}
         self.event("restore", **outcome)
         self.ledger.restores += 1
@@ -357,30 +356,32 @@ class Agent:
             return False
         return self.config.scope.covers(target)
 
-    def _policies(self, policy: type[Policy], predictor: Predictor | None) -> PolicyFactory:
-        """The chosen policy where its model knows the knobs, a learning policy elsewhere.
-
-        Errors of both are contained.
-        """
-        chosen = contained(policy, self._policy_failed)
-        return (
-            where_surveyed(chosen, contained(ClimbPolicy, self._policy_failed), predictor)
-            if policy.uses_model
-            else chosen
-        )
-
     def _make_loop(self, policy: type[Policy], predictor: Predictor | None) -> Loop:
-        cache = CacheBudget(dirty_budget_mib(self.places.root, self.config.cache_ratio))
+        start = replace(
+            start_of(self.config, policy, predictor, self.seed),
+            cache_mib=dirty_budget_mib(self.places.root, self.config.cache_ratio),
+            knowledge=self._knowledge.text(),
+        )
+        tuner, guard = start.deciders(policy, predictor, self._policy_failed)
         return Loop(
             Ports(self.clock, self._observer, self._actuator),
-            Tuner(self._policies(policy, predictor), self.seed, predictor, cache),
+            tuner,
             self.config.interval_s,
-            Guard(self.config.guard.limits(), self.seed),
+            guard,
             lambda: node_view(self.places.root, self.config.cache_ratio),
             self._in_scope,
             acting=False,
             record=self._record,
+            recorder=self._open_recorder(start),
         )
+
+    def _open_recorder(self, start: RunStart) -> WindowRecorder | None:
+        most = self.config.record_max_bytes
+        if not most:
+            return None
+        recorder = WindowRecorder(self.places.windows, most, start, self.messages.condition)
+        recorder.compiled = lambda: walks_compiled(self._predictor)
+        return recorder
 
 
 def naming(target: Target, error: str) -> str:

@@ -213,6 +213,9 @@ class AgentConfig(Section):
     watchdog_s: Duration = Field(30.0, ge=1, description="a loop that hangs this long is left to a restart")
     log_max_bytes: int = Field(10_000_000, ge=10_000)
     log_keep: int = Field(5, ge=1, le=100)
+    record_max_bytes: int = Field(
+        32_000_000, ge=0, description="of the windows that `agent replay` decides from; 0 keeps none"
+    )
     scope: ScopeSection = ScopeSection()
     guard: GuardSection = GuardSection()
     metrics: MetricsSection = MetricsSection()

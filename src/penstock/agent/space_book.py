@@ -31,6 +31,10 @@ class SpaceBook:
             found = self._spaces[target] = self._alike.setdefault((space.name, bounds), space)
         return found
 
+    def known(self, target: Target) -> KnobSpace | None:
+        """What `space_of` answers without asking anybody; None where it would have to ask."""
+        return self._spaces.get(target)
+
     def refresh(self, target: Target) -> None:
         """Read the space again next time, because the target refused a value, reconnected, or is gone."""
         self._spaces.pop(target, None)

@@ -16,7 +16,7 @@ from penstock.errors import AccessError, ConfigError
 
 log = logging.getLogger(__name__)
 
-LOG_FILE, SOCKET_FILE = "decisions.jsonl", "control.sock"
+LOG_FILE, WINDOWS_FILE, SOCKET_FILE = "decisions.jsonl", "windows.jsonl.gz", "control.sock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,10 @@ class Places:
     @property
     def log(self) -> Path:
         return self.state_dir / LOG_FILE
+
+    @property
+    def windows(self) -> Path:
+        return self.state_dir / WINDOWS_FILE
 
     @property
     def socket(self) -> Path:

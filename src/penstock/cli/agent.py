@@ -17,6 +17,10 @@ class AgentGroup(LazyGroup):
         "check": ("penstock.cli.agent_check:check", "What an agent would do here, without starting one."),
         "status": ("penstock.cli.agent_control:status", "What the running agent sees and does."),
         "explain": ("penstock.cli.agent_control:explain", "Why one decision was made, in numbers."),
+        "replay": (
+            "penstock.cli.agent_replay:replay",
+            "Make a log's decisions again; exit 6 if one differs.",
+        ),
         "mode": ("penstock.cli.agent_control:mode", "Switch between observe, advise and tune."),
         "pause": ("penstock.cli.agent_control:pause", "Leave targets alone for now."),
         "resume": ("penstock.cli.agent_control:resume", "Tune paused targets again."),

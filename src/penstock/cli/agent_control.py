@@ -98,6 +98,7 @@ def explanation(decision: dict[str, Any], effect: dict[str, Any] | None) -> list
     if decision["error"]:
         lines.append(f"problem:  {decision['error']}")
     lines += [f"evidence: {in_units(name, value)}" for name, value in decision["evidence"].items()]
+    lines += _decided_for(decision)
     for window in decision["history"]:
         setting = " ".join(f"{knob_id}={value}" for knob_id, value in window["setting"].items())
         lines.append(f"window:   {window['t1'] - window['t0']:.2f} s at {setting}")
@@ -108,6 +109,16 @@ def explanation(decision: dict[str, Any], effect: dict[str, Any] | None) -> list
         before, after = effect["before_bytes_per_s"] / 1e6, effect["after_bytes_per_s"] / 1e6
         lines.append(f"effect:   {before:.1f} -> {after:.1f} MB/s, {_against(effect)}")
     return lines
+
+
+def _decided_for(decision: dict[str, Any]) -> list[str]:
+    """Whose windows follow; logs of earlier versions do not tell."""
+    unit, work = decision.get("unit") or "", decision.get("work") or ""
+    if not unit:
+        return []
+    grouped = not unit.endswith(decision["target"])
+    whose = f"the group {unit}, windows are its targets' mean" if grouped else "this target alone"
+    return [f"for:      {whose}{f' ({work})' if work and not grouped else ''}"]
 
 
 def in_units(name: str, value: float) -> str:

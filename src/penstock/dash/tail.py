@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from penstock.agent.log import Settler, older_parts
+from penstock.agent.log import Settler
+from penstock.agent.rotated_file import older_parts
 from penstock.errors import AccessError, PenstockError
 
 MOST_ROTATED = 5

@@ -37,6 +37,8 @@ class KnobSpace:
     couplings: tuple[Coupling, ...] = ()
     opted_in: frozenset[str] = frozenset()
     offered: tuple[Setting, ...] = ()
+    #: What its declaration was called with, so that another process can make the same couplings.
+    declared_with: tuple[tuple[str, int], ...] = ()
     searched: tuple[str, ...] = field(init=False)
     late: tuple[str, ...] = field(init=False)
     _by_role: dict[Role, Knob] = field(init=False, repr=False)

@@ -83,6 +83,15 @@ class SpitefulClient(SteadyClient):
         finally:
             self._t_s = now_s
 
+    def mount(self) -> MountFigures:
+        """As many calls as RPCs of the mean target."""
+        now_s = self._t_s
+        self._t_s = sum(self._work_s.values()) / len(self._work_s) if self._work_s else now_s
+        try:
+            return super().mount()
+        finally:
+            self._t_s = now_s
+
     def apply(self, index: int, setting: Setting) -> None:
         """Remember the first setting and the last."""
         self._first.setdefault(index, setting)

@@ -1,0 +1,203 @@
+"""Intervals as lines of JSON and back, exactly: floats keep all their digits, and names are written once.
+
+A line that is an object defines something that later lines name by its number (a target, the names of a window's
+metrics or knobs, a knob space), or begins a run. A line that is a list is an interval.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from penstock.agent.deciding import Forgotten, IntervalDecisions, IntervalInput, KnownSpace
+from penstock.decide.guard import NodeView
+from penstock.decision import Decision
+from penstock.errors import DataError, KnobError
+from penstock.knobs import Acts, Knob, KnobSpace, Role, Scope, Setting
+from penstock.snapshot import Target
+from penstock.spaces import declare
+from penstock.window import Void, VoidReason, Window
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+NOT_LOGGED = "not-logged"
+_NO_SPACE = -1
+_QUIET = NodeView()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedInput:
+    """One interval as it was recorded, and what is needed to decide about it again and to compare.
+
+    `check` stands for all decisions, those to keep included, and `decided` is how many there were. Of `acting`
+    intervals every change is in the log, except those of the targets in `lost`.
+    """
+
+    interval: IntervalInput
+    node: NodeView
+    spaces: Mapping[Target, KnobSpace]
+    check: int
+    decided: int
+    acting: bool
+    lost: frozenset[Target]
+    #: Whether the model was asked through compiled code.
+    compiled: bool = False
+
+
+def checksum(decisions: Sequence[Decision]) -> int:
+    """A number that differs, as good as surely, where any of these decisions does."""
+    words = (f"{one.id}{one.reason}{'' if one.wanted == one.before else one.wanted}" for one in decisions)
+    return zlib.crc32("\n".join(words).encode())
+
+
+class IntervalWriter:
+    """Turns intervals into lines. A new one, with nothing defined, belongs to the head of every file."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, dict[Hashable, int]] = {}
+        self._fresh: list[str] = []
+        # Spaces are told apart by identity, so they must not go while their number is in use.
+        self._kept: list[KnobSpace] = []
+        self._last: dict[Target, Window | Void] = {}
+
+    def lines(
+        self, decided: IntervalDecisions, carried_out: Sequence[Decision], known: KnownSpace
+    ) -> list[str]:
+        """The interval, after what it needs to have defined."""
+        self._fresh = []
+        rows = [self._row(window, known(window.target)) for window in decided.interval.windows]
+        node, lost = decided.node, [d.target for d in carried_out if d.reason == NOT_LOGGED]
+        rare = {
+            "node": None
+            if node == _QUIET
+            else [node.dirty_budget_mib, node.memory_available_ratio, node.elsewhere_mib],
+            "forgotten": [[self._target(one.target), one.gone] for one in decided.interval.forgotten],
+            "lost": [self._target(target) for target in lost],
+            "compiled": decided.compiled,
+        }
+        head = [
+            decided.interval.now_s,
+            checksum(decided.decisions),
+            len(decided.decisions),
+            int(bool(carried_out)),
+        ]
+        line = _encode([*head, rows, {key: value for key, value in rare.items() if value}])
+        return [*self._fresh, line]
+
+    def _row(self, window: Window | Void, space: KnobSpace | None) -> list[Any]:
+        """Where a window begins is left out if the target's last one ended there; so are counters at rest."""
+        target, of = self._target(window.target), self._space(space)
+        last, self._last[window.target] = self._last.get(window.target), window
+        t0_s = None if last is not None and last.t1_s == window.t0_s else window.t0_s
+        if isinstance(window, Void):
+            return [target, of, t0_s, window.t1_s, window.reason.name]
+        if isinstance(last, Window) and last.metrics == window.metrics and last.setting == window.setting:
+            return [target, of, t0_s, window.t1_s]
+        knobs, names = tuple(window.setting), tuple(window.metrics)
+        shape = [self._number("knobs", knobs, knobs), self._number("metrics", names, names)]
+        values = (*window.setting.values(), *window.metrics.values())
+        return [target, of, t0_s, window.t1_s, *shape, *values]
+
+    def _target(self, target: Target) -> int:
+        return self._number("target", target, (target.name, target.fs, target.resource, target.mount))
+
+    def _space(self, space: KnobSpace | None) -> int:
+        if space is None:
+            return _NO_SPACE
+        if (found := self._numbers.get("space", {}).get(space)) is not None:
+            return found
+        self._kept.append(space)
+        return self._number("space", space, _space_fields(space))
+
+    def _number(self, kind: str, key: Hashable, said: Any) -> int:
+        numbers = self._numbers.setdefault(kind, {})
+        found = numbers.get(key)
+        if found is None:
+            found = numbers[key] = len(numbers)
+            self._fresh.append(_encode({kind: said}))
+        return found
+
+
+class IntervalReader:
+    """Turns lines back into intervals; raises `DataError` for a line that no writer wrote."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, list[Any]] = {"target": [], "knobs": [], "metrics": [], "space": []}
+        self._last: dict[Target, Window | Void] = {}
+
+    def read(self, line: Any) -> RecordedInput | None:
+        """The interval of a line; None where it only defines something."""
+        try:
+            if isinstance(line, dict):
+                self._define(line)
+                return None
+            return self._interval(line)
+        except (TypeError, ValueError, KeyError, IndexError, AttributeError, KnobError):
+            raise DataError("not a line of a recording") from None
+
+    def _define(self, line: Mapping[str, Any]) -> None:
+        for kind, said in line.items():
+            made = {"target": lambda s: Target(*s), "space": _space}.get(kind, tuple)(said)
+            self._known[kind].append(made)
+
+    def _interval(self, line: list[Any]) -> RecordedInput:
+        now_s, check, decided, acting, rows, rare = line
+        spaces: dict[Target, KnobSpace] = {}
+        windows = tuple(self._windows(rows, spaces))
+        targets = self._known["target"]
+        forgotten = tuple(Forgotten(targets[at], bool(gone)) for at, gone in rare.get("forgotten", ()))
+        node = NodeView(*rare["node"]) if "node" in rare else _QUIET
+        lost = frozenset(targets[at] for at in rare.get("lost", ()))
+        interval = IntervalInput(float(now_s), windows, forgotten)
+        compiled = bool(rare.get("compiled"))
+        return RecordedInput(interval, node, spaces, int(check), int(decided), bool(acting), lost, compiled)
+
+    def _windows(self, rows: Sequence[list[Any]], spaces: dict[Target, KnobSpace]) -> Iterator[Window | Void]:
+        for at, of, t0_s, t1_s, *rest in rows:
+            target = self._known["target"][at]
+            if of != _NO_SPACE:
+                spaces[target] = self._known["space"][of]
+            begins_s = self._last[target].t1_s if t0_s is None else t0_s
+            self._last[target] = window = self._window(target, begins_s, t1_s, rest)
+            yield window
+
+    def _window(self, target: Target, t0_s: float, t1_s: float, rest: list[Any]) -> Window | Void:
+        if not rest:
+            last = self._last[target]
+            return replace(last, t0_s=t0_s, t1_s=t1_s)
+        if isinstance(rest[0], str):
+            return Void(target, t0_s, t1_s, VoidReason[rest[0]])
+        knobs, names = self._known["knobs"][rest[0]], self._known["metrics"][rest[1]]
+        values = rest[2:]
+        setting = Setting(dict(zip(knobs, values[: len(knobs)], strict=True)))
+        return Window(target, t0_s, t1_s, setting, dict(zip(names, values[len(knobs) :], strict=True)))
+
+
+def _space_fields(space: KnobSpace) -> dict[str, Any]:
+    return {
+        "name": space.name,
+        "declared_with": dict(space.declared_with),
+        "opted_in": sorted(space.opted_in),
+        "offered": [dict(setting) for setting in space.offered],
+        "knobs": [
+            [k.id, k.values, k.default, k.unit, k.floor, k.ceiling, k.scope, k.acts, k.role, k.step]
+            for k in space.knobs
+        ],
+    }
+
+
+def _space(said: Mapping[str, Any]) -> KnobSpace:
+    return replace(
+        declare(said["name"], said["declared_with"]),
+        knobs=tuple(_knob(*fields) for fields in said["knobs"]),
+        opted_in=frozenset(said["opted_in"]),
+        offered=tuple(Setting(setting) for setting in said["offered"]),
+    )
+
+
+def _knob(knob_id: str, values: list[int], *rest: Any) -> Knob:
+    default, unit, floor, ceiling, scope, acts, role, step = rest
+    bounds = (default, unit, floor, ceiling, Scope(scope), Acts(acts))
+    return Knob(knob_id, tuple(values), *bounds, Role(role) if role is not None else None, step)
