@@ -4,7 +4,11 @@ For every instance `plan collective --confirm 3` gives its advice. The best of a
 is chosen in runs of its own. Then the program runs in rounds: without hints, with the fixed rule, with the advice and
 with the grid's best, in a new order each round. Ratios are taken within a round, so what slows one slows all.
 
-    ./run bench collective_pairs --dir /dev/shm --out docs/explanation/collective/pairs-tmpfs.json
+    ./run bench collective_pairs --dir /dev/shm /scratch/me --busy 0 4 --out pairs.json
+    ./run bench collective_pairs --dir /scratch/me --short --out pairs-disk.json --note "others keep both cores busy"
+
+Every directory is measured in every state of load: `--busy 0` adds none (at rest, where nobody else is there),
+`--busy 4` adds four processes that want the cores. `--short` takes the three instances of two ranks and six rounds.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +52,10 @@ INSTANCES = (
     (4, 512 * KIB, 16 * KIB),
     (4, 2 * MIB, 64 * KIB),
 )
+ROUNDS = 8
 GRID_BUFFERS = (MIB, 4 * MIB, 16 * MIB)
 GRID_ROUNDS = 2
+SHORT_INSTANCES, SHORT_ROUNDS = 3, 6
 BUSY = "while True: pass"
 
 
@@ -147,12 +154,14 @@ def busy(processes: int) -> Iterator[None]:
 
 def study(given: argparse.Namespace, home: Path) -> Iterator[dict[str, Any]]:
     launcher = find_launcher(given.launcher, given.thread_level)
-    ranks = tuple(sorted({instance[0] for instance in INSTANCES}))
+    instances = INSTANCES[:SHORT_INSTANCES] if given.short else INSTANCES
+    rounds = given.rounds or (SHORT_ROUNDS if given.short else ROUNDS)
+    ranks = tuple(sorted({instance[0] for instance in instances}))
     surrogates = Surrogates(choose(measure(launcher, Measuring(home, ranks), _say)))
-    for number, shape in enumerate(INSTANCES):
+    for number, shape in enumerate(instances):
         access = Access(shape[0], 1, *shape[1:])
         advice = confirm(advise(surrogates, access), HintBench(launcher, home, seed=number), 3)
-        yield compare(Program(access, launcher, home, given.iterations), advice, given.rounds, number)
+        yield compare(Program(access, launcher, home, given.iterations), advice, rounds, number)
 
 
 def _say(text: str) -> None:
@@ -169,33 +178,53 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--dir", type=Path, required=True, help="where the program writes")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--launcher", help="how to start MPI, such as 'mpiexec -bind-to core -n {ranks}'")
-    parser.add_argument("--thread-level", choices=THREAD_LEVELS, default="single", help="the program's")
-    parser.add_argument("--busy", type=int, default=0, help="processes that want the cores besides")
-    parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--iterations", type=int, default=2, help="writes a start, besides the first")
-    parser.add_argument("--note", default="", help="the conditions, in words")
-    given = parser.parse_args()
+def measure_case(given: argparse.Namespace, place: Path, processes: int) -> dict[str, Any]:
+    """One directory in one state of load: conditions, summary and every instance."""
     rows = []
-    with tempfile.TemporaryDirectory(dir=given.dir) as directory, busy(given.busy):
+    with tempfile.TemporaryDirectory(dir=place) as directory, busy(processes):
         before = os.getloadavg()[0]
         for row in study(given, Path(directory)):
             rows.append(row)
             _say(json.dumps({key: row[key] for key in ("instance", "hints", "speedup", "verdict")}))
-    conditions = {
+    return {
         "note": given.note,
+        "storage": file_system(place),
         "thread_level": given.thread_level,
-        "busy": given.busy,
+        "busy": processes,
         "load_before": round(before, 1),
         "load_after": round(os.getloadavg()[0], 1),
+        "summary": summary(rows),
+        "rows": rows,
     }
-    document = {**conditions, "summary": summary(rows), "rows": rows}
-    given.out.write_text(json.dumps(document, indent=1) + "\n")
-    print(json.dumps(document["summary"], indent=1))
+
+
+def file_system(place: Path) -> str:
+    """The kind of file system a directory lies on, such as tmpfs or ext4."""
+    mounts = [line.split()[1:3] for line in Path("/proc/self/mounts").read_text("utf-8").splitlines()]
+    inside = [(mount, kind) for mount, kind in mounts if place.resolve().is_relative_to(mount)]
+    return max(inside, key=lambda one: len(one[0]))[1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dir", type=Path, nargs="+", required=True, help="where the program writes")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--launcher", help="how to start MPI, such as 'mpiexec -bind-to core -n {ranks}'")
+    parser.add_argument("--thread-level", choices=THREAD_LEVELS, default="single", help="the program's")
+    parser.add_argument(
+        "--busy", type=int, nargs="+", default=[0], help="processes that want the cores besides"
+    )
+    parser.add_argument("--short", action="store_true", help="three instances, six rounds")
+    parser.add_argument("--rounds", type=int, help=f"default: {ROUNDS}")
+    parser.add_argument("--iterations", type=int, default=2, help="writes a start, besides the first")
+    parser.add_argument("--note", default="", help="the conditions, in words")
+    given = parser.parse_args()
+    cases = []
+    for place, processes in product(given.dir, given.busy):
+        cases.append(measure_case(given, place, processes))
+        given.out.write_text(json.dumps({"cases": cases}, indent=1) + "\n")
+        shown = {key: cases[-1][key] for key in ("storage", "busy", "load_before", "load_after", "summary")}
+        print(json.dumps(shown, indent=1), flush=True)
 
 
 if __name__ == "__main__":

@@ -144,6 +144,7 @@ def _document(outcome: FitOutcome, request: FitRequest, tally: Tally) -> dict[st
         "parameters": dict(outcome.model.given),
         "scales": list(outcome.best.trial.scales),
         "samples": outcome.used,
+        "unconverged_samples": outcome.unconverged,
         "training_samples": len(outcome.model.samples),
         "left_out": {**tally.left_out, **outcome.left_out},
         "short_writes": tally.short,
@@ -173,6 +174,9 @@ def _show(outcome: FitOutcome, request: FitRequest, tally: Tally) -> None:
         lines.add_row(f"left out: {reason}", str(count))
     lines.add_row("moved less than asked; counted with what they moved", str(tally.short))
     lines.add_row("samples used", str(outcome.used))
+    if outcome.unconverged:
+        text = "of them with runs that differ too much (--unconverged drop leaves them out)"
+        lines.add_row(text, str(outcome.unconverged))
     screen.print(lines)
     table = Table(title="shares within 20% / 30% on held-out patterns, and on held-out larger scales")
     for heading in ("technique", "patterns", "larger scales", "mean error", "trained on nodes"):

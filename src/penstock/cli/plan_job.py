@@ -91,11 +91,13 @@ def _costliest(advice: JobAdvice) -> list[FileTraffic]:
 
 
 def _show(advice: JobAdvice, files: int) -> None:
+    from penstock.plan.job.findings import OVERLAP, counted
+
     screen, facts, written = console(), advice.facts, advice.shape
     screen.print(
-        f"{facts.program}: {facts.ranks} ranks, {format_size(facts.bytes_written)} written to "
-        f"{facts.files_written} files, {format_size(facts.bytes_read)} read, {facts.run_s:.0f} s, of which a rank "
-        f"spends {advice.traffic.io_s:.3g} s in I/O"
+        f"{facts.program}: {counted(facts.ranks, 'rank')}, {format_size(facts.bytes_written)} written to "
+        f"{counted(facts.files_written, 'file')}, {format_size(facts.bytes_read)} read, {facts.run_s:.0f} s, of "
+        f"which it waits {advice.traffic.io_s:.3g} s for I/O"
     )
     if written is not None:
         how = "collective" if written.collective else "independent"
@@ -104,13 +106,21 @@ def _show(advice: JobAdvice, files: int) -> None:
             f"largest file: {how} {written.pattern} writes of "
             f"{format_size(written.bytes_per_call)} a rank to {where}"
         )
+    slight = [one for one in advice.findings if one.slight(facts.run_s)]
     for finding in advice.findings:
-        screen.print(_finding_text(finding), markup=False, soft_wrap=True)
+        if finding not in slight:
+            screen.print(_finding_text(finding), markup=False, soft_wrap=True)
+    if slight:
+        ids = ", ".join(one.id for one in slight)
+        screen.print(f"also seen, on less than a thousandth of the run: {ids}", markup=False)
+    if sum(one.gain_s is not None for one in advice.findings if one not in slight) > 1:
+        screen.print(OVERLAP)
     _show_files(advice, files)
     if advice.striping is not None:
         unit = format_size(advice.striping.unit_bytes)
         now = f"{facts.stripe_count} x {format_size(facts.stripe_bytes or 0)}"
-        screen.print(f"striping: {advice.striping.count} x {unit} (now {now})")
+        advised = f"{advice.striping.count} x {unit}"
+        screen.print(f"striping: {advised}" + (", as it is" if advised == now else f" (now {now})"))
     for name, value in advice.hints.items():
         screen.print(f"hint: {name} {value}")
     for reason in advice.reasons:
@@ -130,7 +140,7 @@ def _show_files(advice: JobAdvice, most: int) -> None:
     shown = _costliest(advice)[:most]
     if not shown:
         return
-    table = Table("file", "op", "calls", "bytes", "mean", "small", "random", "s a rank", box=None)
+    table = Table("file", "op", "calls", "bytes", "mean", "<= 1 MiB", "random", "seconds", box=None)
     for one in shown:
         small, astray = one.small_calls / max(1, one.calls), one.random_calls / max(1, one.calls)
         name = ("shared " if one.shared else "") + one.name.rsplit("/", 1)[-1]

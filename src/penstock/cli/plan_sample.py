@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
@@ -164,7 +165,13 @@ def _run(
 
     ior = find_ior()
     if ior is None:
-        raise MissingError("ior is not on PATH and PENSTOCK_IOR names none: nothing was run")
+        named = os.environ.get("PENSTOCK_IOR")
+        lacking = (
+            f"PENSTOCK_IOR={named} is no program"
+            if named
+            else "ior is not on PATH and PENSTOCK_IOR names none"
+        )
+        raise MissingError(f"{lacking}: nothing was run")
     assert request.directory is not None
     assert request.out is not None
     if not request.directory.is_dir():

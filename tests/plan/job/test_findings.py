@@ -109,6 +109,25 @@ def _ids(job: JobTraffic) -> dict[str, str]:
     return {found.id: found.severity for rule in TRAFFIC_RULES for found in rule(job)}
 
 
+def test_file_counts_with_the_rank_that_writes_for_all() -> None:
+    """64 ranks wait while one writes: their mean would be a second."""
+    times = {"POSIX_F_WRITE_TIME": 64.0, "POSIX_F_SLOWEST_RANK_TIME": 64.0}
+    row = {"id": 1, "rank": -1, "POSIX_WRITES": 10, "POSIX_BYTES_WRITTEN": 10 * MIB, **times}
+    job = traffic(RawLog("x", "app", 64, 72.0, {"POSIX": [row]}, []))
+    assert job.files[0].seconds == pytest.approx(64)
+    assert job.io_s == pytest.approx(64)
+    assert job.mean_io_s == pytest.approx(1)
+
+
+def test_independent_small_calls_are_not_told_to_set_hints_first() -> None:
+    """A few collective calls beside a flood of independent ones: hints reach nearly none of them."""
+    files = (_file("write", small_calls=4096, moved_bytes=4096 * KIB, seconds=50.0),)
+    job = replace(QUIET, files=files, mpiio=(CollectiveUse("write", 4000, 96, 0),))
+    (found,) = [one for rule in TRAFFIC_RULES for one in rule(job) if one.id == "W010"]
+    assert "make them collective" in found.advice
+    assert found.check.startswith("once they are: penstock run --compare")
+
+
 def test_large_forward_aligned_traffic_gets_no_finding() -> None:
     assert _ids(QUIET) == {}
 

@@ -243,14 +243,20 @@ with open(path, "w") as out:
 """
 
 
+@pytest.mark.parametrize("named", [False, True])
 def test_plan_sample_runs_ior_until_samples_converge(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, named: bool
 ) -> None:
-    fake = tmp_path / "bin" / "ior"
+    """IOR as found on the path, or as PENSTOCK_IOR names it."""
+    fake = tmp_path / "bin" / ("ior-4.0" if named else "ior")
     fake.parent.mkdir()
     fake.write_text(FAKE_IOR.format(python=sys.executable))
     fake.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
+    if named:
+        monkeypatch.setenv("PENSTOCK_IOR", str(fake))
+    else:
+        monkeypatch.delenv("PENSTOCK_IOR", raising=False)
+        monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
     Path("small.toml").write_text(
         'name = "small"\nkind = "gpfs"\n[compute]\nnodes = 1000\ncores_per_node = 2\n'
         "[stages.bridge]\ncomponents = 2\n[stages.link]\ncomponents = 2\n[stages.io_node]\ncomponents = 1\n"
@@ -279,9 +285,13 @@ def test_plan_sample_without_ior_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("PENSTOCK_IOR", raising=False)
     arguments = ["--system", "cetus", "--nodes", "4", "--run", "--directory", str(tmp_path), "--out", "s.csv"]
     assert run(monkeypatch, "sample", *arguments) == 3
     assert "ior is not on PATH" in capsys.readouterr().err
+    monkeypatch.setenv("PENSTOCK_IOR", "nowhere/ior")
+    assert run(monkeypatch, "sample", *arguments) == 3
+    assert "PENSTOCK_IOR=nowhere/ior is no program" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,8 @@ def _text(samples: WriteSamples, **changes: Any) -> str:
         ({"system": {"name": "x"}}, "system"),
         ({"format": "other"}, "not a write-time model"),
         ({"spreads": {"inside": {"low": 1, "high": 0, "measured": None}}}, "'spreads.inside'"),
+        ({"spreads": {"ideas": {"ideas": [{"rate": "node"}]}}}, "'spreads.ideas.ideas.0.share'"),
+        ({"spreads": {"ideas": {"ideas": []}}}, "'spreads.ideas'"),
         ({"operation": "append"}, "'operation' is not write or read"),
     ],
 )

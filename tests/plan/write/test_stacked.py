@@ -10,10 +10,14 @@ import pytest
 
 from penstock.plan.storage import flat_system
 from penstock.plan.write.fitted import Spreads, fit_model
+from penstock.plan.write.fitting import judge, model_of
 from penstock.plan.write.folds import Spread, extrapolation_folds, grouped_folds, log_errors, spread_of
+from penstock.plan.write.idea_spread import idea_spread
 from penstock.plan.write.location import locate
 from penstock.plan.write.pattern import WritePattern
-from penstock.plan.write.stacked import MEMBERS, one_idea, robust_weights
+from penstock.plan.write.scale_search import search
+from penstock.plan.write.stacked import MEMBERS, RATES, one_idea, robust_weights
+from penstock.plan.write.stored_model import dump_model, parse_model
 from penstock.plan.write.write_samples import WriteSamples, tabulate
 
 pytest.importorskip("sklearn")
@@ -124,6 +128,49 @@ def test_spread_beyond_the_scales_leaves_room_for_a_limit_to_come() -> None:
     assert spread is not None
     assert -0.03 < spread.low < 0
     assert 0.3 < spread.high < np.log(2)
+
+
+def test_interval_beyond_the_scales_spans_ideas_that_did_equally_well() -> None:
+    """Both were exact on every known scale; now one says a second and the other four."""
+    exact = {"seconds": 0.9, "job": 0.9, "node": 0.0, "process": 0.0}
+    rng = np.random.default_rng(5)
+    folds = [_errors(rng, exact) for _ in range(3)]
+    spread = idea_spread(folds, [np.ones(40)] * 3)
+    assert spread is not None
+    assert spread.measured == pytest.approx(0.9, abs=0.1)
+    apart = np.array([[np.log(4.0) if name.startswith("process/") else 0.0 for name in MEMBERS]])
+    low, high = np.exp(spread.ends(apart, np.ones(1)))
+    assert low[0] < 1.0
+    assert high[0] > 3.5
+    shares = {idea.rate: idea.share for idea in spread.ideas}
+    assert shares["node"] > 4 * shares["job"] > 0
+    assert sum(shares.values()) == pytest.approx(1)
+
+
+def test_interval_of_ideas_widens_where_held_out_scales_were_missed() -> None:
+    rng = np.random.default_rng(6)
+    far = [np.ones(40)] * 3
+    widths = []
+    for off in (0.0, 0.5):
+        spread = idea_spread([_errors(rng, dict.fromkeys(RATES, sign * off)) for sign in (1, -1, 1)], far)
+        assert spread is not None
+        low, high = spread.ends(np.zeros((1, len(MEMBERS))), np.ones(1))
+        widths.append(float(high[0] - low[0]))
+    assert widths[1] > widths[0] + 0.5
+
+
+def test_stack_keeps_its_ideas_in_its_file() -> None:
+    samples = measured("node")
+    small = samples.take(samples.nodes <= 8)
+    model = model_of(small, judge(small, search(small, "stack").best, 0))
+    again = parse_model(dump_model(model), "x")
+    assert again.spreads == model.spreads
+    assert model.spreads.ideas is not None
+    pattern = WritePattern(locate(samples.system, 32, "compact"), 4, 300 << 20, 1, 1 << 20)
+    found = again.predict(samples.system, pattern)
+    assert found.interval == model.predict(samples.system, pattern).interval
+    assert found.interval is not None
+    assert found.interval.low_s <= found.seconds <= found.interval.high_s
 
 
 def test_interval_beyond_the_scales_widens_with_the_nodes() -> None:

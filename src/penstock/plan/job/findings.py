@@ -8,14 +8,17 @@ RANDOM_BELOW = 0.7
 DENSE_RATIO = 0.5
 # Shares of the run time from which a finding is of high or of medium severity.
 HIGH_SHARE, MEDIUM_SHARE = 0.1, 0.01
+# What concerns less than this share of the run is named and no more.
+SLIGHT_SHARE = 0.001
+OVERLAP = "Gains overlap: each is what that change alone could save."
 
 
 @dataclass(frozen=True, slots=True)
 class JobFinding:
     """One finding: an id, its severity, the evidence, what to do, and how to check that it helped.
 
-    `gain_s` is the time a typical rank should save, computed from the log's own rates; None if the log cannot tell.
-    `at_stake_s` is the time it spends in the calls concerned. `files` names the costliest files.
+    `gain_s` is what the job should save by the log's own rates; None where the log cannot tell.
+    `at_stake_s` is what it waits for the calls concerned. `files` names the costliest ones.
     """
 
     id: str
@@ -26,6 +29,19 @@ class JobFinding:
     gain_s: float | None = None
     at_stake_s: float = 0.0
     files: tuple[str, ...] = ()
+
+    def slight(self, run_s: float) -> bool:
+        """Whether hardly any of the run is concerned."""
+        return self.severity == "low" and max(self.gain_s or 0.0, self.at_stake_s) < SLIGHT_SHARE * run_s
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "file"), counted(2, "shared file")
+    ('1 file', '2 shared files')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def grade(gain_s: float | None, at_stake_s: float, run_s: float) -> str:

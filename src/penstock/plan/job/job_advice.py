@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.errors import UsageError
@@ -13,12 +13,13 @@ from penstock.plan.collective.operation_profile import load
 from penstock.plan.collective.romio import Hints
 from penstock.plan.collective.surrogates import Surrogates
 from penstock.plan.hints import check_hint
-from penstock.plan.job.findings import JobFinding
+from penstock.plan.job.findings import JobFinding, counted
 from penstock.plan.job.job_facts import JobFacts
 from penstock.plan.job.job_facts import facts as job_facts
 from penstock.plan.job.review import WriteShape, review, shape, stripe_count
 from penstock.plan.job.traffic import JobTraffic
 from penstock.plan.job.traffic import traffic as job_traffic
+from penstock.plan.job.traffic_rules import TRY_AGGREGATORS
 from penstock.plan.storage import STRIPE_UNIT_BYTES, StorageSystem, load_system
 from penstock.plan.write.location import locate
 from penstock.plan.write.pattern import WritePattern
@@ -97,9 +98,7 @@ def advise_job(
     nodes = site.nodes or max(1, -(-facts.ranks // RANKS_PER_NODE))
     if nodes > facts.ranks:
         raise UsageError(f"--nodes {nodes}: the job has {facts.ranks} ranks")
-    reasons = (
-        [] if site.nodes else [f"the log names no nodes: {RANKS_PER_NODE} ranks a node assumed; give --nodes"]
-    )
+    reasons: list[str] = []
     written = shape(facts)
     striping = _striping(facts, site)
     ranked = None
@@ -114,9 +113,12 @@ def advise_job(
             hints, why = _ranked_hints(hints, ranked)
             reasons += [*why, *ranked.reasons]
     findings = tuple(review(facts, traffic, site.nodes))
-    if any(finding.id == "R010" for finding in findings):
+    if any(finding.id == "R010" and finding.severity != "low" for finding in findings):
         given, why = _read_hints(facts, traffic, nodes)
         hints, reasons = given | hints, reasons + why
+    if hints and site.nodes is None:
+        reasons.insert(0, f"the log names no nodes: {RANKS_PER_NODE} ranks a node assumed; give --nodes")
+    findings = tuple(_with_aggregators(finding, hints) for finding in findings)
     stripes = striping.count if striping else 1
     now = None if written is None else _predict(system, facts, nodes, facts.stripe_count or 1)
     wider = striping is not None and striping.count != facts.stripe_count
@@ -124,6 +126,14 @@ def advise_job(
     return JobAdvice(
         facts, traffic, written, nodes, findings, hints, striping, tuple(reasons), now, advised, ranked
     )
+
+
+def _with_aggregators(finding: JobFinding, hints: dict[str, str]) -> JobFinding:
+    """The number of aggregators that is advised, in the command that tries it; no command where none is."""
+    if finding.check != TRY_AGGREGATORS:
+        return finding
+    count = hints.get("cb_nodes")
+    return replace(finding, check=finding.check.format(cb_nodes=count) if count else "")
 
 
 def _read_hints(facts: JobFacts, traffic: JobTraffic, nodes: int) -> tuple[dict[str, str], list[str]]:
@@ -175,7 +185,8 @@ def _hints(
     for name, value in given.items():
         check_hint(name, value)
     reasons = [
-        f"cb_nodes={aggregators}: at least one for each of {stripes} targets and two a node, {nodes} nodes",
+        f"cb_nodes={aggregators}: at least one for each of {counted(stripes, 'target')} and two a node, "
+        f"{counted(nodes, 'node')}",
         f"cb_config_list={given['cb_config_list']}: lets a node hold them; the default allows one a node",
         f"cb_buffer_size={buffer_bytes}: whole stripes, few rounds",
     ]
@@ -183,6 +194,8 @@ def _hints(
         reasons.append("romio_cb_write=enable: left to itself ROMIO skips two phases for contiguous writes")
     if facts.mpiio is None:
         reasons.append("these take effect only once the program writes through MPI-IO")
+    elif not written.collective:
+        reasons.append("these take effect only once the program writes collectively")
     return given, reasons
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.observe.darshan_log import Rows, read_dxt, read_heatmap
+from penstock.plan.job.findings import OVERLAP, counted
 from penstock.plan.job.job_advice import JobAdvice
 from penstock.report.page import Figure, Section, Table, render
 from penstock.report.timeline import Drawing, Series, draw
@@ -28,8 +29,8 @@ def render_page(advice: JobAdvice, rows: Rows, source: str) -> str:
     """The page as HTML. Pure."""
     facts = advice.facts
     lead = [
-        f"{facts.ranks} ranks, {facts.run_s:.0f} s, of which a rank spends {advice.traffic.io_s:.3g} s in I/O; "
-        f"{format_size(facts.bytes_read)} read, {format_size(facts.bytes_written)} written."
+        f"{counted(facts.ranks, 'rank')}, {facts.run_s:.0f} s, of which it waits {advice.traffic.io_s:.3g} s for "
+        f"I/O; {format_size(facts.bytes_read)} read, {format_size(facts.bytes_written)} written."
     ]
     sections = [_findings(advice), _files(advice)]
     if rows:
@@ -49,6 +50,8 @@ def _findings(advice: JobAdvice) -> Section:
         rows.append([one.id, one.severity, one.evidence, what, gain])
     heading = ["id", "severity", "evidence", "what to do", "gain s"]
     text = [] if rows else ["Nothing speaks against how this job reads and writes."]
+    if sum(one.gain_s is not None for one in advice.findings) > 1:
+        text = [OVERLAP]
     return Section("Findings", text, tables=[Table(heading, rows)] if rows else [])
 
 
@@ -67,7 +70,7 @@ def _files(advice: JobAdvice) -> Section:
         ]
         for one in files
     ]
-    heading = ["file", "op", "shared", "calls", "bytes", "below 1 MiB", "random", "s a rank"]
+    heading = ["file", "op", "shared", "calls", "bytes", "1 MiB or less", "random", "seconds"]
     return Section("Files", tables=[Table(heading, rows)] if rows else [])
 
 

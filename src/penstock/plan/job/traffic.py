@@ -1,7 +1,7 @@
 """The reads and writes of a job by file and direction, from its Darshan log.
 
-For a file shared by all ranks the log holds sums over ranks. Divided by the number of ranks they are the seconds that
-a typical rank waited.
+Times of a record that all ranks share are sums over ranks. What a job waits for is its slowest rank: where one
+aggregator writes for a thousand ranks, the mean over ranks is a thousandth of the time that passes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class FileTraffic:
-    """One file's reads or writes through POSIX calls. `seconds` are those of a typical rank."""
+    """One file's reads or writes through POSIX calls.
+
+    `seconds` are what the job waits: those of a shared file's slowest rank, or the mean over all ranks of a file
+    that one rank has for itself. `total_s` is the sum over ranks; zero stands for equal ranks.
+    """
 
     name: str
     op: str
@@ -35,6 +39,7 @@ class FileTraffic:
     forward: int
     highest_byte: int
     seconds: float
+    total_s: float = 0.0
 
     @property
     def mean_bytes(self) -> float:
@@ -104,6 +109,11 @@ class CollectiveUse:
     collective: int
     nonblocking: int
 
+    @property
+    def mostly_collective(self) -> bool:
+        """Whether most calls that wait are collective: hints reach no others."""
+        return self.collective > self.independent
+
 
 @dataclass(frozen=True, slots=True)
 class JobTraffic:
@@ -132,13 +142,22 @@ class JobTraffic:
 
     @property
     def io_s(self) -> float:
-        """The seconds a typical rank spent in reads, writes and metadata."""
-        return sum(one.seconds for one in self.files) + self.metadata_s
+        """The seconds the job waits for reads, writes and metadata."""
+        return min(self.run_s, sum(one.seconds for one in self.files) + self.metadata_s)
+
+    @property
+    def mean_io_s(self) -> float:
+        """The same of a typical rank, which may write nothing while another writes for it."""
+        return sum(self.rank_seconds(one) for one in self.files) / max(1, self.ranks) + self.metadata_s
+
+    def rank_seconds(self, one: FileTraffic) -> float:
+        """The sum over ranks of the time they spent on a file."""
+        return one.total_s or one.seconds * self.ranks
 
     def best_rate(self, op: str) -> float | None:
         """The best bytes per second of a rank in calls of at least 1 MiB, or None without such calls."""
         rates = [
-            one.moved_bytes / (one.seconds * self.ranks)
+            one.moved_bytes / self.rank_seconds(one)
             for one in self.of(op)
             if one.mean_bytes >= SMALL_BYTES and one.seconds > 0
         ]
@@ -216,7 +235,7 @@ def _file(raw: RawLog, records: tuple[int, Rows], op: str) -> FileTraffic | None
     return FileTraffic(
         name=raw.names.get(str(key), str(key)),
         op=op,
-        shared=any(int(row["rank"]) < 0 for row in rows) or len(rows) > 1,
+        shared=raw.ranks > 1 and (any(int(row["rank"]) < 0 for row in rows) or len(rows) > 1),
         calls=_sum(rows, calls),
         moved_bytes=_sum(rows, moved),
         small_calls=sum(
@@ -225,8 +244,19 @@ def _file(raw: RawLog, records: tuple[int, Rows], op: str) -> FileTraffic | None
         consecutive=_sum(rows, f"POSIX_CONSEC_{word}"),
         forward=_sum(rows, f"POSIX_SEQ_{word}"),
         highest_byte=max(int(row.get(highest, 0)) for row in rows),
-        seconds=_seconds(rows, spent) / max(1, raw.ranks),
+        seconds=_waited(rows, spent, max(1, raw.ranks)),
+        total_s=_seconds(rows, spent),
     )
+
+
+def _waited(rows: Rows, spent: str, ranks: int) -> float:
+    """The slowest rank's seconds; a merged record tells them for all its calls together, shared out by time."""
+    mean = _seconds(rows, spent) / ranks
+    merged = next((row for row in rows if int(row["rank"]) < 0), None)
+    if merged is not None:
+        share = _seconds([merged], spent) / max(_io_seconds(merged), 1e-12)
+        return max(mean, share * _seconds([merged], "POSIX_F_SLOWEST_RANK_TIME"))
+    return max(_seconds([row], spent) for row in rows) if len(rows) > 1 else mean
 
 
 def _spreads(raw: RawLog, by_file: Mapping[int, Rows]) -> list[RankSpread]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from penstock.plan.job.findings import JobFinding, grade
+from penstock.plan.job.findings import JobFinding, counted, grade
 from penstock.plan.job.traffic import SMALL_BYTES, FileTraffic, JobTraffic, RankSpread
 from penstock.units import format_size
 
 LETTER = {"read": "R", "write": "W"}
+PAST = {"read": "read", "write": "written"}
 SMALL_SHARE, MANY_CALLS = 0.1, 1000
 RANDOM_SHARE = 0.2
 MISALIGNED_SHARE = 0.1
@@ -20,7 +21,10 @@ REDUNDANT = 1.05
 STRAGGLER, UNEQUAL = 1.15, 1.3
 # Thresholds: how much two ranks of a file may differ, and how much less than the most the least may move.
 FAR_APART, WIDE_GAP = 0.15, 0.3
+ONE_FOR_ALL = 0.9
 METADATA_SHARE, METADATA_S = 0.3, 30.0
+# The number is filled in once it is known how many aggregators are advised.
+TRY_AGGREGATORS = "penstock run --compare 5 --cb-nodes {cb_nodes} -- COMMAND"
 SHOWN_FILES = 3
 
 
@@ -29,7 +33,7 @@ def _names(files: Sequence[FileTraffic]) -> tuple[str, ...]:
 
 
 def _merged_gain(job: JobTraffic, files: Sequence[FileTraffic]) -> float:
-    """The time a rank saves if small calls become calls of 1 MiB.
+    """What the job saves if small calls become calls of 1 MiB.
 
     The time shrinks with the number of calls, but not below the time at the log's best rate of large calls.
     """
@@ -39,7 +43,7 @@ def _merged_gain(job: JobTraffic, files: Sequence[FileTraffic]) -> float:
         after = one.small_seconds * min(1.0, moved / SMALL_BYTES / max(1, one.small_calls))
         rate = job.best_rate(one.op)
         if rate:
-            after = max(after, moved / job.ranks / rate)
+            after = max(after, moved * one.seconds / max(job.rank_seconds(one), 1e-12) / rate)
         gain += max(0.0, one.small_seconds - after)
     return gain
 
@@ -66,14 +70,14 @@ def _small_finding(
     mean = sum(one.moved_bytes for one in files) / max(1, sum(one.calls for one in files))
     to_shared = f", {sum(one.small_calls for one in shared)} of them to shared files" if shared else ""
     gain, spent = _merged_gain(job, files), sum(one.small_seconds for one in files)
-    collective = any(use.op == op and use.collective for use in job.mpiio)
+    collective = job.ranks > 1 and any(use.op == op and use.mostly_collective for use in job.mpiio)
     return JobFinding(
         letter + "010",
         grade(gain, spent, job.run_s),
-        f"{small} of {calls} POSIX {op}s are below 1 MiB, {format_size(mean)} on average{to_shared}; a rank waits "
-        f"{spent:.3g} s for them",
+        f"{small} of {calls} POSIX {op}s move 1 MiB or less, {format_size(mean)} on average{to_shared}; the job "
+        f"waits {spent:.3g} s for them",
         _gather_advice(op, collective, bool(shared)),
-        f"penstock run --compare 5 --hint romio_cb_{op}=enable -- COMMAND" if shared else "",
+        _gather_check(op, collective) if shared else "",
         gain,
         spent,
         _names(files),
@@ -86,6 +90,11 @@ def _gather_advice(op: str, collective: bool, shared: bool) -> str:
     if shared:
         return f"make them collective (MPI_File_{op}_all), so that aggregators gather them"
     return f"buffer in the application: {op} at least 1 MiB at a time"
+
+
+def _gather_check(op: str, collective: bool) -> str:
+    command = f"penstock run --compare 5 --hint romio_cb_{op}=enable -- COMMAND"
+    return command if collective else f"once they are: {command}"
 
 
 def _random(job: JobTraffic) -> Iterator[JobFinding]:
@@ -143,7 +152,8 @@ def _redundant(job: JobTraffic) -> Iterator[JobFinding]:
         yield JobFinding(
             letter + "040",
             grade(gain, gain, job.run_s),
-            f"{format_size(again)} more {op} than {len(files)} files are long",
+            f"{format_size(sum(one.moved_bytes for one in files))} {PAST[op]} in {counted(len(files), 'file')} of "
+            f"{format_size(sum(one.highest_byte + 1 for one in files))}: {format_size(again)} more than once",
             advice,
             gain_s=gain,
             at_stake_s=sum(one.seconds for one in files),
@@ -164,10 +174,10 @@ def _unequal(job: JobTraffic) -> Iterator[JobFinding]:
         yield JobFinding(
             "B051",
             grade(gain, gain, job.run_s),
-            f"ranks wait for stragglers in {len(slow)} shared files: the slowest took {worst.slowest_s:.3g} s "
-            f"in one where the mean is {worst.mean_s:.3g} s",
-            "give ranks equal shares; where only some aggregate, raise cb_nodes",
-            "penstock run --compare 5 --cb-nodes N -- COMMAND",
+            f"ranks wait for stragglers in {counted(len(slow), 'shared file')}: in one the slowest took "
+            f"{worst.slowest_s:.3g} s, the mean is {worst.mean_s:.3g} s",
+            _share_advice(worst),
+            TRY_AGGREGATORS if any(use.collective for use in job.mpiio) else "",
             gain,
             sum(one.slowest_s for one in slow),
             (worst.name,),
@@ -179,15 +189,23 @@ def _unequal(job: JobTraffic) -> Iterator[JobFinding]:
         yield JobFinding(
             "B050",
             grade(gain, gain, job.run_s),
-            f"ranks move unequal shares of {len(uneven)} shared files: in one the slowest and the fastest moved "
-            f"{format_size(worst.slowest_bytes)} and {format_size(worst.fastest_bytes)}, the mean is "
+            f"ranks move unequal shares of {counted(len(uneven), 'shared file')}: in one the slowest and the fastest "
+            f"moved {format_size(worst.slowest_bytes)} and {format_size(worst.fastest_bytes)}, the mean is "
             f"{format_size(worst.mean_bytes)}",
-            "collective calls let chosen ranks write for all: if that is meant, set cb_nodes to the targets' number",
-            "",
+            _share_advice(worst),
+            TRY_AGGREGATORS if any(use.collective for use in job.mpiio) else "",
             gain,
             sum(one.slowest_s for one in uneven),
             (worst.name,),
         )
+
+
+def _share_advice(one: RankSpread) -> str:
+    """Unequal by design, where aggregators move the others' data, or by the program."""
+    if max(one.slowest_bytes, one.fastest_bytes) > ONE_FOR_ALL * one.mean_bytes * one.ranks:
+        more = "let more ranks aggregate (cb_nodes), and stripe the file as wide"
+        return f"one rank moves the data of all {one.ranks}: {more}"
+    return "give ranks equal shares; where some ranks aggregate for the others, raise cb_nodes"
 
 
 def _uneven(one: RankSpread) -> bool:
@@ -217,7 +235,7 @@ def _own_unequal(job: JobTraffic) -> Iterator[JobFinding]:
 
 
 def _metadata(job: JobTraffic) -> Iterator[JobFinding]:
-    heavy = job.io_s > 0 and job.metadata_s > METADATA_SHARE * job.io_s
+    heavy = job.mean_io_s > 0 and job.metadata_s > METADATA_SHARE * job.mean_io_s
     if job.worst_metadata_s > METADATA_S or heavy:
         advice = "open files once, and by one rank where all read the same"
         if job.hdf5:
@@ -226,7 +244,7 @@ def _metadata(job: JobTraffic) -> Iterator[JobFinding]:
             "B060",
             grade(None, job.metadata_s, job.run_s),
             f"{job.opens} opens; a rank waits {job.metadata_s:.3g} s for metadata, "
-            f"{job.metadata_s / max(job.io_s, 1e-9):.0%} of its I/O",
+            f"{job.metadata_s / max(job.mean_io_s, 1e-9):.0%} of its I/O",
             advice,
             at_stake_s=job.metadata_s,
         )
@@ -235,7 +253,7 @@ def _metadata(job: JobTraffic) -> Iterator[JobFinding]:
 def _independent(job: JobTraffic) -> Iterator[JobFinding]:
     for use in job.mpiio:
         blocking = use.independent + use.collective
-        if job.ranks < 2 or use.independent <= MANY_CALLS or use.collective * 2 > blocking:
+        if job.ranks < 2 or use.independent <= MANY_CALLS or use.mostly_collective:
             continue
         files = [one for one in job.of(use.op) if one.shared]
         spent, gain = sum(one.seconds for one in files), _merged_gain(job, files)
@@ -258,8 +276,9 @@ def _waiting(job: JobTraffic) -> Iterator[JobFinding]:
             yield JobFinding(
                 LETTER[use.op] + "015",
                 grade(None, min(spent, max(0.0, job.run_s - job.io_s)), job.run_s),
-                f"every MPI-IO {use.op} waits until it is done; a rank spends {spent:.3g} s in them",
-                f"overlap them with computing: MPI_File_i{use.op}_all, or HDF5's asynchronous connector",
+                f"every MPI-IO {use.op} waits until it is done, {spent:.3g} s in all",
+                f"overlap them with computing: MPI_File_i{use.op}{'_all' if job.ranks > 1 else ''}, or HDF5's "
+                "asynchronous connector",
                 at_stake_s=spent,
             )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +13,7 @@ from penstock.errors import DataError
 from penstock.plan.storage import StorageSystem
 from penstock.plan.write import contributions
 from penstock.plan.write.folds import LEVEL, Spread
+from penstock.plan.write.idea_spread import IdeaSpread
 from penstock.plan.write.pattern import WritePattern
 from penstock.plan.write.prediction import Range, TimeInterval, WritePrediction, drivers, outside_of
 from penstock.plan.write.stacked import Stack
@@ -27,12 +27,14 @@ FEWEST_SAMPLES = 8
 
 @dataclass(frozen=True, slots=True)
 class Spreads:
-    """The spread of true times around predictions: inside the measured scales, and per doubling beyond the
-    largest.
+    """How far the truth may lie off: inside the measured scales, and for each doubling beyond the largest one.
+
+    Beyond them a stack has its `ideas` instead.
     """
 
     inside: Spread | None = None
     beyond: Spread | None = None
+    ideas: IdeaSpread | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +81,34 @@ class FittedModel:
             contributions=shares,
             outside=outside_of(self, {**drivers(system, pattern), **_loads(known), "seconds": seconds}),
             notes=self._notes(system),
-            interval=self._interval(seconds, pattern),
+            interval=self._interval(row, pattern.nodes),
         )
 
-    def _interval(self, seconds: float, pattern: WritePattern) -> TimeInterval | None:
-        far = math.log2(pattern.nodes / max(self.samples.scales))
-        beyond = far > 0
-        spread = self.spreads.beyond if beyond else self.spreads.inside
-        if spread is None or seconds <= 0:
+    def _interval(self, row: Floats, nodes: int) -> TimeInterval | None:
+        low, high = self.bounds(row, np.array([float(nodes)]))
+        if not np.isfinite(low[0]):
             return None
-        steps = far if beyond else 1.0
-        ends = (seconds * math.exp(spread.low * steps), seconds * math.exp(spread.high * steps))
-        return TimeInterval(*ends, LEVEL, spread.measured, beyond)
+        beyond = nodes > max(self.samples.scales)
+        spread = (self.spreads.ideas or self.spreads.beyond) if beyond else self.spreads.inside
+        return TimeInterval(
+            float(low[0]), float(high[0]), LEVEL, None if spread is None else spread.measured, beyond
+        )
+
+    def bounds(self, rows: Floats, nodes: Floats) -> tuple[Floats, Floats]:
+        """Both ends of every row's interval in seconds; nan where none is known."""
+        said = np.asarray(self.pipeline.predict(rows), dtype=np.float64)
+        said = np.log(np.where(said > 0, said, np.nan))
+        far = np.log2(nodes / max(self.samples.scales))
+        low, high = np.full(nodes.size, np.nan), np.full(nodes.size, np.nan)
+        for spread, asked in ((self.spreads.inside, far <= 0), (self.spreads.beyond, far > 0)):
+            if spread is not None:
+                steps = np.where(far > 0, far, 1.0)[asked]
+                low[asked], high[asked] = said[asked] + spread.low * steps, said[asked] + spread.high * steps
+        asked = far > 0
+        if self.spreads.ideas is not None and asked.any():
+            members = self.pipeline.by_member(rows[asked])
+            low[asked], high[asked] = self.spreads.ideas.ends(members, far[asked])
+        return np.exp(low), np.exp(high)
 
     def seconds(self, system: StorageSystem, patterns: Sequence[WritePattern]) -> list[float]:
         """Predictions alone."""

@@ -21,11 +21,11 @@ from penstock.plan.write.folds import (
     doublings,
     extrapolation_folds,
     grouped_folds,
-    log_errors,
     mean_error,
     spread_of,
 )
 from penstock.plan.write.gather import gather
+from penstock.plan.write.idea_spread import IdeaSpread, idea_spread
 from penstock.plan.write.ior_results import Assumed, IorRun, Tally, read_runs
 from penstock.plan.write.scale_search import ScaleTrial, held_out, search
 from penstock.plan.write.stacked import crossed, one_idea, study
@@ -80,12 +80,16 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class FitOutcome:
-    """The chosen model, the result of every technique, and what was left out, in order."""
+    """The chosen model, how every technique did, and what was left out on the way, in order.
+
+    Of the samples `used`, training and test, `unconverged` have runs that differ too much.
+    """
 
     model: FittedModel
     judged: Sequence[Judged]
     best: Judged
     used: int
+    unconverged: int
     left_out: Mapping[str, int]
     test: Accuracy | None
     tested: WriteSamples
@@ -133,6 +137,7 @@ def fit_runs(request: FitRequest, runs: Sequence[IorRun], progress: Progress) ->
         judged=judged,
         best=best,
         used=len(usable),
+        unconverged=int(np.count_nonzero(~usable.converged)),
         left_out={name: count for name, count in (left_out | dropped).items() if count},
         test=score(model, rest) if len(rest) else None,
         tested=rest,
@@ -169,13 +174,10 @@ def score(model: FittedModel, samples: WriteSamples) -> Accuracy:
     """How a model does on samples, and the share that its intervals hold."""
     predicted = model.predict_samples(samples)
     found = measure(predicted, samples.seconds)
-    errors = log_errors(predicted, samples.seconds)
-    far = np.log2(samples.nodes / max(model.samples.scales))
-    kept = []
-    for spread, rows in ((model.spreads.inside, far <= 0), (model.spreads.beyond, far > 0)):
-        if spread is not None and rows.any():
-            kept.append(spread.holds(errors[rows], np.where(far[rows] > 0, far[rows], 1.0)))
-    return replace(found, held=float(np.mean(np.concatenate(kept))) if kept else None)
+    low, high = model.bounds(samples.matrix(model.features), samples.nodes)
+    known = np.isfinite(low)
+    inside = (low <= samples.seconds) & (samples.seconds <= high)
+    return replace(found, held=float(inside[known].mean()) if known.any() else None)
 
 
 def _search(training: WriteSamples, request: FitRequest, progress: Progress) -> list[ScaleTrial]:
@@ -191,23 +193,24 @@ def judge(training: WriteSamples, trial: ScaleTrial, seed: int) -> Judged:
     samples = training.take(np.isin(training.nodes, trial.scales))
     rows = samples.matrix(trainable(samples.system.kind, trial.technique))
     inside_folds, beyond_folds = grouped_folds(samples.shapes, seed), extrapolation_folds(samples.nodes)
-    given = trial.given
+    given, ideas = trial.given, None
+    far = doublings(samples.nodes, beyond_folds)
     with quiet():
         if trial.technique == STACK:
             found = study(rows, samples.seconds, seed)
             inside, beyond = crossed(found.inside), crossed(found.beyond, one_idea)
-            given = found.weights
+            given, ideas = found.weights, idea_spread(found.beyond, far)
         else:
             data = (rows, samples.seconds)
             inside = held_out(trial.technique, given, data, inside_folds)
             beyond = held_out(trial.technique, given, data, beyond_folds)
-    spreads = Spreads(spread_of(inside), spread_of(beyond, doublings(samples.nodes, beyond_folds)))
+    spreads = Spreads(spread_of(inside), None if ideas else spread_of(beyond, far), ideas)
     errors = [mean_error(part) for part in (inside, beyond) if part]
     accuracies = [
         _accuracy(samples.seconds, folds, part, spread)
         for folds, part, spread in (
             (inside_folds, inside, spreads.inside),
-            (beyond_folds, beyond, spreads.beyond),
+            (beyond_folds, beyond, spreads.ideas or spreads.beyond),
         )
     ]
     return Judged(
@@ -220,7 +223,7 @@ def judge(training: WriteSamples, trial: ScaleTrial, seed: int) -> Judged:
 
 
 def _accuracy(
-    seconds: Floats, folds: Sequence[Fold], errors: Sequence[Floats], spread: Spread | None
+    seconds: Floats, folds: Sequence[Fold], errors: Sequence[Floats], spread: Spread | IdeaSpread | None
 ) -> Accuracy:
     truth = [seconds[fold.test] for fold in folds]
     predicted = [part * np.exp(error) for part, error in zip(truth, errors, strict=True)]

@@ -16,6 +16,10 @@ from penstock.plan.write.parameters import require_lustre
 from penstock.plan.write.pattern import WritePattern, check_pattern
 from penstock.plan.write.write_samples import WriteSamples, tabulate
 
+# A system known by its runs alone may be larger than they were: questions up to so many times their nodes are
+# answered, as ones outside the training range.
+UNMEASURED_NODES = 64
+
 
 def gather(
     runs: Sequence[IorRun], system: StorageSystem | None, locations: str, rule: ConvergenceRule
@@ -28,7 +32,8 @@ def gather(
         raise DataError("no runs")
     if system is None:
         osts = max([run.stripes for run in runs if run.stripes is not None], default=1)
-        system = flat_system("flat", max(run.nodes for run in runs), max(run.cores for run in runs), osts)
+        nodes = UNMEASURED_NODES * max(run.nodes for run in runs)
+        system = flat_system("flat", nodes, max(run.cores for run in runs), osts)
     groups = _identical(runs)
     patterns = []
     for nodes, cores, burst, stripes, transfer in groups:

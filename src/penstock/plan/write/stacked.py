@@ -114,6 +114,8 @@ class Stack:
         if not self.weights:
             self.weights = learn_weights(rows, seconds)
         named = {name.split(":", 1)[1] for name in self.weights}
+        # Intervals beyond the scales ask the trees of every idea, chosen or not.
+        named |= {name for name in MEMBERS if name.split("/")[1] in TREES}
         self._members = {name: _member(name, rows, seconds) for name in MEMBERS if name in named}
         self.mean_ = rows.mean(axis=0)
         self._largest = float(rows[:, 0].max())
@@ -128,12 +130,20 @@ class Stack:
         )
 
     def _weighed(self, where: str, said: Mapping[str, Floats]) -> Floats:
-        own = {name: self.weights.get(f"{where}:{name}", 0.0) for name in said}
-        return np.asarray(sum(own[name] * said[name] for name in said) / sum(own.values()))
+        own = {name: self.weights[f"{where}:{name}"] for name in said if f"{where}:{name}" in self.weights}
+        return np.asarray(sum(own[name] * said[name] for name in own) / sum(own.values()))
+
+    def by_member(self, rows: Floats) -> Floats:
+        """Logarithms of seconds by member; nan for a member that is neither weighed nor a tree."""
+        unknown = np.full(len(rows), np.nan)
+        return np.column_stack(
+            [self._members[name].predict(rows) if name in self._members else unknown for name in MEMBERS]
+        )
 
     def disagreement(self, rows: Floats) -> Floats:
         """How far the weighed members lie apart, as a standard deviation of logarithms."""
-        said = np.stack([member.predict(rows) for member in self._members.values()])
+        weighed = {name.split(":", 1)[1] for name in self.weights}
+        said = np.stack([self._members[name].predict(rows) for name in MEMBERS if name in weighed])
         return np.asarray(said.std(axis=0))
 
 
@@ -185,17 +195,37 @@ def one_idea(folds: Sequence[Floats]) -> Floats:
     >>> MEMBERS[int(one_idea([errors]).argmax())]
     'node/extra'
     """
-    errors = np.vstack(folds)
-    share = np.concatenate([np.full(len(part), 1 / len(part) / len(folds)) for part in folds])
-    best, least = np.zeros(len(MEMBERS)), np.inf
+    best = min(judged_ideas(folds), key=lambda idea: idea.missed)
+    weights = np.zeros(len(MEMBERS))
+    weights[best.places] = best.weights
+    return weights
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedIdea:
+    """One rate: its trees' places among the members, their weights, and how much of the folds it misses."""
+
+    rate: str
+    places: list[int]
+    weights: Floats
+    missed: float
+
+
+def judged_ideas(folds: Sequence[Floats]) -> list[JudgedIdea]:
+    """Every rate by its trees' errors on each fold."""
+    errors, share = np.vstack(folds), fold_shares(folds)
+    found = []
     for rate in RATES:
         places = [MEMBERS.index(f"{rate}/{learner}") for learner in TREES]
         weights = robust_weights(errors[:, places], share, LEANING)
         missed = float(share @ (1 - np.exp(-np.abs(errors[:, places] @ weights) / NEAR)))
-        if missed < least:
-            best, least = np.zeros(len(MEMBERS)), missed
-            best[places] = weights
-    return best
+        found.append(JudgedIdea(rate, places, weights, missed))
+    return found
+
+
+def fold_shares(folds: Sequence[Floats]) -> Floats:
+    """What each row counts where every fold counts alike; the sum is one."""
+    return np.concatenate([np.full(len(part), 1 / len(part) / len(folds)) for part in folds])
 
 
 def crossed(errors: Sequence[Floats], weigh: Weighing = blended) -> list[Floats]:

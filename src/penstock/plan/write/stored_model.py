@@ -11,21 +11,25 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import TypeAdapter, ValidationError
 
 from penstock import config
 from penstock.errors import AccessError, ConfigError, MissingError, ModelFileError, UsageError
 from penstock.plan.storage import StorageSystem
 from penstock.plan.write.fitted import FittedModel, Spreads, Subject, fit_model
 from penstock.plan.write.folds import Spread
-from penstock.plan.write.techniques import check_parameters, check_technique
+from penstock.plan.write.idea_spread import IdeaSpread
+from penstock.plan.write.stacked import RATES, TREES
+from penstock.plan.write.techniques import STACK, check_parameters, check_technique
 from penstock.plan.write.terms import trainable
 from penstock.plan.write.write_samples import WriteSamples, column_names
 
 FORMAT = "penstock write-time model"
-# Version 3: the spread beyond the scales is for one doubling of the nodes.
-VERSION = 3
+# Version 4: beyond the scales a stack has ideas in place of one spread.
+VERSION = 4
 MAX_MODEL_BYTES = 100_000_000
 MAX_SAMPLES = 200_000
+_IDEAS = TypeAdapter(IdeaSpread)
 _KEYS = (
     "format",
     "version",
@@ -87,8 +91,11 @@ def parse_model(text: str, source: str) -> FittedModel:
     samples = _samples(body, source)
     if body["features"] != list(trainable(samples.system.kind, str(technique))):
         raise ModelFileError(f"{source}: its features are not the ones this version computes: fit it again")
+    spreads = _spreads(body["spreads"], source)
+    if spreads.ideas is not None and technique != STACK:
+        raise ModelFileError(f"{source}: key 'spreads.ideas' belongs to a stack, not to {technique}")
     model = fit_model(source, str(technique), parameters, samples)
-    return replace(model, spreads=_spreads(body["spreads"], source), subject=_subject(body, source))
+    return replace(model, spreads=spreads, subject=_subject(body, source))
 
 
 def _subject(body: Mapping[str, Any], source: str) -> Subject:
@@ -114,7 +121,27 @@ def _spreads(given: object, source: str) -> Spreads:
         ):
             raise ModelFileError(f"{source}: key 'spreads.{where}' is not low, high and measured")
         found[where] = Spread(float(numbers[0]), float(numbers[1]), ends[2])
-    return Spreads(**found)
+    ideas = given.get("ideas") if isinstance(given, dict) else None
+    return Spreads(**found, ideas=None if ideas is None else _ideas(ideas, source))
+
+
+def _ideas(given: object, source: str) -> IdeaSpread:
+    try:
+        found = _IDEAS.validate_python(given)
+    except ValidationError as error:
+        where = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise ModelFileError(f"{source}: key 'spreads.ideas.{where}': {error.errors()[0]['msg']}") from None
+    numbers = [value for one in found.ideas for value in (one.share, *one.weights, *one.offsets)]
+    if (
+        not found.ideas
+        or any(
+            one.rate not in RATES or len(one.weights) != len(TREES) or not one.offsets for one in found.ideas
+        )
+        or not all(-50 < value < 50 for value in numbers)
+        or any(one.share <= 0 for one in found.ideas)
+    ):
+        raise ModelFileError(f"{source}: key 'spreads.ideas' is not a list of rates, weights and offsets")
+    return found
 
 
 def _read(path: Path) -> str:
