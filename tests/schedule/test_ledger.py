@@ -233,14 +233,16 @@ def test_concurrent_starts_and_ends_killed_at_random_leave_what_runs(tmp_path: P
             """Run all at once; returns each job's exit code and output."""
             nonlocal kills
             outputs = [tmp_path / f"out{index}" for index in range(len(work))]
-            running = [
-                start_command(context, ["schedule", "advise", *arguments, "--json"], output)
-                for (_, arguments), output in zip(work, outputs, strict=True)
-            ]
-            doomed = rng.sample(running, len(running) // 3 if kill else 0)
-            for process in doomed:
-                time.sleep(rng.uniform(0, 0.03))
-                process.kill()
+            doomed = set(rng.sample(range(len(work)), len(work) // 3 if kill else 0))
+            running = []
+            for index, ((_, arguments), output) in enumerate(zip(work, outputs, strict=True)):
+                output.touch()
+                process = start_command(context, ["schedule", "advise", *arguments, "--json"], output)
+                running.append(process)
+                if index in doomed:
+                    # At once, while others work: later it may have ended by itself.
+                    time.sleep(rng.uniform(0, 0.03))
+                    process.kill()
             for process in running:
                 process.join(120)
             kills += sum(process.exitcode == -9 for process in running)

@@ -84,7 +84,9 @@ def verify(root: Path, state_dir: Path, as_json: bool) -> None:
     if found.differences:
         if as_json:
             raise click.exceptions.Exit(int(ExitCode.FINDINGS))
-        raise FindingsError(f"{len(found.differences)} knobs differ from what they should be")
+        count = len(found.differences)
+        what = "1 knob differs from what it" if count == 1 else f"{count} knobs differ from what they"
+        raise FindingsError(f"{what} should be")
 
 
 def _restored_document(outcome: Restored) -> dict[str, object]:

@@ -25,6 +25,7 @@ watchdog_s = 3
 jitter_s = 0
 dwell_s = 0
 reference_windows = 1
+reference_error = 10
 visit_loss_s = 100
 loss_share = 1
 hold_s = 0

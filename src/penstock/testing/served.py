@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.emulate.faultcontrol import CONTROL_FILE
@@ -60,7 +60,10 @@ class SteadyClient:
 
 
 class SpitefulClient(SteadyClient):
-    """A steady client that does a tenth of its work on a target whose knobs are not as they were at first."""
+    """A steady reader that does a tenth of its work on a target whose knobs are not as they were at first.
+
+    It only reads, because the shipped policy tries next to nothing where somebody writes.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,7 +82,7 @@ class SpitefulClient(SteadyClient):
         """As much as was done on that target."""
         now_s, self._t_s = self._t_s, self._work_s.setdefault(index, self._t_s)
         try:
-            return super().osc(index)
+            return replace(super().osc(index), write=Direction(), dirty_bytes=0)
         finally:
             self._t_s = now_s
 
@@ -88,7 +91,7 @@ class SpitefulClient(SteadyClient):
         now_s = self._t_s
         self._t_s = sum(self._work_s.values()) / len(self._work_s) if self._work_s else now_s
         try:
-            return super().mount()
+            return replace(super().mount(), write=Sums())
         finally:
             self._t_s = now_s
 
