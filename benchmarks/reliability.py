@@ -1,0 +1,125 @@
+"""Does what `weir` says with a chance come true as often as it says?
+
+usage: ./run bench reliability [--noise .1] [--seed 1]
+
+Every surveyed case is once the world and the others are the survey. The world is played from its default: a setting
+is measured for three windows, the best bet is tried if it is worth a trial, and so on until nothing is. For every bet
+this compares the chance that was said with whether the setting then brought more than the best one before it. The
+share of the possible gain that was found comes beside it, for worlds where the best setting brings 1.2 times the
+default or more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.decide.belief import Knowledge, Measured
+from penstock.decide.habits import HABITS
+from penstock.decide.objective import Rates, gain_log2
+from penstock.decide.prospect import Stay, weigh
+from penstock.decision import Cases
+from penstock.predict.shipped import default_survey
+from penstock.predict.surfaces import SurveyPredictor
+from penstock.spaces import LUSTRE
+
+Floats = NDArray[np.float64]
+WINDOWS = 3
+#: A trial and the settling before it, of two minutes.
+MOST_TRIALS = 12
+BYTES_PER_S = 1e8
+BINS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.01)
+CANDIDATES = LUSTRE.candidates()
+HOME = LUSTRE.default.only(*LUSTRE.searched)
+AT_HOME = CANDIDATES.places[HOME]
+
+
+@dataclass
+class Played:
+    """Worlds of one kind of work: the bets, and how much of the possible gain was found."""
+
+    bets: list[tuple[float, bool]] = field(default_factory=list)
+    captured: list[float] = field(default_factory=list)
+
+
+class World:
+    """One surveyed case as the truth: what each setting brings, with noise."""
+
+    def __init__(self, gains: Floats, kind: str, noise: float, rng: np.random.Generator) -> None:
+        self._gains, self._kind, self._noise, self._rng = gains, kind, noise, rng
+
+    def window(self, at: int) -> Rates:
+        """One window at a setting."""
+        noise = 1.0 + self._noise * self._rng.standard_normal(len(self._gains))
+        rates = BYTES_PER_S * 2.0 ** self._gains[:, at] * np.maximum(noise, 0.1)
+        sides = {"read": (rates[0], 0.0), "write": (0.0, rates[0]), "both": (rates[0], rates[-1])}
+        read, write = sides[self._kind]
+        return Rates(float(read), float(write), 8.0 * (read > 0), 8.0 * (write > 0))
+
+    def total(self, at: int) -> float:
+        """What a setting truly brings, in defaults."""
+        return float(np.mean(2.0 ** self._gains[:, at]))
+
+    def best(self) -> float:
+        """The best total of a setting that leaves each direction four fifths."""
+        fair = (2.0**self._gains >= 0.8).all(axis=0)
+        return max(1.0, float(np.mean(2.0**self._gains, axis=0)[fair].max(initial=1.0)))
+
+
+def play(world: World, cases: Cases, played: Played) -> None:
+    """Try what promises enough until nothing does."""
+    known, now, place, over, said = Knowledge(), 0, HOME, 0.0, None
+    for trials in range(MOST_TRIALS + 1):
+        measured = known.measured.setdefault(place, Measured())
+        for _ in range(WINDOWS):
+            now += 1
+            measured.take(world.window(CANDIDATES.places[place]), now)
+        if said is not None:
+            gain = gain_log2(measured.level.mean, known.measured[HOME].level.mean, HABITS.objective)
+            played.bets.append((said, gain > over))
+        belief = known.believe(cases, CANDIDATES, HOME, now, HABITS.objective)
+        found = weigh(
+            known.measured,
+            belief,
+            LUSTRE,
+            Stay(place, HOME, HOME, WINDOWS, 0, surveyed=True),
+            HABITS,
+        )
+        if found.hope <= HABITS.worth_log2 + HABITS.worth_more_log2 * trials:
+            break
+        over, said, place = found.over, float(belief.chance(found.over)[found.bet]), CANDIDATES[found.bet]
+    if world.best() >= 1.2:
+        played.captured.append((world.total(found.best) - 1.0) / (world.best() - 1.0))
+
+
+def main() -> None:
+    """Print a table a kind of work."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--noise", type=float, default=0.1)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    rng = np.random.default_rng(asked.seed)
+    surveyed = SurveyPredictor(default_survey()).outlooks("read", [()], CANDIDATES)[0].cases
+    assert surveyed is not None
+    for kind, surfaces in surveyed.surfaces.items():
+        played = Played()
+        for number, case in enumerate(surfaces):
+            others = Cases({**surveyed.surfaces, kind: np.delete(surfaces, number, axis=0)})
+            play(World(case - case[:, [AT_HOME]], kind, asked.noise, rng), others, played)
+        share = float(np.mean(played.captured)) if played.captured else float("nan")
+        print(f"{kind}: {len(surfaces)} worlds, {len(played.bets)} bets, {share:.2f} of the possible gain")
+        for low, high in itertools.pairwise(BINS):
+            bets = [bet for bet in played.bets if low <= bet[0] < high]
+            if bets:
+                said, came = (float(np.mean(column)) for column in zip(*bets, strict=True))
+                print(f"  said {said:.2f}, came true {came:.2f} ({len(bets)} bets)")
+
+
+if __name__ == "__main__":
+    main()
