@@ -1,4 +1,4 @@
-"""What the shipped policy sees before it decides: all candidates weighed, and why a change is asked for."""
+"""The expected value of every candidate setting for the shipped policy, and the reason for a change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.knobs import Candidates, KnobSpace, Role, Setting
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prospect:
-    """What is believed, the best setting measured, and the best bet among the others."""
+    """The belief about all candidates, the best setting measured, and the most promising other one (the bet)."""
 
     belief: Belief
     best: int
@@ -41,7 +41,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """Where a group is: the setting in force, the original, and what is gone back to in doubt.
+    """Where a group is: the setting in force, the original, and the one it returns to when in doubt.
 
     A trial takes `windows`; a knob that acts on new opens is felt after `unfelt` more. `surveyed` says whether
     anything is known of these knobs from elsewhere.

@@ -1,4 +1,4 @@
-"""How cautious the guard is: every number an administrator may set, with the reason for its default."""
+"""The guard's limits: every number that an administrator may set, with the reason for its default."""
 
 from __future__ import annotations
 

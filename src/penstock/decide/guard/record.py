@@ -1,4 +1,4 @@
-"""What the guard remembers: of a unit (a target or a tuning group), and of each kind of work it does."""
+"""The guard's records of a unit (a target or a tuning group) and of each kind of work that the unit does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PROVEN_WINDOWS = 8
 
 @dataclass(frozen=True, slots=True)
 class Ban:
-    """A setting that did harm here, until when it is not tried again, and how often that happened."""
+    """A setting that did harm: until when it may not be tried again, and how often it did harm."""
 
     until_s: float
     strikes: int
@@ -102,7 +102,7 @@ class WorkRecord:
 
 @dataclass(slots=True)
 class Accused:
-    """A setting taken back, until the original was measured again: perhaps the world had changed, not the setting."""
+    """A setting that was taken back. It is cleared if the original, measured again, brings no more than it did."""
 
     place: Setting
     level: Level
@@ -153,7 +153,7 @@ class Account:
 
 @dataclass(slots=True)
 class UnitRecord:
-    """One unit's past, as far as any rule asks for it."""
+    """The part of a unit's history that the guard's rules need."""
 
     account: Account
     works: dict[str, WorkRecord] = field(default_factory=dict)

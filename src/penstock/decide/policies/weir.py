@@ -1,4 +1,4 @@
-"""Ours: measure what flows here, ask what it might be elsewhere, try the best bet, keep what proved best.
+"""The shipped policy: measures what settings bring, tries the most promising other one, keeps the best measured.
 
 A weir is built into a stream to measure it and, by the same means, to regulate it. The policy works on a tuning
 group, that is, on one kind of work of one mount (`penstock.decide.groups`). It knows what every setting tried
@@ -51,7 +51,7 @@ GAP_S = 1.0
 
 
 class WeirPolicy(Policy):
-    """Measures, tries, keeps. See the module's own words."""
+    """Tunes one tuning group as the module's docstring says."""
 
     name = "weir"
     uses_model = True
