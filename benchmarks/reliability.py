@@ -29,7 +29,7 @@ from penstock.spaces import LUSTRE
 
 Floats = NDArray[np.float64]
 WINDOWS = 3
-#: A trial and the settling before it, of two minutes.
+#: More trials than this do not fit into two minutes.
 MOST_TRIALS = 12
 BYTES_PER_S = 1e8
 BINS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.01)

@@ -108,7 +108,7 @@ class WeirPolicy(Policy):
         self._charge(place, rates)
         self._draining = max(0, self._draining - 1)
         if self._state is State.SETTLING and not self._collapsed(place, rates):
-            return self._settle(window)
+            return self._settle(window, rates)
         if drains(window):
             return _wait(window, "draining", "what was written before is still on its way")
         self._learn(place, rates)
@@ -202,9 +202,9 @@ class WeirPolicy(Policy):
         self._enter(State.RESTING, self._habits.refused_windows)
         return Proposal(window.setting, "cached", "the page cache does much of this work: left alone")
 
-    def _settle(self, window: Window) -> Proposal:
+    def _settle(self, window: Window, rates: Rates) -> Proposal:
         self._left -= 1
-        if self._opens.felt(rates_of(window)) or self._left <= 0:
+        if self._opens.felt(rates) or self._left <= 0:
             self._enter(State.MEASURING, 0)
         return _wait(window, "settling", "the interval of a change itself is not judged")
 
