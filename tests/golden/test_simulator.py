@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
 
 import pytest
+
+from penstock.simulate import BEHAVIOUR
 
 from .simulator import CASES, Golden, run
 
@@ -32,3 +35,11 @@ def test_run_is_what_it_was(case: Golden) -> None:
 
 def test_every_known_run_still_exists() -> None:
     assert set(known()) == {case.name for case in CASES}
+
+
+def test_declared_behaviour_is_that_of_these_runs() -> None:
+    """Stored results carry `BEHAVIOUR`. It counts the first runs of the file: later ones may be added at its end."""
+    count = int(BEHAVIOUR.partition("-")[0])
+    counted = dict(list(known().items())[:count])
+    assert len(counted) == count
+    assert f"{count}-{hashlib.sha256(json.dumps(counted).encode()).hexdigest()[:16]}" == BEHAVIOUR

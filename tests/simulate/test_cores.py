@@ -183,3 +183,34 @@ def test_exponential_work_has_the_same_mean_and_more_waiting(lab: Lab) -> None:
     assert random.rpcs < 0.9 * regular.rpcs
     many = lab.measure("s_rd_sq_16m", Setting(pages=16, flight=64), varied, seconds=20.0)
     assert many.rpcs == pytest.approx(20e6 / 1000.0, rel=0.03)
+
+
+def test_small_message_passes_bulk_that_is_not_under_way_yet(lab: Lab) -> None:
+    """Sixteen reads of 1 MiB sent together: replies that wait behind all of their data come at the end, together."""
+    changes = {
+        **FREE, "client_mb_per_s": "50", "server_mb_per_s": "50", "client.cores": "1", "bulk_acknowledged": "1",
+    }  # fmt: skip
+    together = lab.measure("s_rd_rn_16m", Setting(pages=256, flight=16), changes, seconds=8.0)
+    passing = lab.measure(
+        "s_rd_rn_16m", Setting(pages=256, flight=16), {**changes, "ahead_mib": "1"}, seconds=8.0
+    )
+    all_us = 16 * MIB / 50.0
+    assert together.rpc_usec / together.rpcs > 0.9 * all_us
+    assert passing.rpc_usec / passing.rpcs < 0.7 * all_us
+
+
+@pytest.mark.parametrize(("in_order", "first_of_all"), [("0", (0.6, 1.1)), ("1", (0.1, 0.4))])
+def test_data_of_writes_leaves_rpc_by_rpc_where_it_says_so(
+    lab: Lab, in_order: str, first_of_all: tuple[float, float]
+) -> None:
+    """Eight writes of 4 MiB are asked for together: in order the first is done long before the last."""
+    changes = {
+        **FREE, "write_new_us_per_page": "0", "write_over_us_per_page": "0", "client_mb_per_s": "50",
+        "server_mb_per_s": "50", "client.cores": "1", "ahead_mib": "1", "writes_in_order": in_order,
+    }  # fmt: skip
+    made = lab.simulation("s_wr_sq_16m", Setting(pages=1024, flight=7, dirty=32), changes)
+    all_s = 32 * MIB / 50e6
+    while made.totals().rpcs == 0.0:
+        made.run_until(made.now_s + 0.01)
+    low, high = first_of_all
+    assert low * all_s <= made.now_s <= high * all_s

@@ -151,7 +151,7 @@ def _empty(plan: Plan, scripted: ScriptLayout, placement: Placement, oscs: int, 
         "rng": (streams + osses + len(faults) + plan.clients, 2),
         "page_state": (pages,),
         "page_extent": (max(written, 1),),
-        "index1": (sum((f.pages >> 6) + 1 for f in files),),
+        "block": (sum((f.pages >> 6) + 1 for f in files),),
         "index2": (sum((f.pages >> 12) + 1 for f in files),),
         "index3": (sum((f.pages >> 18) + 1 for f in files),),
         "sums": (2 * oscs, SUM_COLUMNS),
@@ -160,7 +160,7 @@ def _empty(plan: Plan, scripted: ScriptLayout, placement: Placement, oscs: int, 
         "trace": (1,),
     }
     world = World(shapes)
-    world.page_extent[:] = NONE
+    world.block.extent[:] = NONE
     world.rng[:] = seeded(len(world.rng), plan.seed)
     return world
 
@@ -255,7 +255,7 @@ def _fill_files(w: World, placement: Placement, cluster: Cluster) -> None:
     for i, f in enumerate(placement.files):
         w.file.home[i] = f.home
         w.file.osc[i], w.file.pages[i], w.file.state_base[i] = f.osc, f.pages, state
-        w.file.index1_base[i], w.file.index2_base[i], w.file.index3_base[i] = one, two, three
+        w.file.block_base[i], w.file.index2_base[i], w.file.index3_base[i] = one, two, three
         state, one, two, three = (
             state + f.pages,
             one + (f.pages >> 6) + 1,

@@ -31,8 +31,10 @@ class NetworkSection(Section):
     """`[network]`: one full-duplex pipe per node, and what TCP makes of it on a long way.
 
     A connection has at most `window_mib` under way, and loses packets when more than `queue_mib` wait in the
-    narrowest queue; zero means that neither ever happens. Where `bulk_acknowledged` a server replies to a read only
-    when the client has acknowledged the data (as Lustre does), which costs a round trip.
+    narrowest queue; zero means that neither ever happens. A request or reply has a connection of its own and waits
+    behind at most `ahead_mib` of bulk data; zero means behind all of it. With `writes_in_order` the data of writes
+    leaves RPC by RPC; else, and for reads, messages of parallel RPCs take turns. Where `bulk_acknowledged` a server
+    replies to a read only when the client has acknowledged the data (as Lustre does), which costs a round trip.
     """
 
     client_mb_per_s: float = Field(gt=0)
@@ -41,6 +43,8 @@ class NetworkSection(Section):
     peer_credits: int = Field(ge=1, le=1024)
     window_mib: float = Field(default=0.0, ge=0)
     queue_mib: float = Field(default=0.0, ge=0)
+    ahead_mib: float = Field(default=0.0, ge=0)
+    writes_in_order: int = Field(default=0, ge=0, le=1)
     bulk_acknowledged: int = Field(default=0, ge=0, le=1)
 
 

@@ -57,6 +57,9 @@ def fill_servers(w: World, cluster: Cluster, clients: int) -> None:
     w.nic.us_per_byte[clients:] = 1.0 / network.server_mb_per_s
     w.link.latency_us[:] = network.round_trip_us / 2.0
     w.link.us_per_byte[:] = _tcp_us_per_byte(network)
+    # From a client, links with odd numbers: what it writes.
+    w.link.in_order[1::2] = network.writes_in_order
+    w.link.behind_us[:] = network.ahead_mib * MIB / min(network.client_mb_per_s, network.server_mb_per_s)
     for name in ("send", "receive"):
         w.oss[f"{name}_us_page"][:] = getattr(server, f"{name}_us_per_page")
     w.oss.message_us[:] = server.message_us

@@ -91,7 +91,7 @@ def random_walk(
     for number in range(rounds + 1):
         for setting in rng.sample(list(settings), len(settings)):
             start_s = step * (rhythm.interval_s + rhythm.pause_s)
-            cell = _visit(simulation, setting, start_s, rhythm)
+            cell = visit(simulation, setting, start_s, rhythm)
             step += 1
             if number > 0:
                 cells[setting] = cells[setting].plus(cell) if setting in cells else cell
@@ -99,7 +99,8 @@ def random_walk(
     return [cells[setting] for setting in settings]
 
 
-def _visit(simulation: Simulation, setting: Setting, start_s: float, rhythm: Rhythm) -> Cell:
+def visit(simulation: Simulation, setting: Setting, start_s: float, rhythm: Rhythm) -> Cell:
+    """One interval from `start_s` on, in which a setting comes into force after the rhythm's delay."""
     simulation.run_until(start_s)
     before = simulation.totals()
     simulation.run_until(start_s + rhythm.delay_s)

@@ -167,9 +167,9 @@ def _lower_attribute(context, builder, typ, pointer, attribute):
     if isinstance(kind.dtype, types.Record):
         return row
     if kind.ndim == 1:
-        return builder.inttoptr(builder.load(row), WORD.as_pointer())
+        return builder.inttoptr(_load_row(builder, row), WORD.as_pointer())
     array = make_array(kind)(context, builder)
-    words = [builder.load(builder.gep(row, [WORD(column)])) for column in range(TABLE_COLUMNS)]
+    words = [_load_row(builder, builder.gep(row, [WORD(column)])) for column in range(TABLE_COLUMNS)]
     itemsize = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
     populate_array(
         array,
@@ -185,10 +185,17 @@ def _lower_attribute(context, builder, typ, pointer, attribute):
 @lower_getattr_generic(RecordsType)
 def _lower_field(context, builder, typ, row, attribute):
     if attribute == "shape":
-        length = builder.load(builder.gep(row, [WORD(1)]))
+        length = _load_row(builder, builder.gep(row, [WORD(1)]))
         return context.make_tuple(builder, types.UniTuple(types.intp, 1), [length])
-    first = builder.add(builder.load(row), WORD(FieldType(typ.array, attribute).offset))
+    first = builder.add(_load_row(builder, row), WORD(FieldType(typ.array, attribute).offset))
     return builder.inttoptr(first, WORD.as_pointer())
+
+
+def _load_row(builder, word):
+    """A word of the table: it never changes, so the compiler need not read it again after a store."""
+    value = builder.load(word)
+    value.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return value
 
 
 def _element(context, builder, field, first, index):

@@ -137,7 +137,7 @@ FILE = lined(
     # First line: where its pages are, and its server's range lock.
     ("state_base", I),  # its first page in `page_state`
     ("ext_base", I),  # its first page in `page_extent`, none if nobody writes it
-    ("index1_base", N),  # its first count in `index1` (see `offsets`)
+    ("block_base", N),  # its first block
     ("index2_base", N),
     ("index3_base", N),
     ("pages", N),  # its size
@@ -276,6 +276,11 @@ EXTENT = lined(
     ("next", N),  # in its list, its RPC, or among the free
     ("state", S),  # see `states`
     ("kind", S),  # the list it stands in
+)
+
+BLOCK = record(  # 64 pages of a file
+    ("extent", N),  # the extent that all of them belong to, none, or MIXED (see `pages`)
+    ("starts", N),  # how many cached extents start in it (see `offsets`)
 )
 
 LRU = record(("file", N), ("start", N), ("pages", N))  # a run of cached pages

@@ -8,7 +8,7 @@ from penstock.simulate.kernel.extents import clear_labels
 from penstock.simulate.kernel.grant import blocked_stream, grow, refund
 from penstock.simulate.kernel.locks import settle_locks
 from penstock.simulate.kernel.pagecache import remember, shrink
-from penstock.simulate.kernel.pages import run_in_state, set_state
+from penstock.simulate.kernel.pages import extent_at, run_in_state, set_state
 from penstock.simulate.kernel.queues import free_extent
 from penstock.simulate.kernel.records import NONE, PAGE, READ, World
 from penstock.simulate.kernel.rpcs import free_rpc, send_rpcs
@@ -35,7 +35,7 @@ def _wake_page_waiters(w: World, f: int, now_us: float) -> None:
             if w.page_state[w.file.state_base[f] + page] != READING:
                 wake(w, s, now_us)
         elif mode == WAITS_FOR_WRITEBACK:
-            e = int(w.page_extent[w.file.ext_base[f] + page])
+            e = extent_at(w, f, page)
             if e == NONE or w.extent.state[e] != FLYING:
                 wake(w, s, now_us)
         elif mode == WAITS_FOR_FLUSH:

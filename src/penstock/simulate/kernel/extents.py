@@ -8,7 +8,7 @@ from __future__ import annotations
 from penstock.simulate.kernel.compiler import kernel
 from penstock.simulate.kernel.grant import reserve
 from penstock.simulate.kernel.offsets import note_start
-from penstock.simulate.kernel.pages import label, set_state
+from penstock.simulate.kernel.pages import extent_at, label, set_state
 from penstock.simulate.kernel.queues import delist, enlist, free_extent, new_extent
 from penstock.simulate.kernel.records import NONE, World
 from penstock.simulate.kernel.states import ACTIVE, CACHE, FLYING, FULL, UNLISTED, UPTODATE
@@ -29,7 +29,7 @@ def joinable(w: World, f: int, page: int, max_end: int) -> int:
     """
     if page < 0 or page >= w.file.pages[f] or boundary(page, w.osc.pages[w.file.osc[f]]) != max_end:
         return NONE
-    e = int(w.page_extent[w.file.ext_base[f] + page])
+    e = extent_at(w, f, page)
     if e == NONE or w.extent.state[e] == FLYING or w.extent.max_end[e] != max_end:
         return NONE
     if w.extent.lock[e] != w.file.lock[f] or (w.extent.state[e] == ACTIVE and e != w.file.filling[f]):

@@ -12,10 +12,8 @@ from __future__ import annotations
 from penstock.simulate.kernel.calendar import REPLY_ARRIVES, REQUEST_ARRIVES, STREAM_RUNS, list_of
 from penstock.simulate.kernel.compiler import kernel, prefetch
 from penstock.simulate.kernel.counters import COUNT, FLIGHT_BINS, PAGES_BINS, SENT
+from penstock.simulate.kernel.pages import block_of
 from penstock.simulate.kernel.records import NONE, WRITE, World
-
-LABELS_PER_LINE = 16
-PAGES_FORESEEN = 64
 
 
 @kernel
@@ -32,13 +30,10 @@ def _fetch_file(w: World, f: int) -> None:
 
 
 @kernel
-def _fetch_pages(w: World, f: int, page: int, pages: int, direction: int) -> None:
+def _fetch_pages(w: World, f: int, page: int, direction: int) -> None:
     prefetch(w.page_state, w.file.state_base[f] + page)
     if direction == WRITE:
-        prefetch(w.index1, w.file.index1_base[f] + (page >> 6))
-        base = w.file.ext_base[f] + page
-        for i in range(base, base + pages, LABELS_PER_LINE):
-            prefetch(w.page_extent, i)
+        prefetch(w.block.extent, block_of(w, f, page))
 
 
 @kernel
@@ -67,10 +62,10 @@ def foresee_reply(w: World, r: int) -> None:
     """An RPC's reply is on its way: its pages become usable or clean, and the next extent is sent."""
     if w.sim.foresees[0] == 1:
         f = w.rpc.file[r]
-        _fetch_pages(w, f, w.rpc.low[r], w.rpc.pages[r], w.rpc.direction[r])
+        _fetch_pages(w, f, w.rpc.low[r], w.rpc.direction[r])
         if w.file.full_head[f] != NONE:
             e = w.file.full_head[f]
-            prefetch(w.index1, w.file.index1_base[f] + (w.extent.start[e] >> 6))
+            prefetch(w.block.starts, block_of(w, f, w.extent.start[e]))
             if w.extent.next[e] != NONE:
                 prefetch(w.extent.ready_us, w.extent.next[e])
 
@@ -83,7 +78,7 @@ def foresee_call(w: World, s: int) -> None:
         prefetch(w.stream.read_ratio, s)
         prefetch(w.stream.ra_start, s)
         if w.stream.cursor[s] < w.file.pages[f]:
-            _fetch_pages(w, f, w.stream.cursor[s], PAGES_FORESEEN, w.stream.direction[s])
+            _fetch_pages(w, f, w.stream.cursor[s], w.stream.direction[s])
         if w.stream.active_ext[s] != NONE:
             prefetch(w.extent.ready_us, w.stream.active_ext[s])
 

@@ -23,7 +23,24 @@ def link_between(w: World, c: int, s: int, outward: int) -> int:
 @kernel
 def send_small(w: World, link: int, sender: int, now_us: float) -> float:
     """When a request or reply handed over now arrives."""
-    return max(now_us, w.nic.send_free_us[sender]) + w.link.latency_us[link]
+    start_us = max(now_us, w.nic.send_free_us[sender])
+    if w.link.behind_us[link] > 0.0:
+        # It has a connection of its own: of the bulk only what is under way already is before it.
+        start_us = min(start_us, now_us + w.link.behind_us[link])
+    return start_us + w.link.latency_us[link]
+
+
+@kernel
+def room_us(w: World, link: int, sender: int, size: int, asked_us: float) -> float:
+    """When the sender of bulk data that is asked for then begins to hand it over.
+
+    In order, that is when all asked for before has left but a window. Otherwise at once.
+    """
+    if w.link.in_order[link] == 0:
+        return asked_us
+    begin_us = max(asked_us, w.link.promised_us[link])
+    w.link.promised_us[link] = begin_us + size * w.nic.us_per_byte[sender]
+    return max(asked_us, begin_us - w.link.behind_us[link])
 
 
 @kernel

@@ -7,6 +7,7 @@ Lustre keeps extents in a tree ordered by offset; counting starts answers the on
 from __future__ import annotations
 
 from penstock.simulate.kernel.compiler import kernel
+from penstock.simulate.kernel.pages import block_of, extent_at
 from penstock.simulate.kernel.records import NONE, World
 from penstock.simulate.kernel.states import CACHE
 
@@ -15,7 +16,7 @@ from penstock.simulate.kernel.states import CACHE
 def note_start(w: World, f: int, page: int, change: int) -> None:
     """An extent that starts here became (+1) or ceased to be (-1) a CACHE extent."""
     w.file.cached_extents[f] += change
-    w.index1[w.file.index1_base[f] + (page >> 6)] += change
+    w.block.starts[block_of(w, f, page)] += change
     w.index2[w.file.index2_base[f] + (page >> 12)] += change
     w.index3[w.file.index3_base[f] + (page >> 18)] += change
 
@@ -29,10 +30,10 @@ def next_cached(w: World, f: int, page: int) -> int:
             page += 0x40000
         elif page & 0xFFF == 0 and w.index2[w.file.index2_base[f] + (page >> 12)] == 0:
             page += 0x1000
-        elif page & 0x3F == 0 and w.index1[w.file.index1_base[f] + (page >> 6)] == 0:
+        elif page & 0x3F == 0 and w.block.starts[block_of(w, f, page)] == 0:
             page += 0x40
         else:
-            e = int(w.page_extent[w.file.ext_base[f] + page])
+            e = extent_at(w, f, page)
             if e == NONE:
                 page += 1
             elif w.extent.start[e] == page and w.extent.state[e] == CACHE:

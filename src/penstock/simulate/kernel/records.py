@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from penstock.simulate.kernel.client_records import (
+    BLOCK,
     CLIENT,
     EXTENT,
     FILE,
@@ -108,7 +109,7 @@ ARRAYS: dict[str, tuple[np.dtype[Any], int]] = {
     "rng": (np.dtype("i8"), 2),
     "page_state": (np.dtype("u1"), 1),
     "page_extent": (np.dtype("i4"), 1),
-    "index1": (np.dtype("i4"), 1),
+    "block": (BLOCK, 1),
     "index2": (np.dtype("i4"), 1),
     "index3": (np.dtype("i4"), 1),
     "sums": (np.dtype("f8"), 2),
@@ -150,7 +151,7 @@ class World:
     rng: Integers
     page_state: Bytes
     page_extent: Small
-    index1: Small
+    block: Records
     index2: Small
     index3: Small
     sums: Floats

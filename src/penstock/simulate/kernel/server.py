@@ -24,7 +24,7 @@ from penstock.simulate.kernel.compiler import kernel
 from penstock.simulate.kernel.cores import on_client, on_server
 from penstock.simulate.kernel.disk import disk_done, is_disk, queue_on_disk
 from penstock.simulate.kernel.foresight import foresee_counters, foresee_reply
-from penstock.simulate.kernel.network import link_between, send_bulk, send_small
+from penstock.simulate.kernel.network import link_between, room_us, send_bulk, send_small
 from penstock.simulate.kernel.rangelock import lock_range, next_unlocked, unlock_range
 from penstock.simulate.kernel.records import NONE, PAGE, READ, World
 from penstock.simulate.kernel.rng import exponential
@@ -82,10 +82,11 @@ def _pull(w: World, r: int, now_us: float) -> None:
     s = server_of(w, r)
     c = w.osc.client[w.rpc.osc[r]]
     asked_us = send_small(w, link_between(w, c, s, 0), w.oss.nic[s], now_us)
-    if w.sim.paced[0] == 1:
-        schedule(w, asked_us, BULK_ASKED_FOR, r)
-        return
     link = link_between(w, c, s, 1)
+    if w.sim.paced[0] == 1:
+        size = w.rpc.pages[r] * PAGE
+        schedule(w, room_us(w, link, w.client.nic[c], size, asked_us), BULK_ASKED_FOR, r)
+        return
     arrival_us = send_bulk(w, link, w.client.nic[c], w.oss.nic[s], w.rpc.pages[r] * PAGE, asked_us)
     # Checksum per page and block mapping per fragment take the thread's time, not the device's.
     ready_us = arrival_us + w.rpc.pages[r] * w.oss.page_us[s] + w.rpc.fragments[r] * w.oss.fragment_us[s]

@@ -117,6 +117,9 @@ NIC = record(
 LINK = record(  # from one node to another
     ("latency_us", F),
     ("us_per_byte", F),  # what TCP's window leaves; 0: no limit
+    ("promised_us", F),  # when all that was asked for in order will have left
+    ("in_order", I),  # 1: an RPC's data leaves whole, 0: messages of parallel RPCs take turns
+    ("behind_us", F),  # the longest wait of a small message behind bulk data; 0: no limit
     ("free_us", F),
     ("turn", I),  # the credit whose turn it is
 )

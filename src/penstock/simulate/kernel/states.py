@@ -8,6 +8,9 @@ ABSENT, READING, UPTODATE = 0, 1, 2
 # An extent of dirty pages (osc_extent): being filled, cached, on its way, gone.
 FREE, ACTIVE, CACHE, FLYING = 0, 1, 2, 3
 
+# What a block of pages says that do not all belong to the same extent, or none.
+MIXED = -2
+
 # Where a cached extent waits to be sent.
 UNLISTED, HIGH_PRIORITY, URGENT, FULL, TO_READ = 0, 1, 2, 3, 4
 

@@ -1,6 +1,7 @@
 """Bulk data between nodes whose processors are modelled: one hands it over, the wire carries it, the other copies it.
 
-An RPC's messages follow each other; those of several RPCs take turns, as they do on parallel connections. A
+An RPC's messages follow each other; those of several RPCs take turns, as they do on parallel connections, or a
+write's leave as the server asked for them, RPC by RPC. A
 receiver is at work on a piece while the wire brings the next one, so a large RPC does not wait for its last byte to
 arrive before its first is copied. Pieces are 64 KiB, what TCP hands up at once.
 """
@@ -46,7 +47,7 @@ def message_leaves(w: World, r: int, now_us: float) -> None:
     idle = rpc.received[r] == rpc.sent[r]
     pages = rpc.pages[r]
     rpc.sent_before[r] = rpc.sent[r]
-    rpc.sent[r] = min(rpc.sent[r] + MESSAGE_PAGES, pages)
+    rpc.sent[r] = pages if w.link.in_order[link] == 1 else min(rpc.sent[r] + MESSAGE_PAGES, pages)
     # The wire carries what is handed over while the processor goes on with the rest.
     first = min(rpc.sent_before[r] + SEGMENT_PAGES, pages)
     ready_us = rpc.ready_us[r] - rpc.hand_us[r] * (1.0 - float(first) / float(pages))

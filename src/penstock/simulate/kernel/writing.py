@@ -6,7 +6,7 @@ from penstock.simulate.kernel.compiler import kernel
 from penstock.simulate.kernel.extents import add_run, boundary, joinable, release
 from penstock.simulate.kernel.grant import admissible, stranded
 from penstock.simulate.kernel.pagecache import remember
-from penstock.simulate.kernel.pages import clean_run, run_not_cached
+from penstock.simulate.kernel.pages import clean_run, extent_at, run_not_cached
 from penstock.simulate.kernel.queues import enlist
 from penstock.simulate.kernel.records import NONE, World
 from penstock.simulate.kernel.rpcs import send_rpcs
@@ -102,7 +102,7 @@ def write_on(w: World, s: int, t_us: float) -> float:
     stream = w.stream
     f = stream.file[s]
     page = stream.cursor[s]
-    e = int(w.page_extent[w.file.ext_base[f] + page])
+    e = extent_at(w, f, page)
     if e == NONE:
         return _enter(w, s, f, page, t_us)
     if w.extent.state[e] == FLYING:
