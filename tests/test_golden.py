@@ -31,7 +31,7 @@ KEPT = Path(__file__).parent / "golden" / "decisions.json"
 CASES: tuple[tuple[str, str, dict[str, str]], ...] = (
     ("weir", "s_rd_rn_1m", {}),
     ("weir", "f_rd_rn_1m", {"ost_count": "2"}),
-    ("weir", "dlio-bert:threads=4", {}),
+    ("weir", "s_rd_rn_16m", {"round_trip_us": "2000"}),
     ("climb", "s_rd_rn_1m", {}),
     ("carat", "f_wr_sq_1m", {"ram_gb": "8"}),
     ("carat", "f_rd_rn_1m", {}),

@@ -11,7 +11,7 @@ class NoRelief(WeirPolicy):
 
     name = "no-relief"
 
-    def _relief(self, place: Setting) -> Setting | None:
+    def _relief_at(self, place: Setting) -> Setting | None:
         return None
 
 

@@ -11,7 +11,7 @@ class NoWandering(WeirPolicy):
 
     name = "no-wandering"
 
-    def _wanders(self, place: Setting) -> bool:
+    def _is_unsteady(self, place: Setting) -> bool:
         return False
 
 

@@ -45,6 +45,10 @@ class Cases:
     """
 
     surfaces: Mapping[str, NDArray[np.float64]]
+    #: What each case of a kind of work looked like at the default, a row a case (`penstock.decide.look`).
+    looks: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    #: How many votes each case of a kind of work has; one each where it is missing.
+    weights: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,11 @@ def lustre(
 LUSTRE = lustre()
 
 
+def ahead(*values: int) -> Knob:
+    """read_ahead_kb of one mount: how much is read before anybody asks for it."""
+    return Knob("ahead", values, 128, "KiB", 0, 65536, acts=Acts.NEW_OPENS, limits=("read",))
+
+
 # A limit of dirty bytes beyond any node's memory: the kernel goes by a part of memory instead.
 BY_RATIO = 1 << 40
 
@@ -81,12 +86,21 @@ def fuse() -> KnobSpace:
         "fuse",
         (
             # First what most often has something to give: knobs are tried in this order.
-            Knob("ahead", (128, 256, 512, 1024, 2048, 4096), 128, "KiB", 0, 65536, acts=Acts.NEW_OPENS),
-            Knob("flight", (2, 4, 8, 16, 32, 64, 128, 256), 12, "requests", 1, 65535, role=Role.IN_FLIGHT),
-            Knob("congested", (1, 9, 192), 9, "requests", 1, 65535),
+            ahead(128, 256, 512, 1024, 2048, 4096),
             Knob(
-                "dirty_ppm", (10_000, 20_000, 50_000, 100_000, 200_000, 400_000), 10_000, "ppm", 0, 1_000_000
+                "flight",
+                (2, 4, 8, 16, 32, 64, 128, 256),
+                12,
+                "requests",
+                1,
+                65535,
+                role=Role.IN_FLIGHT,
+                limits=("read", "write"),
             ),
+            Knob("congested", (1, 9, 192), 9, "requests", 1, 65535),
+            # A hundredth of the node's limit is tens of MB, many times what can be in flight: nothing is expected of
+            # more unless a survey says so. Beyond a tenth flushing takes longer than buffering saves.
+            Knob("dirty_ppm", (10_000, 20_000, 50_000, 100_000), 10_000, "ppm", 0, 1_000_000),
         ),
         (
             Coupling(
@@ -121,7 +135,7 @@ def nfs(dirty_ratio: int = 20, opted_in: frozenset[str] = frozenset()) -> KnobSp
     return KnobSpace(
         "nfs",
         (
-            Knob("ahead", (128, 256, 512, 1024, 2048, 4096, 8192), 128, "KiB", 0, 65536, acts=Acts.NEW_OPENS),
+            ahead(128, 256, 512, 1024, 2048, 4096, 8192),
             Knob("dirty_bytes", limits, limits[-1], "bytes", 8192, BY_RATIO, Scope.NODE),
             Knob("dirty_ratio", (dirty_ratio,), dirty_ratio, "%", 0, 100, Scope.NODE),
             at_mount("rsize", (128, 256, 512, 1024), 1024, "KiB", Role.REQUEST_SIZE),

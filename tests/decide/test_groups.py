@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from penstock.decide.groups import groups
-from penstock.decide.objective import drains
+from penstock.decide.groups import beside, groups
+from penstock.decide.objective import drains, rates_of
 from penstock.decide.policies import Policy, Proposal
 from penstock.decide.tuner import Tuner
 from penstock.decide.work import CacheShare, Work, WorkBook, WorkTracker
@@ -119,7 +119,7 @@ def test_pages_written_before_and_reads_from_memory_are_known() -> None:
     ("metrics", "large", "some"),
     [
         ({"app.read_bytes": 1e8, "read.bytes": 1e8}, False, False),
-        ({"app.read_bytes": 1e8, "read.bytes": 6e7}, False, True),
+        ({"app.read_bytes": 1e8, "read.bytes": 7e7}, False, True),
         ({"app.read_bytes": 1e8, "read.bytes": 3e7}, True, True),
         ({"app.write_bytes": 1.2e8, "write.bytes": 1e8, "dirty.grown_bytes": 0.0}, True, False),
         ({"app.write_bytes": 1.2e8, "write.bytes": 1e8, "dirty.grown_bytes": 2e7}, False, False),
@@ -138,3 +138,17 @@ def test_counters_read_one_after_the_other_do_not_look_like_rewriting() -> None:
         metrics = {"app.write_bytes": 1e8 + skew, "write.bytes": 1e8, "dirty.grown_bytes": 0.0}
         share.take(Window(Target("a", "fs"), 0.0, 0.5, LUSTRE.default, metrics))
     assert not share.large
+
+
+def test_a_group_is_told_what_the_nodes_other_targets_did_meanwhile() -> None:
+    def read(name: str, moved: float) -> Window:
+        return Window(Target(name, "fs"), 0.0, 0.5, LUSTRE.default, {"read.bytes": moved})
+
+    small, large = Work("read", 12.0), Work("read", 20.0)
+    found = groups([(read("a", 100.0), small), (read("b", 300.0), small), (read("c", 50.0), large)])
+    rates = [rates_of(g.window(("pages", "flight"), o)) for g, o in zip(found, beside(found), strict=True)]
+    # Per target of the group itself: two of them have one busy neighbour, one has two.
+    assert [(r.others, r.others_busy) for r in rates] == [(50.0, 0.5), (800.0, 2.0)]
+    (alone,) = groups([(read("a", 100.0), small)])
+    assert beside([alone]) == [None]
+    assert rates_of(alone.window(("pages", "flight"))).others_busy == 0.0

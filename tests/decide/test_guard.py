@@ -425,3 +425,44 @@ def test_fairness_counts_a_starving_reader_and_stops_at_what_others_may_lose() -
     # Stray reads that nobody waits for do not count.
     assert gain_log2(Rates(1e5, 4.4e8, 0.0, 8.0), Rates(1e6, 4e8, 0.01, 8.0)) > 0.1
     assert gain_log2(Rates(2e8, 1e8), Rates(1e8, 1e8), "worst") == 0.0
+
+
+def test_what_other_targets_lose_counts_while_as_many_of_them_are_busy() -> None:
+    def rates(own: float, others: float, busy: float = 2.0) -> Rates:
+        return Rates(own * 1e6, 0.0, others=others * 1e6, others_busy=busy)
+
+    original = rates(100.0, 100.0)
+    assert gain_log2(rates(150.0, 50.0), original) < -0.5
+    assert gain_log2(rates(150.0, 50.0), original, "bytes") == pytest.approx(0.0, abs=1e-6)
+    assert gain_log2(rates(150.0, 50.0, busy=1.0), original) == pytest.approx(math.log2(250 / 200), abs=1e-6)
+    assert gain_log2(rates(150.0, 100.0), original) > 0.25
+    # Others that move next to nothing are not a direction of their own.
+    assert gain_log2(rates(150.0, 0.5), rates(100.0, 2.0)) > 0.5
+
+
+def test_a_look_in_which_nothing_moved_is_not_believed_and_not_repeated_at_once() -> None:
+    """Applications may wait for what was written before, so that a look sees nothing."""
+    node = Node(by_flight)
+    node.steps(5)
+    node.step(GOOD)
+    looks = []
+    for _ in range(60):
+        verdict = node.step()
+        looks.append(verdict.reason)
+        # While the original is in force, nothing moves.
+        node.rate = (lambda setting: 1.0) if node.setting == LUSTRE.default else by_flight
+    assert looks.count("guard.return") == 1
+    assert node.setting["flight"] == 32
+
+
+def test_a_setting_found_twice_as_good_needs_no_extra_look_when_the_work_grows() -> None:
+    def switchbacks(gain: float) -> int:
+        node = Node(lambda setting: 1e8 * (gain if setting["flight"] == 32 else 1.0))
+        node.steps(5)
+        node.step(GOOD)
+        node.steps(40)
+        node.rate = lambda setting: 3e8 * (gain if setting["flight"] == 32 else 1.0)
+        return node.steps(6).count("guard.switchback")
+
+    assert switchbacks(1.2) > 0
+    assert switchbacks(4.0) == 0

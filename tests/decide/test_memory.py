@@ -15,7 +15,7 @@ from penstock.decide.work import Work
 from penstock.decision import Outlook
 from penstock.errors import DataError
 from penstock.knobs import Setting
-from penstock.predict.surfaces import drawn_cases
+from penstock.predict.drawn import drawn_cases
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE
 from penstock.window import Window

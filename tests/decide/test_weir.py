@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.decide.belief import Knowledge, Measured
+from penstock.decide.habits import HABITS
 from penstock.decide.level import Level
 from penstock.decide.objective import Rates
 from penstock.decide.policies.weir import WeirPolicy
+from penstock.decide.prospect import Prospect, Stay, sober, weigh
 from penstock.decision import Cases, Outlook
 from penstock.knobs import Setting
 from penstock.predict.surfaces import KINDS
@@ -211,14 +213,29 @@ def test_weir_tries_first_what_shows_at_once() -> None:
     space = fuse()
     grid = space.candidates()
     ahead = np.array([setting["ahead"] > 500 for setting in grid])
-    dirty = np.array([setting["dirty_ppm"] > 50_000 for setting in grid])
-    surfaces = np.array([a * 1.2 * ahead + d * dirty for a in (1, -1) for d in (1, -1)])[:, None]
+    many = np.array([setting["flight"] > 50 for setting in grid])
+    surfaces = np.array([a * 1.2 * ahead + m * many for a in (1, -1) for m in (1, -1)])[:, None]
     outlook = Outlook("read", grid, (), True, "m", cases=Cases({"read": surfaces}))
     policy, wanted, i = WeirPolicy(space, Random(1)), space.default, 0
     while wanted == space.default:
         window = Window(TARGET, i / 4, (i + 1) / 4, space.default, {"read.bytes": 2e7})
         wanted, i = policy.propose(window, outlook).setting, i + 1
-    assert (wanted["ahead"], wanted["dirty_ppm"] > 50_000) == (128, True)
+    assert (wanted["ahead"], wanted["flight"] > 50) == (128, True)
+
+
+def test_weir_leaves_alone_what_limits_only_directions_in_which_nothing_moves() -> None:
+    """Whatever a survey says: readahead has nothing to do with writes."""
+    space = fuse()
+    grid = space.candidates()
+    surfaces = np.array([[[float(setting["ahead"] > 500) for setting in grid]]])
+    for way, moves in (("read", True), ("write", False)):
+        outlook = Outlook(way, grid, (), True, "m", cases=Cases({way: surfaces}))
+        policy, metrics = WeirPolicy(space, Random(1)), {f"{way}.bytes": 2e7}
+        said = [
+            policy.propose(Window(TARGET, i / 4, (i + 1) / 4, space.default, metrics), outlook)
+            for i in range(8)
+        ]
+        assert any(proposal.reason == "promising" for proposal in said) == moves
 
 
 def test_weir_notices_that_the_world_changed() -> None:
@@ -256,3 +273,65 @@ def test_beliefs_are_finite_whatever_was_measured(seen: list[tuple[Setting, floa
     for values in (belief.mean, belief.deviation, belief.improvement(0.0), belief.shortfall(0.0)):
         assert np.isfinite(values).all()
     assert belief.votes.sum() == pytest.approx(1.0)
+
+
+def believed(flight: float, gain: float = 1.3) -> Prospect:
+    """A reader with so many requests in flight at the default; cases say that four times the slots bring `gain`."""
+    known = Knowledge({HOME: Measured()})
+    for now in range(4):
+        known.measured[HOME].take(Rates(1e8, 0.0, flight), now)
+    better = cases(*[lambda setting: 1e8 * (gain if setting["flight"] == 32 else 1.0)] * 2)
+    belief = known.believe(better, GRID, HOME, 4, "fair")
+    return weigh(known.measured, belief, LUSTRE, Stay(HOME, HOME, HOME, 3, 0, surveyed=True), HABITS)
+
+
+def test_more_requests_must_bring_more_where_all_slots_are_full() -> None:
+    assert believed(flight=2.0).hope > HABITS.worth_log2
+    assert believed(flight=8.5).hope == 0.0
+    # Where they bring their share they are tried all the same.
+    assert believed(flight=8.5, gain=2.0).hope > HABITS.worth_log2
+
+
+def test_weir_leaves_work_with_hardly_any_requests_alone() -> None:
+    reasons = set()
+    for requests in (2.0, 200.0):
+        policy, moved = WeirPolicy(LUSTRE, Random(1)), 0
+        outlook = Outlook("read", GRID, (), True, "m", cases=cases(*ALL))
+        for i in range(40):
+            metrics = {"read.bytes": 5e7, "app.read_bytes": 5e7, "read.rpcs": requests}
+            proposal = policy.propose(Window(TARGET, i / 2, i / 2 + 0.5, LUSTRE.default, metrics), outlook)
+            moved += proposal.setting != LUSTRE.default
+            reasons.add((requests, proposal.reason))
+        assert (moved > 0) == (requests > 100)
+    assert (2.0, "sparse") in reasons
+
+
+def test_the_chance_that_is_said_grows_with_the_votes_and_is_never_certain() -> None:
+    assert 0.0 < sober(0.0) < sober(0.5) < sober(1.0) < 0.9
+
+
+def test_the_default_is_tried_at_last_although_the_cache_only_ever_fills() -> None:
+    start = LUSTRE.default.replace(pages=64, flight=1)
+    policy, outlook = WeirPolicy(LUSTRE, Random(1)), Outlook("write", GRID, (), True, "m", cases=cases(*ALL))
+    wanted = []
+    for i in range(30):
+        metrics = {"write.bytes": 1e7, "app.write_bytes": 5e7, "dirty.grown_bytes": 4e7}
+        wanted.append(policy.propose(Window(TARGET, i / 2, i / 2 + 0.5, start, metrics), outlook).setting)
+    assert wanted[8] == start
+    assert any(setting.only("pages", "flight") == HOME for setting in wanted[12:16])
+
+
+def test_a_relief_that_did_not_help_is_not_tried_again_soon() -> None:
+    """Every minute the work changes so much that all measurements are forgotten; the relief is remembered."""
+    policy, outlook = WeirPolicy(LUSTRE, Random(1)), Outlook("write", GRID, (), True, "m", cases=cases(flat))
+    setting, asked = LUSTRE.default, []
+    for i in range(220):
+        load = 1e8 * 4.0 ** ((i // 60) % 2)
+        share = {"read.bytes": 0.01 * load, "app.read_bytes": 0.01 * load, "app.read_calls": 40.0}
+        flights = {"read.usec": 1e6, "read.rpcs": 40.0, "write.usec": 3e6, "write.rpcs": 40.0}
+        metrics = {"write.bytes": load, "app.write_bytes": load, "app.write_calls": 40.0, **share, **flights}
+        proposal = policy.propose(Window(TARGET, i / 2, i / 2 + 0.5, setting, metrics), outlook)
+        if proposal.reason == "starving" and proposal.setting != setting:
+            asked.append(i)
+        setting = LUSTRE.settle(setting, proposal.setting.only("pages", "flight"))
+    assert len(asked) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,8 @@ import pytest
 from penstock.errors import ModelFileError
 from penstock.knobs import Candidates, Knob, KnobSpace, Setting
 from penstock.predict import modelfile, surveyfile
-from penstock.predict.kinds import default_predictor
 from penstock.predict.shipped import default_survey
-from penstock.predict.surfaces import KINDS, Case, Survey, SurveyPredictor, drawn_cases
+from penstock.predict.surfaces import KINDS, Case, Survey, SurveyPredictor
 from penstock.spaces import LUSTRE, fuse, lustre
 
 GRID = LUSTRE.candidates()
@@ -71,14 +71,6 @@ def test_a_survey_leaves_those_of_other_knobs_in_use() -> None:
         np.testing.assert_allclose(np.diff(surface), step, atol=1e-9)
 
 
-def test_what_ships_knows_more_than_one_file_system() -> None:
-    predictor = default_predictor("survey")
-    assert {"lustre", "fuse"} <= set(predictor.spaces)
-    (outlook,) = predictor.outlooks("read", [()], fuse().candidates())
-    assert outlook.cases is not None
-    assert len(outlook.cases.surfaces["read"]) >= 2
-
-
 def test_kinds_of_work_nobody_surveyed_may_be_anything() -> None:
     whole = survey()
     some = Survey(whole.space, whole.knobs, whole.of("read"), whole.provenance, "")
@@ -86,16 +78,6 @@ def test_kinds_of_work_nobody_surveyed_may_be_anything() -> None:
     assert outlook.cases is not None
     assert len(outlook.cases.surfaces["read"]) == 1
     assert len(outlook.cases.surfaces["write"]) > 100
-
-
-def test_drawn_surfaces_repeat_and_neighbours_are_alike() -> None:
-    one, again = (drawn_cases(GRID).surfaces["read"] for _ in range(2))
-    np.testing.assert_array_equal(one, again)
-    here, beside, afar = (
-        GRID.places[Setting(pages=p, flight=f)] for p, f in ((64, 8), (128, 8), (1024, 256))
-    )
-    near = np.abs(one[:, 0, here] - one[:, 0, beside]).mean()
-    assert near < 0.6 * np.abs(one[:, 0, here] - one[:, 0, afar]).mean()
 
 
 def test_shipped_survey_knows_every_kind_of_work() -> None:
@@ -141,3 +123,22 @@ def test_survey_with_a_valid_sum_but_odd_content_is_refused(
     document["sha256"] = modelfile.digest(document)
     with pytest.raises(ModelFileError, match=word):
         surveyfile.parse(json.dumps(document).encode(), "made.json")
+
+
+def test_a_case_keeps_its_look_and_its_weight_and_bad_ones_are_refused() -> None:
+    whole = survey()
+    first = replace(whole.cases[0], look=(1.5, 20.0, -4.0), weight=5.0)
+    raw = surveyfile.dump(replace(whole, cases=(first, *whole.cases[1:])))
+    again = surveyfile.parse(raw, "made")
+    assert (again.cases[0].look, again.cases[0].weight) == ((1.5, 20.0, -4.0), 5.0)
+    assert (again.cases[1].look, again.cases[1].weight) == ((), 1.0)
+    (outlook,) = SurveyPredictor(again).outlooks("read", [()], GRID)
+    assert outlook.cases is not None
+    np.testing.assert_allclose(outlook.cases.looks["read"][0], (1.5, 20.0, -4.0))
+    assert outlook.cases.weights["read"][0] == 5.0
+    for key, value in (("look", [1.0]), ("look", "wide"), ("weight", 0.0), ("weight", 1e9), ("weight", None)):
+        document = json.loads(raw)
+        document["cases"][0][key] = value
+        document["sha256"] = modelfile.digest(document)
+        with pytest.raises(ModelFileError, match=key):
+            surveyfile.parse(json.dumps(document).encode(), "made")

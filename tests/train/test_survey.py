@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -163,3 +164,14 @@ def test_state_directories_that_know_too_little_are_said_so(tmp_path: Path) -> N
     (state / "knowledge.json").write_text("{")
     with pytest.raises(DataError, match="damaged"):
         recorded_rates([state])
+
+
+def test_a_simulated_reader_has_a_look_and_its_large_gains_are_not_believed() -> None:
+    reading = next(world for world in drawn(40, 5) if "reads" in world.families and len(world.families) <= 5)
+    held_rates = measure(reading, 0.5, 1)
+    assert held_rates is not None
+    assert len(held_rates.look) == 3
+    assert held_rates.most_log2 < 2.0
+    many = held("one", {(1024, 8): 1e8, (64, 8): 64e8, (16, 8): 4e8, (64, 1): 2e7, (1024, 1): 5e7})
+    (case,) = make_survey([replace(many, most_log2=1.0)], "test", {}).cases
+    assert case.gains.max() <= 1.0

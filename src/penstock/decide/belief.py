@@ -1,21 +1,23 @@
 """Expected gain of every setting for one kind of work: surveyed cases, weighted by measurements made here.
 
-A case is one surveyed workload. It holds a gain for every setting. At first all cases for this kind of work have
-equal weight ("votes"). Each measurement lowers the weight of the cases that disagree with it. Where the weighted
-cases are still wrong at a measured setting, the same correction is applied to neighbouring settings, less so with
-distance. All gains are base-2 logarithms of the ratio to the original setting.
+A case is one surveyed workload. It holds a gain for every setting. At first the cases of this kind of work that
+looked alike at the default have most of the weight ("votes"). Each measurement lowers the weight of the cases that
+disagree with it. Where the weighted cases are still wrong at a measured setting, the same correction is applied to
+neighbouring settings, less so with distance. All gains are base-2 logarithms of the ratio to the original setting.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.decide.level import MEMORY, Level
-from penstock.decide.objective import Objective, Rates, gains_log2
+from penstock.decide.look import WIDTHS_LOG2, Look
+from penstock.decide.objective import Objective, Rates, gain_log2, gains_log2
 from penstock.decision import Cases
 from penstock.knobs import Candidates, Setting
 
@@ -89,9 +91,10 @@ class Belief:
 
 @dataclass(slots=True)
 class Knowledge:
-    """What was measured for one kind of work on this machine, by setting."""
+    """What was measured for one kind of work on this machine, by setting, and what it looks like at the default."""
 
     measured: dict[Setting, Measured] = field(default_factory=dict)
+    looks: Mapping[str, Look] = field(default_factory=lambda: {kind: Look(kind) for kind in WIDTHS_LOG2})
 
     def noise(self) -> float:
         """The relative deviation of single windows from their mean, pooled over all settings."""
@@ -126,9 +129,18 @@ class Knowledge:
         noise = self.noise()
         noises = np.array([m.noise_log2(noise, now) for m in self.measured.values()])
         votes = _votes(surfaces[:, :, spots], self._sides(original), noises)
+        votes = votes * self._prior(cases, kind_of(original))
+        votes = votes / votes.sum()
         gains = _utilities(surfaces, original, objective)
-        known = gains_log2(*_logs([m.level.mean for m in self.measured.values()]), original, objective)
+        known = np.array([gain_log2(m.level.mean, original, objective) for m in self.measured.values()])
         return _corrected(Belief(wide, gains, votes), spots, known, noises)
+
+    def _prior(self, cases: Cases, kind: str) -> Floats:
+        """The weight of each case before anything was measured."""
+        weights = cases.weights.get(kind, np.ones(1))
+        if kind not in self.looks or kind not in cases.looks:
+            return weights
+        return weights * self.looks[kind].likeness(cases.looks[kind])
 
     def _sides(self, original: Rates) -> Floats:
         """The measured gains as an array (direction, measured setting), for the directions that count."""

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from penstock.decide.objective import OTHERS_BUSY, OTHERS_BYTES, rates_of
 from penstock.decide.work import Work
 from penstock.decision import unit_name
 from penstock.snapshot import Target
@@ -26,17 +27,41 @@ class Group:
     work: Work
     members: tuple[Window, ...]
 
-    def window(self, knob_ids: Sequence[str]) -> Window:
+    def window(self, knob_ids: Sequence[str], others: Others | None = None) -> Window:
         """The mean of the members' windows, with the setting of `knob_ids` that most members hold (the first, on a
-        tie).
+        tie), and what the node's other targets did meanwhile.
         """
-        first = self.members[0]
+        first, beside = self.members[0], others.metrics(len(self.members)) if others is not None else {}
         if len(self.members) == 1:
-            return Window(self.target, first.t0_s, first.t1_s, first.setting, first.metrics)
+            return Window(self.target, first.t0_s, first.t1_s, first.setting, {**first.metrics, **beside})
         names = dict.fromkeys(name for member in self.members for name in member.metrics)
         metrics = {name: _mean(m.metrics[name] for m in self.members if name in m.metrics) for name in names}
         usual = Counter(member.setting.only(*knob_ids) for member in self.members).most_common(1)[0][0]
-        return Window(self.target, first.t0_s, first.t1_s, first.setting.replace(usual), metrics)
+        return Window(self.target, first.t0_s, first.t1_s, first.setting.replace(usual), metrics | beside)
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """The busy targets of a node outside one group: what they moved in an interval, and how many they are."""
+
+    moved_bytes: float
+    busy: int
+
+    def metrics(self, members: int) -> dict[str, float]:
+        """As metrics of a group's window, whose values are means over the members."""
+        return {OTHERS_BYTES: self.moved_bytes / members, OTHERS_BUSY: self.busy / members}
+
+
+def beside(found: Sequence[Group]) -> list[Others | None]:
+    """For each group, the targets of all others; None where there are no others."""
+    if len(found) < 2:
+        return [None] * len(found)
+    moved = [sum(rates_of(window).total * window.seconds for window in group.members) for group in found]
+    total, busy = sum(moved), sum(len(group.members) for group in found)
+    return [
+        Others(max(total - own, 0.0), busy - len(group.members))
+        for own, group in zip(moved, found, strict=True)
+    ]
 
 
 def groups(busy: Sequence[tuple[Window, Work]]) -> list[Group]:

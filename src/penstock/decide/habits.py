@@ -18,9 +18,12 @@ class Habits:
     most_windows: int = 10
     aim: float = 0.06
     #: A trial disturbs: less expected improvement, net of what the trial may lose, is not worth it.
-    worth_log2: float = 0.02
+    worth_log2: float = 0.005
     #: Every further trial must promise a little more, so that looking around comes to an end.
-    worth_more_log2: float = 0.01
+    worth_more_log2: float = 0.002
+    #: Both are so many times as large where writes are at work, because what a trial disturbs there lasts longer, and
+    #: where nothing is known from elsewhere.
+    dearer: float = 4.0
     #: What a trial may lose counts by the share of so many windows (two minutes) that it takes, many times over: to
     #: be never worse comes first. Half as much caution finds more, and harms more: of 78 random worlds 6 instead of 3
     #: lose more than 2 %.
@@ -31,8 +34,14 @@ class Habits:
     #: Who asks for more bytes in flight than the original, and than the default, takes from others who share the
     #: servers: twice the bytes must bring twice as much, as they do where the link is long, and only there.
     fair_log2: float = 1.0
-    #: The same for requests, which others find before them at servers with few threads: twice as many must bring 3 %.
-    crowd_log2: float = 0.04
+    #: The same for requests, which others find before them at servers with few threads: twice as many must bring
+    #: 1.4 %.
+    crowd_log2: float = 0.02
+    #: So many times that where all slots are full, less where they are not quite, nothing below the first share: then
+    #: others may be waiting for the same server, and twice the requests must bring a quarter more.
+    contended_times: float = 15.0
+    contended_from: float = 0.5
+    contended_full: float = 0.9
     #: No knob goes further, in doublings, from the original, its substitute, or the best one measured. The guard says
     #: nearly the same.
     reach_log2: float = 8.0
@@ -40,11 +49,19 @@ class Habits:
     #: is left at once.
     hopeless: float = 0.75
     hopeless_at_once: float = 0.6
+    #: Where somebody set something else, the default is tried after so many windows at the latest: those in which the
+    #: cache fills or drains say nothing about a setting, and some work has hardly any others.
+    overdue_windows: int = 12
     #: Where the page cache does much of the work nothing new is tried, because a trial undoes what has built up, and
     #: a setting other than the original is kept only if it brought this much more: a quarter.
     doubtless_log2: float = 0.3
     #: Windows' worth of work that trials may have lost lately, fading over the horizon, before the next one waits.
     most_lost: float = 2.0
+    #: Work with fewer requests in a window is left alone: chance decides what a window of it shows.
+    least_requests: float = 3.0
+    requests_windows: float = 20.0
+    #: A relief for who starves that did not help is tried again after so many windows, then after twice as many.
+    relief_windows: int = 240
     #: Work whose rate wanders by more than this share at one setting is left alone. It wanders if so much of the
     #: windows' deviation is slow; what is quick averages out.
     unsteady: float = 0.25

@@ -38,6 +38,8 @@ class Level:
             old.write + part * (new.write - old.write),
             old.read_flight + part * (new.read_flight - old.read_flight),
             old.write_flight + part * (new.write_flight - old.write_flight),
+            old.others + part * (new.others - old.others),
+            old.others_busy + part * (new.others_busy - old.others_busy),
         )
         if self.count > 1:
             self.steps += max(part, 1.0 / (MEMORY - 1)) * ((new.total - self.last) ** 2 / 2.0 - self.steps)

@@ -2,8 +2,8 @@
 
 Every policy and the guard compare a setting with the original through `gain_log2`. The objective has three values:
 
-- `fair` (the default): half the gain in total bytes, half the mean gain of reads and of writes. A direction may lose
-  at most 5 % and the total at most 3 %, whatever the other direction gains.
+- `fair` (the default): half the gain in total bytes, half the mean gain of reads, of writes and of the node's other
+  targets. Each of them may lose at most 5 % and the total at most 3 %, whatever the others gain.
 - `bytes`: the gain in total bytes. A reader may starve beside a writer that moves more bytes.
 - `worst`: the gain of the direction that gains least. Where both directions are busy, this allows few changes.
 """
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from penstock.ratios import in_flight
 from penstock.units import MIB
-from penstock.window import DIRECTIONS, Window
+from penstock.window import Window
 
 Floats = NDArray[np.float64]
 Objective = Literal["fair", "bytes", "worst"]
@@ -38,19 +38,29 @@ SHARE = 0.08
 # is sent.
 USUAL_GROWTH_BYTES_PER_S = 16 * MIB
 USUAL_GROWTH_SHARE = 0.5
+# The other targets are compared only if about as many of them are busy: the number may differ by this share.
+SAME_BUSY = 0.25
 # A pile that takes more than this share of what is written is filling up.
 FILLING_SHARE = 0.5
 _LEAST_BYTES_PER_S = 1.0
+# Metrics of a tuning group's window: what the node's other targets moved, and how many of them were busy.
+OTHERS_BYTES, OTHERS_BUSY = "others.bytes", "others.busy"
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Application throughput in each direction, in bytes per second, and the requests in flight."""
+    """Application throughput in each direction, in bytes per second, and the requests in flight.
+
+    `others` is what the node's other targets got meanwhile, `others_busy` how many of them were busy, both per target
+    of the unit itself.
+    """
 
     read: float
     write: float
     read_flight: float = 0.0
     write_flight: float = 0.0
+    others: float = 0.0
+    others_busy: float = 0.0
 
     @property
     def total(self) -> float:
@@ -70,8 +80,14 @@ def rates_of(window: Window) -> Rates:
     metrics, seconds = window.metrics, window.seconds
     asked = metrics.get("app.read_bytes")
     read = (metrics.get("read.bytes") if asked is None else asked) or 0.0
-    flights = (in_flight(window, way) or 0.0 for way in DIRECTIONS)
-    return Rates(read / seconds, max(_written(window), 0.0) / seconds, *flights)
+    return Rates(
+        read / seconds,
+        max(_written(window), 0.0) / seconds,
+        in_flight(window, "read") or 0.0,
+        in_flight(window, "write") or 0.0,
+        (metrics.get(OTHERS_BYTES) or 0.0) / seconds,
+        metrics.get(OTHERS_BUSY) or 0.0,
+    )
 
 
 def _written(window: Window) -> float:
@@ -136,21 +152,30 @@ def gain_log2(
 
     The gain is 0 if nothing is known of the original. `slack_log2` is what one direction may lose under `fair`.
     """
-    reads, writes = (np.log2(max(rate, _LEAST_BYTES_PER_S)) for rate in (now.read, now.write))
-    return float(gains_log2(np.array([reads]), np.array([writes]), original, objective, slack_log2)[0])
+    reads, writes = (np.array([_log2(rate)]) for rate in (now.read, now.write))
+    others = _log2(now.others) if _comparable(now, original) else None
+    return float(_gains_log2((reads, writes), others, original, objective, slack_log2)[0])
 
 
-def gains_log2(
-    reads: Floats,
-    writes: Floats,
+def gains_log2(reads: Floats, writes: Floats, original: Rates, objective: Objective = "fair") -> Floats:
+    """`gain_log2` for many settings at once, from the base-2 logarithms of their rates; other targets as before."""
+    return _gains_log2((reads, writes), None, original, objective, DIRECTION_SLACK_LOG2)
+
+
+def _gains_log2(
+    now: tuple[Floats, Floats],
+    others: float | None,
     original: Rates,
-    objective: Objective = "fair",
-    slack_log2: float = DIRECTION_SLACK_LOG2,
+    objective: Objective,
+    slack_log2: float,
 ) -> Floats:
-    """`gain_log2` for many settings at once, from the base-2 logarithms of their rates."""
+    """`now` and `others` are base-2 logarithms; `others` is None where the other targets cannot be compared."""
+    reads, writes = now
     if original.total <= 0:
         return np.zeros_like(reads)
-    total = np.log2(np.exp2(reads) + np.exp2(writes)) - _log2(original.total)
+    beside, shared = original.others, original.others >= SHARE * (original.total + original.others)
+    got = 2.0**others if others is not None and shared else beside
+    total = np.log2(np.exp2(reads) + np.exp2(writes) + got) - _log2(original.total + beside)
     sides = [
         rates - _log2(rate)
         for rates, rate, counts in zip(
@@ -158,14 +183,23 @@ def gains_log2(
         )
         if counts
     ]
+    if others is not None and shared:
+        sides.append(np.full_like(reads, others - _log2(beside)))
     found: Floats = total
     if objective != "bytes" and len(sides) > 1:
-        worst = np.minimum(*sides)
-        fair = 0.5 * total + 0.25 * (sides[0] + sides[1])
+        worst = np.minimum.reduce(sides)
+        fair = 0.5 * total + 0.5 * sum(sides) / len(sides)
         within = np.minimum(total + TOTAL_SLACK_LOG2, worst + slack_log2)
         fair = np.where(within < 0, np.minimum(fair, within), fair)
         found = worst if objective == "worst" else fair
     return found
+
+
+def _comparable(now: Rates, original: Rates) -> bool:
+    """Whether the other targets are at work now as they were then."""
+    return original.others_busy > 0 and (
+        abs(now.others_busy - original.others_busy) <= SAME_BUSY * original.others_busy
+    )
 
 
 def _log2(rate: float) -> float:

@@ -35,6 +35,11 @@ class Reopening:
     #: Windows in a row above what the rate was, or below it if negative.
     _odd: int = 0
 
+    @property
+    def awaited(self) -> bool:
+        """Whether the rate is watched for files that are opened anew: a single window tells nothing meanwhile."""
+        return self._usual > 0
+
     def begin(self, space: KnobSpace, change: tuple[Setting, Setting], window_s: float, was: Level) -> int:
         """A change from one setting to another; answers for how many windows at most it may not be felt.
 
@@ -49,7 +54,7 @@ class Reopening:
 
     def felt(self, rates: Rates) -> bool:
         """Take in a window; whether files were opened anew, as far as the rate tells."""
-        if self._usual <= 0:
+        if not self.awaited:
             return False
         off_log2 = math.log2(max(rates.total, 1.0) / self._usual)
         if abs(off_log2) < self._slack_log2:

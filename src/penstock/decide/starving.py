@@ -7,6 +7,8 @@ many bytes in flight as one starving call has, in two requests.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from penstock.decide.objective import Rates
@@ -18,6 +20,24 @@ STARVING = 0.05
 REQUESTS = 2
 # Smaller requests cost servers more than they relieve anybody.
 LEAST_REQUEST_BYTES = 64 * 1024
+
+
+@dataclass(slots=True)
+class Relief:
+    """When who starves may be relieved: a relief that did not help is not tried again soon, even if what was measured
+    is forgotten meanwhile. Waits double.
+    """
+
+    wait: int
+    since: int = 0
+
+    def waits(self, now: int) -> bool:
+        """Whether it is too early, in windows."""
+        return now < self.since
+
+    def begin(self, now: int) -> None:
+        """A relief is tried."""
+        self.since, self.wait = now + self.wait, 2 * self.wait
 
 
 def starves(rates: Rates) -> bool:
@@ -34,11 +54,12 @@ def call_bytes(window: Window) -> float:
 
 
 def relief(candidates: Candidates, call: float) -> Setting | None:
-    """The candidate next to the relief for calls of so many bytes; None where requests cannot be counted."""
-    flights = candidates.column(Role.IN_FLIGHT)
-    if call <= 0 or candidates.space.of_role(Role.IN_FLIGHT) is None:
+    """The candidate next to the relief for calls of so many bytes; None where requests cannot be counted
+    in bytes."""
+    flights, room = candidates.column(Role.IN_FLIGHT), candidates.in_flight_bytes
+    if call <= 0 or not np.any(room > 1):
         return None
-    request = candidates.in_flight_bytes / flights
+    request = room / flights
     wanted = max(call / REQUESTS, LEAST_REQUEST_BYTES)
     off = np.abs(np.log2(request / wanted)) + np.abs(np.log2(flights / REQUESTS))
     return candidates[int(np.argmin(off))]

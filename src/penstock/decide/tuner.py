@@ -15,7 +15,7 @@ from random import Random
 from penstock.decide.activity import Activity
 from penstock.decide.budget import CacheBudget
 from penstock.decide.cache import LINGERS_S, Demand, DemandHistory, allocate, as_printed, fitted, sparing
-from penstock.decide.groups import Group, groups, mount_of
+from penstock.decide.groups import Group, beside, groups, mount_of
 from penstock.decide.memory import WorkMemory, like
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.work import KEPT_WORKS, Work, WorkBook, WorkTracker, dominant
@@ -182,13 +182,14 @@ class Tuner:
             elif not memory.tracker.odd:
                 # Leave out a window in which the work seems to change: it would distort the history of both groups.
                 grouped.append((window, work))
-        for group in groups(grouped):
+        found = groups(grouped)
+        for group, others in zip(found, beside(found), strict=True):
             first = group.members[0].target
             space = space_of(first)
             memory = self._memory(group.target, lambda _, space=space: space)  # type: ignore[misc]
             if memory.work is None:
                 self._introduce(memory, group)
-            memory.recent.append(group.window(space.searched))
+            memory.recent.append(group.window(space.searched, others))
             memory.policy.home = self._memories[first].original
             units.append(_Unit(memory, group.target.name, str(group.work), group.members, grouped=True))
         return units

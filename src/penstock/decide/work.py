@@ -26,7 +26,7 @@ KEPT_WORKS = 12
 # The page cache does much of the work if more than REWRITTEN of all bytes are written over pages not sent yet, or
 # more than HITS of the bytes read come from the cache. It does some of the work from SOME_HITS on.
 REWRITTEN = 0.05
-HITS = 0.5
+HITS = 0.35
 SOME_HITS = 0.15
 # `CacheShare` averages over this many windows. CHANCE is the number of standard errors that it subtracts.
 CACHE_WINDOWS = 20
@@ -101,6 +101,12 @@ class WorkTracker:
 def moved(window: Window) -> tuple[float, float]:
     """The bytes read and written over the wire. An unknown value counts as 0."""
     return window.metrics.get("read.bytes") or 0.0, window.metrics.get("write.bytes") or 0.0
+
+
+def requests_of(window: Window) -> float | None:
+    """Requests that completed in a window; None where they are not counted."""
+    counted = [count for way in DIRECTIONS if (count := window.metrics.get(f"{way}.rpcs")) is not None]
+    return sum(counted) if counted else None
 
 
 def dominant(window: Window) -> str:

@@ -67,9 +67,14 @@ class Candidates(Sequence[Setting]):
 
     @cached_property
     def in_flight_bytes(self) -> Floats:
-        """What every candidate allows to be on its way at once."""
+        """What every candidate allows to be on its way at once; 1 throughout where they do not say both how many
+        requests and how large ones.
+        """
         import numpy as np
 
+        knobs = (self.space.of_role(role) for role in (Role.REQUEST_SIZE, Role.IN_FLIGHT))
+        if not all(knob is not None and knob.id in self.ids for knob in knobs):
+            return _fixed(np.ones(len(self)))
         return _fixed(np.array([self.space.in_flight_bytes(s) for s in self.settings], dtype=np.float64))
 
     def column(self, role: Role) -> Floats:

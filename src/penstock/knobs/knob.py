@@ -52,6 +52,8 @@ class Knob:
     acts: Acts = Acts.NOW
     role: Role | None = None
     step: int = 1
+    #: The directions whose data on its way it limits, as far as that is known beforehand.
+    limits: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.values or list(self.values) != sorted(set(self.values)):

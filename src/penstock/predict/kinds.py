@@ -18,7 +18,7 @@ KINDS = (FOREST, SURVEY, PRINTED, PRINTED_HISTORY, PRINTED_SOFT)
 def default_predictor(kind: str) -> ForestPredictor | SurveyPredictor:
     """The shipped one."""
     if _known(kind) == SURVEY:
-        return SurveyPredictor(shipped.default_survey(), shipped.mount_surveys())
+        return SurveyPredictor(shipped.default_survey())
     if kind in (PRINTED_HISTORY, PRINTED_SOFT):
         raise UsageError(
             f"no {kind} model ships: give --model FILE (penstock train fit --recipe {kind}) or own"
@@ -27,10 +27,9 @@ def default_predictor(kind: str) -> ForestPredictor | SurveyPredictor:
 
 
 def load_predictor(kind: str, path: Path) -> ForestPredictor | SurveyPredictor:
-    """The one in a file. A survey of one file system's knobs leaves the shipped ones of others in use."""
+    """The one in a file. A survey of another file system's knobs leaves the shipped one in use."""
     if _known(kind) == SURVEY:
-        others = (shipped.default_survey(), *shipped.mount_surveys())
-        return SurveyPredictor(surveyfile.load(path), others)
+        return SurveyPredictor(surveyfile.load(path), [shipped.default_survey()])
     return ForestPredictor(modelfile.load(path))
 
 

@@ -13,8 +13,6 @@ MODEL = "default.json"
 SURVEY = "survey.json"
 # The same data, fitted as CARAT prints it: its features and labels.
 PRINTED = "printed.json"
-# Surveys of other file systems' knobs.
-MOUNT_SURVEYS = ("survey-fuse.json",)
 
 
 @cache
@@ -33,12 +31,6 @@ def printed_model() -> Model:
 def default_survey() -> Survey:
     """The shipped survey, checked like any other."""
     return surveyfile.parse(_raw(SURVEY), f"the shipped survey {SURVEY}")
-
-
-@cache
-def mount_surveys() -> tuple[Survey, ...]:
-    """What ships for file systems beside the first one, checked like any other."""
-    return tuple(surveyfile.parse(_raw(name), f"the shipped survey {name}") for name in MOUNT_SURVEYS)
 
 
 def _raw(name: str) -> bytes:

@@ -1,8 +1,8 @@
 """Surveyed surfaces: what every setting brought in other worlds, case by case.
 
 A case is one kind of work in one world, simulated or real: a surface a direction over a grid of settings, as base-2
-logarithms of rates relative to the grid's default. A survey is handed to policies as it is (`Cases`): which cases
-resemble the work at hand is decided by what is measured there, not by what it looks like.
+logarithms of rates relative to the grid's default. A survey is handed to policies case by case (`Cases`): which cases
+resemble the work at hand is decided by what is measured there, and by what it looks like at the default.
 """
 
 from __future__ import annotations
@@ -16,24 +16,29 @@ from numpy.typing import NDArray
 
 from penstock.decision import Cases, Outlook
 from penstock.knobs import Candidates
+from penstock.predict.drawn import drawn_cases
 from penstock.window import Window
 
 Floats = NDArray[np.float64]
 # Directions of each kind of work, in the order of a case's surfaces.
 KINDS: Mapping[str, tuple[str, ...]] = {"read": ("read",), "write": ("write",), "both": ("read", "write")}
-# Drawn surfaces, for knobs nobody surveyed: how many, how far they reach, and how much they rise and fall.
-DRAWN = 192
-DRAWN_REACH_LOG2 = 2.0
-DRAWN_LOG2 = 0.6
+# Counters that a case may hold (`penstock.decide.look`).
+COUNTERS = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """One kind of work in one world: where it comes from, and a row of gains a direction over the survey's grid."""
+    """One kind of work in one world: where it comes from, and a row of gains a direction over the survey's grid.
+
+    `look` is what it looked like at the default (`penstock.decide.look`); empty where that is not known. `weight` is
+    how many votes it has: more if it was measured on a real client.
+    """
 
     origin: str
     kind: str
     gains: Floats
+    look: tuple[float, ...] = ()
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,21 +97,14 @@ class SurveyPredictor:
         places = np.zeros(len(candidates), dtype=np.int64)
         for column, values in enumerate(survey.knobs.values()):
             places = places * len(values) + _nearest(values, candidates.values[:, column])
-        # Of a kind of work that nobody surveyed nothing is known: any smooth surface may be its own.
-        surfaces = dict(drawn_cases(candidates).surfaces)
+        # Of a kind of work that nobody surveyed only what the knobs declare is known.
+        surfaces, looks, weights = dict(drawn_cases(candidates).surfaces), {}, {}
         for kind in KINDS:
             if cases := survey.of(kind):
                 surfaces[kind] = np.stack([case.gains[:, places] for case in cases])
-        return Cases(surfaces)
-
-
-def drawn_cases(candidates: Candidates, seed: int = 0) -> Cases:
-    """Smooth random surfaces, for candidates of which nothing is known: neighbours are alike, any may be best."""
-    likeness = candidates.likeness(DRAWN_REACH_LOG2) + 1e-6 * np.eye(len(candidates))
-    root = DRAWN_LOG2 * np.linalg.cholesky(likeness)
-    rng = np.random.default_rng(seed)
-    one, other = (rng.standard_normal((DRAWN, len(candidates))) @ root.T for _ in range(2))
-    return Cases({"read": one[:, None], "write": one[:, None], "both": np.stack([one, other], axis=1)})
+                looks[kind] = np.array([case.look or (np.nan,) * COUNTERS for case in cases])
+                weights[kind] = np.array([case.weight for case in cases])
+        return Cases(surfaces, looks, weights)
 
 
 def _nearest(axis: Sequence[int], values: Floats) -> NDArray[np.int64]:

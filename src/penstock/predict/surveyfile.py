@@ -12,13 +12,14 @@ import numpy as np
 from penstock.errors import ModelFileError
 from penstock.predict.checks import fail_unless, mapping, numbers, text, whole
 from penstock.predict.modelfile import decode, digest, read
-from penstock.predict.surfaces import KINDS, Case, Survey, grid_size
+from penstock.predict.surfaces import COUNTERS, KINDS, Case, Survey, grid_size
 
 FORMAT = "penstock-survey"
 SCHEMA = 3
 MAX_CASES = 8192
 DECIMALS = 2
 MOST_LOG2 = 20.0
+MOST_WEIGHT = 1000.0
 
 
 def load(path: Path) -> Survey:
@@ -47,6 +48,8 @@ def dump(survey: Survey) -> bytes:
                 "origin": case.origin,
                 "kind": case.kind,
                 "gains": [round(float(value), DECIMALS) for value in case.gains.ravel()],
+                **({"look": [round(value, DECIMALS) for value in case.look]} if case.look else {}),
+                **({"weight": case.weight} if case.weight != 1.0 else {}),
             }
             for case in survey.cases
         ],
@@ -87,4 +90,9 @@ def _case(document: Mapping[str, Any], size: int, index: int) -> Case:
     wanted = size * len(KINDS[kind])
     fail_unless(len(values) == wanted, f"cases[{index}].gains has {len(values)} entries, not {wanted}")
     fail_unless(bool(np.all(np.abs(values) <= MOST_LOG2)), f"cases[{index}].gains leaves +-{MOST_LOG2:g}")
-    return Case(text(document, "origin"), kind, np.ascontiguousarray(values.reshape(len(KINDS[kind]), size)))
+    look = tuple(map(float, numbers(document.get("look", []), f"cases[{index}].look")))
+    fail_unless(len(look) in (0, COUNTERS), f"cases[{index}].look has {len(look)} entries, not {COUNTERS}")
+    gains = np.ascontiguousarray(values.reshape(len(KINDS[kind]), size))
+    weight = float(numbers([document.get("weight", 1.0)], f"cases[{index}].weight")[0])
+    fail_unless(0.0 < weight <= MOST_WEIGHT, f"cases[{index}].weight is not within 0..{MOST_WEIGHT:g}")
+    return Case(text(document, "origin"), kind, gains, look, weight)

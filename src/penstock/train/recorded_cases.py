@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from penstock.decide.level import Level
+from penstock.decide.look import look_of
 from penstock.decide.objective import Rates, rates_of
 from penstock.errors import DataError
 from penstock.knobs import Setting
 from penstock.train.intervals import RecordedWorkload, read_workloads
 from penstock.train.remembered_cases import knowledge_files, remembered_rates
-from penstock.train.survey import GRID, HOME, LEAST_SETTINGS, HeldRates
+from penstock.train.survey import GRID, HOME, LEAST_SETTINGS, REAL_WEIGHT, HeldRates
 
 
 def recorded_rates(directories: Sequence[Path]) -> list[HeldRates]:
@@ -32,11 +34,14 @@ def recorded_rates(directories: Sequence[Path]) -> list[HeldRates]:
 def _held_in(directory: Path) -> list[HeldRates]:
     if files := knowledge_files(directory):
         return [held for file in files for held in remembered_rates(file)]
-    return [
-        HeldRates(f"{directory.resolve().name}/{workload.name}", _levels(workload))
-        for workload in read_workloads(directory)
-        if GRID[HOME] in workload.intervals
-    ]
+    found = (workload for workload in read_workloads(directory) if GRID[HOME] in workload.intervals)
+    return [_held(f"{directory.resolve().name}/{workload.name}", workload) for workload in found]
+
+
+def _held(name: str, workload: RecordedWorkload) -> HeldRates:
+    held = HeldRates(name, _levels(workload), weight=REAL_WEIGHT)
+    windows = (interval.window for interval in workload.intervals[GRID[HOME]])
+    return replace(held, look=look_of(held.kind, windows))
 
 
 def _levels(workload: RecordedWorkload) -> dict[Setting, Level]:

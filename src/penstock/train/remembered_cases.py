@@ -7,7 +7,7 @@ from pathlib import Path
 from penstock.decide.memory import WorkMemory
 from penstock.decide.memoryfile import MOST_BYTES, parse
 from penstock.errors import AccessError, DataError
-from penstock.train.survey import GRID, HOME, LEAST_SETTINGS, HeldRates
+from penstock.train.survey import GRID, HOME, LEAST_SETTINGS, REAL_WEIGHT, HeldRates
 
 FILE = "knowledge.json"
 # A setting measured in fewer windows is left out.
@@ -40,4 +40,4 @@ def _held(node: str, memory: WorkMemory) -> HeldRates:
         for setting, one in memory.settings.items()
         if one.windows >= LEAST_WINDOWS and set(setting) == set(GRID.ids)
     }
-    return HeldRates(f"{node}/{memory.fs}/{memory.work}", levels)
+    return HeldRates(f"{node}/{memory.fs}/{memory.work}", levels, weight=REAL_WEIGHT)

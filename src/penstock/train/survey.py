@@ -1,15 +1,16 @@
-"""Makes a survey: the gain of held settings in many random worlds or in recordings of real clients.
+"""Makes a survey: the gain of settings in many random worlds or in recordings of real clients.
 
-A world is measured at the default and at some other settings, each held from the start. The gains of other settings
-are interpolated from the measured ones. Far from all measured settings they approach the mean of all cases of that
-kind.
+A world runs at the default until its caches work as they do all the time. Then some other settings are visited, one
+after the other, with the default in between, as a tuner would. (Settings held from an empty cache on gave writes
+gains of 50 times, which were those of memory that fills.) The gains of other settings are interpolated from the
+measured ones. Far from all measured settings they approach the mean of all cases of that kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from penstock import __version__
 from penstock.campaign.workers import Workers
 from penstock.decide.level import Level
+from penstock.decide.look import look_of
 from penstock.decide.objective import Rates, rates_of
 from penstock.decide.work import CacheShare
 from penstock.knobs import Candidates, KnobSpace, Setting
@@ -35,7 +37,12 @@ Floats = NDArray[np.float64]
 # Families of worlds that are never surveyed, because policies are evaluated on them.
 LEFT_OUT = ("fast-link", "few-threads", "bursty")
 INTERVAL_S = 0.5
-WARMUP_S = 2.0
+# Seconds before the first window, before the first window of a visit, and of the default between two visits: longer
+# where somebody writes, because what is dirty was queued under the setting before.
+WARMUP_S, SETTLE_S, BETWEEN_S = 2.0, 1.0, 2.0
+WRITING_WARMUP_S, WRITING_SETTLE_S, WRITING_BETWEEN_S = 8.0, 2.0, 2.5
+# Of the time between two visits, the first second is not used.
+RETURN_S = 1.0
 # Settings held in every world, besides random ones. The default comes first, because gains are relative to it.
 ALWAYS = ((1024, 8), (64, 8), (256, 2))
 ANYWHERE, NEAR = 7, 8
@@ -44,6 +51,11 @@ REACH_LOG2 = 2.0
 SPREAD_LOG2 = 0.8
 LEAST_NOISE = 0.03
 MOST_LOG2 = 7.0
+# No simulated world is believed to gain more than this (twice the default): larger gains are nearly always those of a
+# client that fell into step with others, and a few of them would draw every first trial to settings that mostly lose.
+BELIEVED_LOG2 = 1.0
+# A real client counts as so many simulated worlds: there are few recordings, and a simulator is never quite right.
+REAL_WEIGHT = 5.0
 LEAST_SETTINGS = 5
 LEAST_BYTES_PER_S = 1e3
 GRID = LUSTRE.candidates()
@@ -58,6 +70,12 @@ class HeldRates:
     levels: Mapping[Setting, Level]
     #: The default, which gains are relative to.
     home: Setting = GRID[HOME]
+    #: What it looks like there (`penstock.decide.look`); empty where that is not known.
+    look: tuple[float, ...] = ()
+    #: How many votes it has.
+    weight: float = 1.0
+    #: No gain is taken to be larger.
+    most_log2: float = MOST_LOG2
 
     @property
     def kind(self) -> str:
@@ -95,7 +113,7 @@ def _measured(
 
 
 def measure(world: DescribedWorld, seconds: float, seed: int) -> HeldRates | None:
-    """Hold some settings in one world and observe the first client.
+    """Visit some settings in one world and observe the first client.
 
     None if the client moves nothing at the default, or if the page cache does much of the work, because such work is
     not tuned.
@@ -106,29 +124,29 @@ def measure(world: DescribedWorld, seconds: float, seed: int) -> HeldRates | Non
 def measure_plan(named: tuple[str, Plan], seconds: float, seed: int) -> HeldRates | None:
     """The same for an existing plan with this name. The seed draws the settings."""
     name, plan = named
-    rng = Random(f"survey/{seed}/{name}")
-    seen: dict[Setting, dict[str, list[Rates]]] = {}
-    cached: dict[str, CacheShare] = {}
-    for setting in _settings(rng):
-        simulation = Simulation(plan)
-        simulation.set_all(setting)
-        seen[setting] = _watch(Probe(simulation), seconds, cached if setting == GRID[HOME] else {})
-    home = seen[GRID[HOME]]
+    visitor = _Visitor(plan)
+    visitor.warm_up(seconds)
+    home = visitor.seen[GRID[HOME]]
     if not home:
         return None
     # Targets that do the same work as the busiest one are tuned together, so they are surveyed together.
     kinds = {name: _level(rates).mean.counts for name, rates in home.items()}
     busiest = max(home, key=lambda name: _level(home[name]).mean.total)
-    if cached[busiest].large:
+    members = [name for name, kind in kinds.items() if kind == kinds[busiest]]
+    if visitor.cached[busiest].large:
         return None
-    members = [name for name in home if kinds[name] == kinds[busiest]]
+    for setting in _settings(Random(f"survey/{seed}/{name}"))[1:]:
+        visitor.visit(setting, seconds)
     levels = {
         setting: _level([rates for name in members for rates in targets.get(name, ())])
-        for setting, targets in seen.items()
+        for setting, targets in visitor.seen.items()
     }
     known = {setting: level for setting, level in levels.items() if level.count and level.mean.total > 0}
-    enough = GRID[HOME] in known and len(known) >= LEAST_SETTINGS
-    return HeldRates(name, known) if enough else None
+    if GRID[HOME] not in known or len(known) < LEAST_SETTINGS:
+        return None
+    held = HeldRates(name, known, most_log2=BELIEVED_LOG2)
+    seen = (window for name in members for window in visitor.default.get(name, ()))
+    return replace(held, look=look_of(held.kind, seen))
 
 
 def _settings(rng: Random) -> list[Setting]:
@@ -137,20 +155,49 @@ def _settings(rng: Random) -> list[Setting]:
     return [Setting(pages=p, flight=f) for p, f in dict.fromkeys([*ALWAYS, *anywhere, *near])]
 
 
-def _watch(probe: Probe, seconds: float, cached: dict[str, CacheShare]) -> dict[str, list[Rates]]:
-    """The busy windows of every target. `cached` records how much of each one's work the page cache does."""
-    probe.sleep_until(WARMUP_S)
-    found: dict[str, list[Rates]] = {}
-    before = probe.observe()
-    for i in range(max(1, round(seconds / INTERVAL_S))):
-        probe.sleep_until(WARMUP_S + (i + 1) * INTERVAL_S)
-        after = probe.observe()
-        for window in windows(before, after):
-            if isinstance(window, Window) and (rates := rates_of(window)).total > 0:
-                found.setdefault(window.target.name, []).append(rates)
-                cached.setdefault(window.target.name, CacheShare()).take(window)
-        before = after
-    return found
+class _Visitor:
+    """One simulated world whose settings change while it runs.
+
+    `seen` has the rates of every setting's and target's busy windows, `default` those windows at the default, and
+    `cached` how much of each target's work the page cache does there.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._simulation = Simulation(plan)
+        self._probe = Probe(self._simulation)
+        self._now_s = 0.0
+        self._writes = any(job.workload.read_ratio < 1.0 for job in plan.jobs)
+        self.seen: dict[Setting, dict[str, list[Rates]]] = {GRID[HOME]: {}}
+        self.cached: dict[str, CacheShare] = {}
+        self.default: dict[str, list[Window]] = {}
+
+    def warm_up(self, seconds: float) -> None:
+        """Run at the default until it is steady, then measure it."""
+        self._hold(GRID[HOME], WRITING_WARMUP_S if self._writes else WARMUP_S, seconds)
+
+    def visit(self, setting: Setting, seconds: float) -> None:
+        """Measure a setting, then go back to the default."""
+        self._hold(setting, WRITING_SETTLE_S if self._writes else SETTLE_S, seconds)
+        between_s = WRITING_BETWEEN_S if self._writes else BETWEEN_S
+        self._hold(GRID[HOME], RETURN_S, between_s - RETURN_S)
+
+    def _hold(self, setting: Setting, settle_s: float, seconds: float) -> None:
+        self._simulation.set_all(setting)
+        self._now_s += settle_s
+        self._probe.sleep_until(self._now_s)
+        before = self._probe.observe()
+        seen = self.seen.setdefault(setting, {})
+        for _ in range(max(1, round(seconds / INTERVAL_S))):
+            self._now_s += INTERVAL_S
+            self._probe.sleep_until(self._now_s)
+            after = self._probe.observe()
+            for window in windows(before, after):
+                if isinstance(window, Window) and (rates := rates_of(window)).total > 0:
+                    seen.setdefault(window.target.name, []).append(rates)
+                    if setting == GRID[HOME]:
+                        self.cached.setdefault(window.target.name, CacheShare()).take(window)
+                        self.default.setdefault(window.target.name, []).append(window)
+            before = after
 
 
 def _level(rates: Sequence[Rates]) -> Level:
@@ -166,7 +213,9 @@ def make_survey(
     """Fill in every case over the whole grid of a knob space."""
     grid = space.candidates()
     means = {kind: _means([case for case in held if case.kind == kind], kind, grid) for kind in KINDS}
-    cases = tuple(Case(one.origin, one.kind, _filled(one, means[one.kind], grid)) for one in held)
+    cases = tuple(
+        Case(one.origin, one.kind, _filled(one, means[one.kind], grid), one.look, one.weight) for one in held
+    )
     provenance = {"made_by": f"penstock {__version__}", "source": source, **settings}
     knobs = {knob_id: space[knob_id].values for knob_id in space.searched}
     return Survey(space.name, knobs, cases, provenance, "")
@@ -189,7 +238,7 @@ def _filled(held: HeldRates, means: Floats, grid: Candidates) -> Floats:
     places, gains, noises = _gains(held, grid)
     common = SPREAD_LOG2**2 * grid.likeness(REACH_LOG2)[:, places]
     pull = np.linalg.solve(common[places] + np.diag(noises**2), common.T).T
-    whole: Floats = np.clip(means + (gains - means[:, places]) @ pull.T, -MOST_LOG2, MOST_LOG2)
+    whole: Floats = np.clip(means + (gains - means[:, places]) @ pull.T, -MOST_LOG2, held.most_log2)
     return whole - whole[:, [grid.nearest([held.home])[0]]]
 
 
@@ -203,4 +252,4 @@ def _gains(held: HeldRates, grid: Candidates) -> tuple[NDArray[np.int64], Floats
     logs = np.log2(np.array(rates))
     home = list(held.levels).index(held.home)
     noises = np.array([max(level.error, LEAST_NOISE) for level in held.levels.values()])
-    return places, np.clip(logs - logs[:, [home]], -MOST_LOG2, MOST_LOG2), noises
+    return places, np.clip(logs - logs[:, [home]], -MOST_LOG2, held.most_log2), noises

@@ -33,7 +33,7 @@ from penstock.decide.guard.rules import RULES, Wish
 from penstock.decide.level import Level
 from penstock.decide.objective import WINDOW_SLACK_LOG2, Rates, gain_log2, rates_of, sent_at_least
 from penstock.decide.tuner import SpaceOf
-from penstock.decide.work import echo_windows, hiding_windows, unfelt_windows
+from penstock.decide.work import echo_windows, hiding_windows
 from penstock.decision import UNIT_SEPARATOR, Decision, unit_name
 from penstock.knobs import KnobSpace, Setting
 from penstock.snapshot import Target
@@ -43,6 +43,9 @@ from penstock.window import Void, Window
 REPORT_WINDOWS = 10
 # A setting that was taken back is excused if it brought at least this much of what the original brings now.
 EXCUSED_LOG2 = -0.03
+# A setting that a look found to bring twice what the original does needs no extra look when the work grows: half of
+# what it brings is not the original's.
+GAINED_TWICE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +177,16 @@ class Guard:
         place = record.place_of(window.setting)
         if place != record.place:
             if record.place is not None:
-                unfelt = unfelt_windows(record.known_space, record.place, place, window.seconds)
+                visit = record.visit
+                was = visit.level if visit is not None else record.of(work).reference.level
+                unfelt = record.opens.begin(record.known_space, (record.place, place), window.seconds, was)
                 hidden = hiding_windows(record.known_space, record.place, place, window)
                 record.settle = 1 + max(echo_windows(window), unfelt, hidden)
             record.place = place
             self._move(record, place, at_home, now_s)
         settled = record.settle == 0
-        record.settle = max(0, record.settle - 1)
+        felt = not settled and record.opens.awaited and record.opens.felt(rates_of(window))
+        record.settle = 0 if felt else max(0, record.settle - 1)
         return _Turn(unit, members, window, record, record.of(work), at_home, settled)
 
     def _move(self, record: UnitRecord, place: Setting, at_home: bool, now_s: float) -> None:
@@ -244,7 +250,9 @@ class Guard:
             return self._go_on_looking(turn, record.look)
         if turn.at_home or visit is None:
             return None
-        if turn.work.reference.level.count < self.limits.reference_windows:
+        if turn.work.reference.level.count < min(
+            self.limits.reference_windows, self.limits.switchback_windows
+        ):
             return self._begin_look(turn, visit, self.limits.reference_windows, "is not known for this work")
         if record.known_space.acts_late(visit.place, self._homes[turn.members[0].target]):
             # Files opened during a look would stay at the original for as long as they are open, and files opened
@@ -258,7 +266,8 @@ class Guard:
         if visit.surge.count >= SURGE_WINDOWS:
             # What the original brought before says nothing about this.
             visit.level, visit.surge = visit.surge, Level()
-            return "is not known since the work grew"
+            if visit.gained < GAINED_TWICE:
+                return "is not known since the work grew"
         waited = self._look_after_s(turn, visit)
         # A setting that is still being measured is not left for a look, unless it takes too long.
         away_s, known = turn.now_s - visit.looked_s, visit.level.count > self.limits.switchback_windows
@@ -305,6 +314,7 @@ class Guard:
         away_s = turn.now_s - visit.looked_s
         visit.looked_s, visit.looks = turn.now_s, visit.looks + 1
         visit.lost_s += max(0.0, 1.0 - ratio - error) * away_s
+        visit.gained = 1.0 - 1.0 / max(ratio, 1.0)
         self._tell(turn, visit, ratio, error, switchback=True)
         if visit.lost_s > allowance_s(turn.work.reference, self.limits):
             return self._take_back(turn, visit)

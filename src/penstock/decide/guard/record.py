@@ -10,6 +10,7 @@ from penstock.decide.guard.limits import GuardLimits
 from penstock.decide.guard.reference import Reference
 from penstock.decide.level import Level
 from penstock.decide.objective import WINDOW_SLACK_LOG2, Rates, gain_log2
+from penstock.decide.reopening import Reopening
 from penstock.decide.work import CacheShare
 from penstock.knobs import KnobSpace, Setting
 
@@ -63,7 +64,8 @@ class Visit:
 
     def take(self, rates: Rates) -> None:
         """Add a settled window at the setting in force."""
-        if self.level.count >= SURGE_WINDOWS and rates.total > SURGE * self.level.mean.total:
+        usual = 1.0 + 2.0 * self.level.noise
+        if self.level.count >= SURGE_WINDOWS and rates.total > SURGE * usual * self.level.mean.total:
             self.surge.take(rates)
             return
         self.surge = Level()
@@ -160,7 +162,10 @@ class UnitRecord:
     work: str = ""
     space: KnobSpace | None = None
     place: Setting | None = None
+    #: Windows until the interval shows the setting in force and nothing else.
     settle: int = 0
+    #: Whether a knob that acts on new opens is felt already.
+    opens: Reopening = field(default_factory=Reopening)
     visit: Visit | None = None
     look: Look | None = None
     path: deque[Setting] = field(default_factory=lambda: deque(maxlen=PATH_STEPS))

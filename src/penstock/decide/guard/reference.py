@@ -28,9 +28,12 @@ class Reference:
         self.fresh = Level()
 
     def end_look(self) -> None:
-        """Believe the new level; where it agrees with the old one both count."""
+        """Believe the new level; where it agrees with the old one both count.
+
+        A look that saw nothing done says nothing: applications waited for what was written before it.
+        """
         fresh, self.fresh = self.fresh, None
-        if fresh is None or fresh.count == 0:
+        if fresh is None or fresh.mean.total <= 0:
             return
         if self.level.count == 0 or self._moved(fresh):
             self.level = fresh
@@ -40,7 +43,7 @@ class Reference:
 
     def _moved(self, fresh: Level) -> bool:
         """Whether the world is another one now."""
-        if self.level.mean.total <= 0 or fresh.mean.total <= 0:
+        if self.level.mean.total <= 0:
             return True
         apart = abs(math.log(fresh.mean.total / self.level.mean.total))
         noise = max(self.level.noise, fresh.noise)

@@ -161,7 +161,8 @@ def dwell(wish: Wish, limits: GuardLimits) -> Refusal | None:
     held_s = wish.now_s - changed_s[-1] if changed_s else float("inf")
     if held_s >= limits.dwell_s or wish.place in wish.work.proven:
         return None
-    return Refusal("dwell", f"the last change is only {held_s:.1f} s old", {"held_s": held_s})
+    sentence = f"the last change, made or advised, is only {held_s:.1f} s old"
+    return Refusal("dwell", sentence, {"held_s": held_s})
 
 
 def budget(wish: Wish, limits: GuardLimits) -> Refusal | None:

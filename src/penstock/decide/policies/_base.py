@@ -50,6 +50,8 @@ class Policy(ABC):
     name: ClassVar[str]
     uses_model: ClassVar[bool] = False
     model_kind: ClassVar[str] = "forest"
+    #: Whether it also works on knobs that its model knows nothing of.
+    learns: ClassVar[bool] = False
     tunes_cache: ClassVar[bool] = False
     #: Whether sharing the cache may lower the limits of idle targets only, never of busy ones.
     spares_busy: ClassVar[bool] = False

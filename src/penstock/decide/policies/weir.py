@@ -17,7 +17,6 @@ One window is one event. The state says what the window is for:
 from __future__ import annotations
 
 import math
-from collections import deque
 from enum import StrEnum
 from random import Random
 
@@ -27,13 +26,14 @@ from penstock.decide.level import Level
 from penstock.decide.memory import Memories, Recollection, remember
 from penstock.decide.objective import Rates, drains, fills, gain_log2, rates_of
 from penstock.decide.policies._base import Policy, Proposal
-from penstock.decide.prospect import Prospect, Reason, Stay, outlook_of, promise, weigh
+from penstock.decide.prospect import Prospect, Reason, Stay, bet_on, outlook_of, promise, weigh
 from penstock.decide.reopening import Reopening
-from penstock.decide.starving import call_bytes, relief, starves
+from penstock.decide.starving import Relief, call_bytes, relief, starves
+from penstock.decide.steadiness import Drift, RequestCount, Rounds, wanders
 from penstock.decide.work import CacheShare, dominant, echo_windows, hiding_windows
 from penstock.decision import Cases, Outlook
 from penstock.knobs import Candidates, KnobSpace, Setting
-from penstock.predict.surfaces import drawn_cases
+from penstock.predict.drawn import drawn_cases
 from penstock.window import Window
 
 
@@ -56,6 +56,7 @@ class WeirPolicy(Policy):
     name = "weir"
     uses_model = True
     model_kind = "survey"
+    learns = True
     guarded = True
     in_groups = True
     tunes_cache = True
@@ -70,17 +71,20 @@ class WeirPolicy(Policy):
         self._home: Setting | None = None
         self._default = space.default.only(*space.searched)
         self._place: Setting | None = None
+        #: Windows since the setting in force was set.
+        self._stayed = 0
         self._known = Knowledge()
         self._recollection = Recollection()
         self._cases: Cases
         self._visit = Level()
-        self._latest: deque[Rates] = deque(maxlen=habits.drift_windows)
+        self._drift = Drift(habits)
         self._drawn_for: Candidates | None = None
         self._model = "none"
-        self._trials = 0
         self._cache_share = CacheShare()
-        self._rest = habits.rest_windows
-        self._round_over = 0.0
+        #: At the setting that is gone back to in doubt.
+        self._requests = RequestCount(habits)
+        self._relief = Relief(habits.relief_windows)
+        self._rounds = Rounds(habits)
         self._lost = 0.0
         #: The size of calls in the direction that moves less.
         self._call_bytes = 0.0
@@ -99,6 +103,7 @@ class WeirPolicy(Policy):
         place, rates = window.setting.only(*self.space.searched), rates_of(window)
         self._home = self.home.only(*self.space.searched) if self.home is not None else self._home or place
         self._hear(outlook)
+        self._stayed += 1
         if place != self._place:
             self._arrive(place, window, rates)
         elif window.t0_s - self._seen_s > GAP_S:
@@ -109,20 +114,25 @@ class WeirPolicy(Policy):
         self._draining = max(0, self._draining - 1)
         if self._state is State.SETTLING and not self._collapsed(place, rates):
             return self._settle(window, rates)
-        if drains(window):
+        overdue = self._default_overdue(place)
+        if drains(window) and not overdue:
             return _wait(window, "draining", "what was written before is still on its way")
         self._learn(place, rates)
-        if self._drifted(place):
+        if place == self._default:
+            for look in self._known.looks.values():
+                look.take(window)
+        if self._drift.left(self._known.measured[place].level):
             self._start_anew(place)
         self._call_bytes = call_bytes(window) or self._call_bytes
         if place == self._base():
             # Elsewhere more of it may be just what a setting gains.
             self._cache_share.take(window)
-        if self._cache_share.large:
+            self._requests.take(window)
+        if self._is_sparse(place) or self._cache_share.large:
             return self._leave_alone(window, place)
-        if fills(window):
+        if fills(window) and not overdue:
             return _wait(window, "filling", "what is written piles up in memory for now")
-        if not self._due(place):
+        if not self._due(place) and not overdue:
             return _wait(window, str(self._state), f"{self._state} at {place}")
         return self._decide(window, place)
 
@@ -140,7 +150,7 @@ class WeirPolicy(Policy):
         self._state, self._left = state, windows
         if state is State.SETTLING:
             self._visit = Level()
-            self._latest.clear()
+            self._drift.latest.clear()
 
     def _hear(self, outlook: Outlook | None) -> None:
         """Take the cases of a survey; without any, of random surfaces over these candidates."""
@@ -155,6 +165,7 @@ class WeirPolicy(Policy):
 
         A knob that acts on new opens shows only once applications open their files anew.
         """
+        self._stayed = 0
         before = self._place or place
         known = self._known.measured.get(before, Measured()).level
         unfelt = self._opens.begin(self.space, (before, place), window.seconds, known)
@@ -177,6 +188,8 @@ class WeirPolicy(Policy):
         best = self._best_elsewhere(place)
         if best is None or self._wish != place or self._state is not State.SETTLING or self._draining:
             return False
+        if self._opens.awaited:
+            return False
         lost = gain_log2(rates, best.mean, self._habits.objective) < math.log2(self._habits.hopeless_at_once)
         return lost and self._credible(rates)
 
@@ -187,6 +200,11 @@ class WeirPolicy(Policy):
 
     def _leave_alone(self, window: Window, place: Setting) -> Proposal:
         """Try nothing new; stay away from the original only for what is beyond doubt better."""
+        if not self._cache_share.large:
+            self._enter(State.RESTING, self._habits.refused_windows)
+            return Proposal(
+                window.setting, "sparse", "too few requests to tell what a setting brings: left alone"
+            )
         if place == self._default != self._home and not self._knows(place):
             return _wait(window, "measuring", f"measuring at {place}")
         found = self._prospect(place)
@@ -196,9 +214,8 @@ class WeirPolicy(Policy):
         wish = found.belief.candidates[found.best] if proven else self._base()
         if wish != place:
             sentence = f"the page cache does much of this work: back to {wish}"
-            return self._ask(
-                window, found, found.belief.candidates.places[wish], Reason("cached", sentence, 1.0)
-            )
+            at = found.belief.candidates.places[wish]
+            return self._ask(window, found, at, Reason("cached", sentence, 1.0))
         self._enter(State.RESTING, self._habits.refused_windows)
         return Proposal(window.setting, "cached", "the page cache does much of this work: left alone")
 
@@ -210,30 +227,15 @@ class WeirPolicy(Policy):
 
     def _learn(self, place: Setting, rates: Rates) -> None:
         self._visit.take(rates)
-        self._latest.append(rates)
+        self._drift.latest.append(rates)
         self._recollection.arrive(place, self._known)
         self._known.measured.setdefault(place, Measured()).take(rates, self._now)
 
-    def _drifted(self, place: Setting) -> bool:
-        """Whether the last windows here are clearly not what this setting brought before."""
-        habits, before = self._habits, self._known.measured[place].level
-        if before.count < 2 * habits.drift_windows or len(self._latest) < habits.drift_windows:
-            return False
-        now = sum(rates.total for rates in self._latest) / len(self._latest)
-        apart = abs(math.log2(max(now, 1.0) / max(before.mean.total, 1.0)))
-        return apart > max(habits.drift_log2, 4.0 * before.noise / math.sqrt(habits.drift_windows))
-
     def _start_anew(self, place: Setting) -> None:
         """The world is another one: only what was seen last is known of it."""
-        level = Level()
-        for rates in self._latest:
-            level.take(rates)
         self._recollection.drop(self._known)
-        self._known = Knowledge({place: Measured(level, self._now)})
-        self._round_over = 0.0
-        # A world that keeps changing is looked at ever more rarely.
-        self._rest = min(2 * self._rest, self._habits.most_rest_windows)
-        self._enter(State.RESTING, self._rest)
+        self._known = Knowledge({place: Measured(self._drift.level(), self._now)}, self._known.looks)
+        self._enter(State.RESTING, self._rounds.start_anew())
 
     def _due(self, place: Setting) -> bool:
         """Whether to decide now."""
@@ -280,22 +282,35 @@ class WeirPolicy(Policy):
 
     def _decide(self, window: Window, place: Setting) -> Proposal:
         self._consult_memory(place)
-        habits, found = self._habits, self._prospect(place)
+        found = self._prospect(place)
         first = self._first_of_all(window, place, found)
         if first is not None:
             return first
-        if place == self._home and self._wanders(place) and not self._outshines(place, found):
+        if place == self._home and self._is_unsteady(place) and not self._outshines(place, found):
             return self._leave_unsteady(window)
         here = float(found.belief.mean[found.belief.candidates.places[place]])
         if self._falls_behind(place) or self._remembers_better(found):
             return self._return(window, found)
-        worth = habits.worth_log2 + habits.worth_more_log2 * self._trials
-        if found.hope > worth and self._lost < habits.most_lost and not self._relieved(found):
+        if (
+            found.hope > self._worth_log2()
+            and self._lost < self._habits.most_lost
+            and not self._relieved(found)
+        ):
             return self._ask(window, found, found.bet, promise(found))
         if found.over - here > self._telling_log2(place, found) or self._unproven(place, found):
             return self._return(window, found)
-        self._rest_after_round(found)
+        self._enter(State.RESTING, self._rounds.end(found.over))
         return Proposal(window.setting, "resting", f"nothing promises enough over {place}", _evidence(found))
+
+    def _is_sparse(self, place: Setting) -> bool:
+        """Whether so few requests are made at the setting in doubt that chance decides what a window shows."""
+        return self._requests.few and place == self._base() and self._drawn_for is None
+
+    def _worth_log2(self) -> float:
+        """What the next trial must promise."""
+        home = self._known.best_anchor(self._home or self._default)
+        writes = self._known.measured[home].level.mean.counts[1]
+        return self._rounds.worth_log2(dear=writes or self._drawn_for is not None)
 
     def _consult_memory(self, place: Setting) -> None:
         """What was remembered counts once the original is measured, and until a measurement contradicts it."""
@@ -309,12 +324,8 @@ class WeirPolicy(Policy):
         """Whether the best setting known is one that was measured before a restart only."""
         return found.belief.candidates[found.best] in self._recollection.counted
 
-    def _wanders(self, place: Setting) -> bool:
-        """Whether the rate at this setting wanders too much and too slowly for another one to be compared with it."""
-        level, habits = self._known.measured[place].level, self._habits
-        if self._cache_share.some and level.noise > habits.unsteady_cached:
-            return True
-        return level.noise > habits.unsteady and level.wander > habits.slow_share * level.noise
+    def _is_unsteady(self, place: Setting) -> bool:
+        return wanders(self._known.measured[place].level, self._habits, cached=self._cache_share.some)
 
     def _outshines(self, place: Setting, found: Prospect) -> bool:
         """Whether the best bet is expected to gain so much that it would show in spite of all wandering."""
@@ -323,11 +334,8 @@ class WeirPolicy(Policy):
 
     def _leave_unsteady(self, window: Window) -> Proposal:
         self._enter(State.RESTING, self._habits.rest_windows)
-        return Proposal(
-            window.setting,
-            "unsteady",
-            "the rate wanders by itself: what another setting brings cannot be told",
-        )
+        sentence = "the rate wanders by itself: what another setting brings cannot be told"
+        return Proposal(window.setting, "unsteady", sentence)
 
     def _owes_default(self, place: Setting, found: Prospect) -> bool:
         """Whether somebody set other values than the file system's own, and those were never tried."""
@@ -339,33 +347,39 @@ class WeirPolicy(Policy):
             and self._home == place
         )
 
+    def _default_overdue(self, place: Setting) -> bool:
+        """Whether the default was not tried for so long that it is, whatever the cache does meanwhile."""
+        untried = place == self._home != self._default and not self._knows(self._default)
+        waits = self._state in (State.MEASURING, State.ASKING)
+        return untried and waits and self._stayed >= self._habits.overdue_windows
+
     def _try_default(self, window: Window, found: Prospect) -> Proposal:
-        at = found.belief.candidates.places[self._default]
         sentence = f"{self._default}, the default of the file system, was never tried here"
-        return self._ask(
-            window, found, at, Reason("default", sentence, float(found.belief.chance(found.over)[at]))
-        )
+        return self._ask(window, found, *bet_on(found, self._default, "default", sentence))
 
     def _first_of_all(self, window: Window, place: Setting, found: Prospect) -> Proposal | None:
         """What is tried before any bet: the file system's default, and the relief of who starves."""
         if self._owes_default(place, found):
             return self._try_default(window, found)
-        wish = self._relief(place)
+        wish = self._relief_at(place)
         return None if wish is None else self._relieve(window, found, wish)
 
-    def _relief(self, place: Setting) -> Setting | None:
+    def _relief_at(self, place: Setting) -> Setting | None:
         """The setting to try first where one direction starves; None where none does or it was tried."""
-        if place != self._home or not starves(self._known.measured[place].level.mean):
+        if (
+            self._relief.waits(self._now)
+            or place != self._home
+            or not starves(self._known.measured[place].level.mean)
+        ):
             return None
         wish = relief(self.space.candidates(), self._call_bytes)
         return wish if wish != place and wish not in self._known.measured else None
 
     def _relieve(self, window: Window, found: Prospect, wish: Setting) -> Proposal:
-        at = found.belief.candidates.places[wish]
+        if self._state is not State.ASKING:
+            self._relief.begin(self._now)
         sentence = f"one direction starves beside the other: {wish} leaves a call one request to wait for"
-        return self._ask(
-            window, found, at, Reason("starving", sentence, float(found.belief.chance(found.over)[at]))
-        )
+        return self._ask(window, found, *bet_on(found, wish, "starving", sentence))
 
     def _relieved(self, found: Prospect) -> bool:
         """Whether nobody starves any more. Then what a further trial may add is not worth its long queues."""
@@ -392,15 +406,6 @@ class WeirPolicy(Policy):
         base = self._base()
         return base != place and found.best == found.belief.candidates.places[base]
 
-    def _rest_after_round(self, found: Prospect) -> None:
-        """Rest; a round of trials that found nothing better than before makes the next one come later."""
-        habits = self._habits
-        if self._trials:
-            better = found.over > self._round_over + habits.keep_log2
-            self._rest = habits.rest_windows if better else min(2 * self._rest, habits.most_rest_windows)
-            self._trials, self._round_over = 0, found.over
-        self._enter(State.RESTING, self._rest)
-
     def _prospect(self, place: Setting) -> Prospect:
         """Weigh all candidates: the best one measured, and the best bet among the others."""
         assert self._home is not None
@@ -418,7 +423,7 @@ class WeirPolicy(Policy):
         if wish != self._wish or self._state is not State.ASKING:
             self._wish = wish
             self._least_log2 = float(found.belief.mean[at] - 2.0 * found.belief.deviation[at])
-            self._trials += reason.code in ("promising", "default", "starving")
+            self._rounds.trials += reason.code in ("promising", "default", "starving")
             self._enter(State.ASKING, habits.patience)
         if self._left <= 0:
             self._enter(State.RESTING, habits.refused_windows)

@@ -1,0 +1,78 @@
+"""What work looks like at the default setting: three counters that tell which surveyed cases resemble it.
+
+Requests in flight tell whether splitting calls can pay (one at a time waits for the disk and the wire in turn,
+several overlap already) and whether more slots can (only full ones are waited for). Bytes and seconds of a request
+tell what lies behind the slots. Only reading is compared: counters of writes show the page cache, not the target, and
+choosing cases by them gained nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.ratios import in_flight, request_bytes, request_s
+from penstock.window import Window
+
+Floats = NDArray[np.float64]
+
+# Requests in flight, bytes and seconds of a request. A case that differs by so many doublings in one of them has 60 %
+# of the weight of one that does not.
+WIDTHS_LOG2: Mapping[str, tuple[float, ...]] = {"read": (0.7, 2.0, 2.0)}
+# Below half a request in flight and above nine (all slots of the default) more or less says nothing further.
+FLIGHTS_LOG2 = (-1.0, math.log2(9.0))
+# What a case keeps that looks quite different, so that measurements can still prefer it.
+UNLIKE = 0.003
+# The mean covers this many windows.
+WINDOWS = 32
+
+
+@dataclass(slots=True)
+class Look:
+    """The mean of one direction's counters over windows, as base-2 logarithms; none before the first window."""
+
+    direction: str
+    windows: int = 0
+    mean: tuple[float, ...] = ()
+
+    def take(self, window: Window) -> None:
+        """Add a window at the default; one in which this direction does nothing says nothing."""
+        seen = _counters(window, self.direction)
+        if not seen:
+            return
+        self.windows += 1
+        part = 1.0 / min(self.windows, WINDOWS)
+        before = self.mean or seen
+        self.mean = tuple(old + part * (new - old) for old, new in zip(before, seen, strict=True))
+
+    def likeness(self, cases: Floats) -> Floats:
+        """The weight of each case, a row of the same counters each; one that is unknown counts as somewhat unlike."""
+        if not self.mean:
+            return np.ones(len(cases))
+        apart = (_comparable(cases) - _comparable(np.array([self.mean]))) / WIDTHS_LOG2[self.direction]
+        found: Floats = np.exp(-0.5 * (np.where(np.isnan(apart), 1.0, apart) ** 2).sum(axis=1)) + UNLIKE
+        return found
+
+
+def look_of(kind: str, windows: Iterable[Window]) -> tuple[float, ...]:
+    """What work of this kind looks like in some windows at the default; empty where it is not compared."""
+    if kind not in WIDTHS_LOG2:
+        return ()
+    look = Look(kind)
+    for window in windows:
+        look.take(window)
+    return look.mean
+
+
+def _counters(window: Window, direction: str) -> tuple[float, ...]:
+    found = (in_flight(window, direction), request_bytes(window, direction), request_s(window, direction))
+    known = [value for value in found if value is not None and value > 0.0]
+    return tuple(math.log2(value) for value in known) if len(known) == len(found) else ()
+
+
+def _comparable(rows: Floats) -> Floats:
+    return np.concatenate([np.clip(rows[:, :1], *FLIGHTS_LOG2), rows[:, 1:]], axis=1)
