@@ -137,7 +137,11 @@ def _show_profile(profile: OperationProfile) -> None:
 @click.option("--gap", type=SIZE, default=0, help="Strided: bytes nobody writes after each block.")
 @click.option("--confirm", type=click.IntRange(min=0), default=0, help="Really run the best K, interleaved.")
 @click.option(
-    "--repetitions", type=click.IntRange(min=3), default=7, show_default=True, help="With --confirm."
+    "--repetitions",
+    type=click.IntRange(min=3),
+    default=15,
+    show_default=True,
+    help="With --confirm, at first.",
 )
 @click.option(
     "--dir", "directory", type=click.Path(path_type=Path), help="With --confirm; default: the profile's."

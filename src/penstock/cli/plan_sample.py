@@ -65,7 +65,7 @@ class SampleRequest:
 def sample(**options: Any) -> None:
     """Print, or run, the writes that a model needs: burst sizes, cores and stripe counts over their ranges.
 
-    Says first how many runs and bytes that is and about how many hours. A pattern is repeated until its mean is
+    Says first how many runs and bytes that is and about how long. A pattern is repeated until its mean is
     known well enough. Feed what comes out to `penstock plan fit`.
     """
     request = SampleRequest(**options)
@@ -77,7 +77,9 @@ def sample(**options: Any) -> None:
     rule = ConvergenceRule(request.confidence, request.error, max_runs=request.max_runs)
     runs_each = rule.min_runs if request.run else request.rounds
     wanted, price, source = _choose(request, system, runs_each)
-    hours = f"{price.seconds / 3600:.1f} hours"
+    hours = (
+        f"{price.seconds / 3600:.1f} hours" if price.seconds >= 3600 else f"{price.seconds / 60:.1f} minutes"
+    )
     click.echo(
         f"{price.runs} runs ({price.patterns} patterns x {runs_each}), {format_size(price.bytes)} written, "
         f"about {hours} by {source}",

@@ -37,6 +37,12 @@ def test_verdict_needs_enough_pairs_that_agree(ratios: tuple[float, ...], verdic
     assert str(len(ratios)) in found.text()
 
 
+def test_verdict_on_short_runs_says_not_to_rely_on_it() -> None:
+    short = [RunPair(0.03, 0.02, False)] * 5
+    assert "do not rely on this" in judge_pairs(short).text()
+    assert "do not rely on this" not in judge_pairs(pairs(*[1.5] * 5)).text()
+
+
 def test_chance_is_that_of_equal_signs() -> None:
     assert chance([0.1] * 6) == 1 / 64
     assert chance([0.1, -0.1]) == pytest.approx(0.75)

@@ -24,8 +24,9 @@ from penstock.plan.collective.surrogates import Surrogates
 
 # A forecast must promise at least this gain over a simpler choice.
 LEAST_MARGIN = 0.05
-# A confirmation without a clear winner is continued this often, each time with as many repetitions as all before.
-MOST_BATCHES = 5
+# A confirmation ends with a clear winner, but not before so many repetitions: a few may agree by luck.
+FEWEST_REPETITIONS = 30
+MOST_REPETITIONS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,18 +137,21 @@ def confirm(
 ) -> HintAdvice:
     """Run the best `top` candidates, no hints and the fixed rule, and advise the one that is expected to win.
 
-    Repetitions continue until the winner is clear. Each batch has as many repetitions as all before it and leaves out
-    candidates that lost. A batch is not started if it would exceed the time that the bench allows.
+    Repetitions continue until the winner is clear, or until there are many. Each batch has as many repetitions as all
+    before it and leaves out candidates that lost. A batch is not started if it would exceed the time that the bench
+    allows.
     """
     started = clock()
     options = [one.candidate for one in contenders(advice, top)]
     trials = try_all(bench, advice.access, options)
-    for batch in range(1, MOST_BATCHES):
+    while True:
         racing = in_the_race(trials)
-        spent = clock() - started
-        if clear_winner(trials) is not None or len(racing) < 2 or spent * 2 > bench.limit_s:
+        done = max(len(one.seconds) for one in trials)
+        decided = clear_winner(trials) is not None and done >= FEWEST_REPETITIONS
+        out_of_time = 2 * (clock() - started) > bench.limit_s
+        if decided or out_of_time or len(racing) < 2 or done >= MOST_REPETITIONS:
             break
-        longer = replace(bench, seed=bench.seed + batch, repetitions=max(len(one.seconds) for one in trials))
+        longer = replace(bench, seed=bench.seed + done, repetitions=done)
         trials = more(trials, try_all(longer, advice.access, racing))
     return settle(advice, trials)
 
@@ -156,18 +160,29 @@ def contenders(advice: HintAdvice, top: int) -> list[Ranked]:
     """The candidates to run: the best `top` by forecast, the forecast's choice, no hints and the fixed rule.
 
     Neighbours in the ranking often differ only in buffer size. So the best candidate of each number of aggregators
-    comes first. Candidates that behave like no hints are left out.
+    comes first. Candidates that behave like no hints are left out. A profile that varies too much says little about
+    buffers, so then the largest one of each number of aggregators, which needs one round only, runs as well.
     """
     chosen = advice.chosen.candidate.name if advice.chosen else "none"
     always = {"none", "rule", chosen}
     none = advice.default.forecast.counts
     other = [one for one in advice.ranking if one.candidate.name != "none" and one.forecast.counts != none]
     leaders: dict[int, str] = {}
+    largest: dict[int, Candidate] = {}
     for one in other:
-        leaders.setdefault(len(one.forecast.counts.aggregators), one.candidate.name)
+        aggregators, option = len(one.forecast.counts.aggregators), one.candidate
+        leaders.setdefault(aggregators, option.name)
+        if _buffer_bytes(option) > _buffer_bytes(largest.get(aggregators)):
+            largest[aggregators] = option
     followers = [one.candidate.name for one in other if one.candidate.name not in leaders.values()]
     taken = always | set([*leaders.values(), *followers][:top])
+    if not advice.sure:
+        taken |= {option.name for option in largest.values()}
     return [one for one in advice.ranking if one.candidate.name in taken]
+
+
+def _buffer_bytes(option: Candidate | None) -> int:
+    return (option.hints.cb_buffer_size or 0) if option else 0
 
 
 def settle(advice: HintAdvice, trials: Sequence[HintTrial]) -> HintAdvice:

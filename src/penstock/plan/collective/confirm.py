@@ -22,6 +22,8 @@ WAKE_UP_BYTES = 8
 # A winner must be faster by this ratio and with this confidence.
 LEAST_GAIN = 1.02
 CONFIDENCE = 0.95
+# A candidate leaves the race only with this confidence, because every batch is another chance to lose by bad luck.
+LOST_CONFIDENCE = 0.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class HintBench:
 
     launcher: Launcher
     directory: Path
-    repetitions: int = 7
+    repetitions: int = 15
     seed: int = 0
     #: A further batch is not started once the total would exceed this time.
     limit_s: float = 120.0
@@ -81,7 +83,9 @@ def in_the_race(trials: Sequence[HintTrial]) -> list[Candidate]:
     best = min(trials, key=lambda trial: trial.median_s)
     none = next(trial for trial in trials if trial.candidate.name == "none")
     return [
-        trial.candidate for trial in trials if trial is none or not (beats(best, trial) or beats(none, trial))
+        trial.candidate
+        for trial in trials
+        if trial is none or not any(beats(rival, trial, LOST_CONFIDENCE) for rival in (best, none))
     ]
 
 
@@ -141,9 +145,9 @@ def clear_winner(trials: Sequence[HintTrial]) -> HintTrial | None:
     return best if all(beats(best, rival) for rival in rivals) else None
 
 
-def beats(one: HintTrial, other: HintTrial) -> bool:
+def beats(one: HintTrial, other: HintTrial, confidence: float = CONFIDENCE) -> bool:
     """Whether one trial is faster than another by a margin that is both significant and worthwhile."""
-    return gain(one, other) > LEAST_GAIN and surely_faster(one, other)
+    return gain(one, other) > LEAST_GAIN and surely_faster(one, other, confidence)
 
 
 def gain(one: HintTrial, other: HintTrial) -> float:
@@ -151,14 +155,14 @@ def gain(one: HintTrial, other: HintTrial) -> float:
     return statistics.median(paired_ratios(one, other))
 
 
-def surely_faster(one: HintTrial, other: HintTrial) -> bool:
-    """Whether the median of the paired ratios exceeds 1 with 95 % confidence.
+def surely_faster(one: HintTrial, other: HintTrial, confidence: float = CONFIDENCE) -> bool:
+    """Whether the median of the paired ratios exceeds 1 with this confidence.
 
     The bound is one of the sorted ratios, so it holds for any distribution of noise (sign test). Fewer than five
-    pairs cannot prove anything.
+    pairs cannot prove anything at 95 %, fewer than seven at 99 %.
     """
     ratios = sorted(paired_ratios(one, other))
-    place = _bound_place(len(ratios))
+    place = _bound_place(len(ratios), confidence)
     return place is not None and ratios[place] > 1.0
 
 
@@ -167,11 +171,11 @@ def paired_ratios(one: HintTrial, other: HintTrial) -> list[float]:
     return [b / a for a, b in zip(one.seconds, other.seconds, strict=False)]
 
 
-def _bound_place(pairs: int) -> int | None:
-    """The index of the sorted ratio that lies below the median with 95 % confidence, or None."""
+def _bound_place(pairs: int, confidence: float) -> int | None:
+    """The index of the sorted ratio that lies below the median with this confidence, or None."""
     below = 0.0
     for place in range(pairs):
         below += math.comb(pairs, place) / 2**pairs
-        if below > 1 - CONFIDENCE:
+        if below > 1 - confidence:
             return place - 1 if place else None
     return None

@@ -26,7 +26,7 @@ class HintQuestion:
     block: int | None = None
     gap: int = 0
     confirm: int = 0
-    repetitions: int = 7
+    repetitions: int = 15
     directory: Path | None = None
     launcher: str | None = None
     thread_level: str | None = None

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 MOST_COUNTED = 12
 LEAST_GAIN = 1.02
 CONFIDENCE = 0.95
+# Start-up and whatever else the machine does decide how long shorter runs take.
+SHORT_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +53,12 @@ class PairedVerdict:
         """The verdict as one sentence."""
         low, high = min(pair.ratio for pair in self.pairs), max(pair.ratio for pair in self.pairs)
         figures = f"{self.gain:.2f} times as fast in the middle of {len(self.pairs)} pairs ({low:.2f} to {high:.2f})"
-        if self.verdict == "unclear":
-            return f"no measurable difference: {figures}, certainty {self.certainty:.0%}"
-        return f"hints make it {self.verdict}: {figures}, certainty {self.certainty:.0%}"
+        found = "no measurable difference" if self.verdict == "unclear" else f"hints make it {self.verdict}"
+        short = statistics.median(pair.plain_s for pair in self.pairs) < SHORT_S
+        doubt = (
+            "; runs of less than a second measure start-up and chance, do not rely on this" if short else ""
+        )
+        return f"{found}: {figures}, certainty {self.certainty:.0%}{doubt}"
 
 
 def run_pairs(count: int, seed: int, run: Callable[[bool], float]) -> list[RunPair]:

@@ -22,6 +22,7 @@ mpi4py.rc.thread_level = sys.argv[3] if len(sys.argv) > 3 else "single"
 
 from mpi4py import MPI  # noqa: E402 - the level must be chosen before MPI starts
 
+RUNS_A_CASE = 2
 IO_FIELDS = ("syscw", "wchar", "syscr")
 
 
@@ -35,24 +36,30 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def write_cases(comm: MPI.Intracomm, task: dict[str, Any]) -> list[dict[str, Any]]:
-    """Collective writes as a job does them: per rank its storage calls, and the slowest rank's seconds."""
-    return [_write_case(comm, task["dir"], case) for case in task["cases"]]
+    """Collective writes as a job does them: per rank its storage calls, and the slowest rank's seconds.
+
+    The time is that from opening the file to its closing, because hints also change what these two cost. Every case
+    runs twice and the second time counts. After a case with another buffer the C library has to ask the kernel for
+    memory again, which a job pays only once.
+    """
+    return [[_write_case(comm, task["dir"], case) for _ in range(RUNS_A_CASE)][-1] for case in task["cases"]]
 
 
 def _write_case(comm: MPI.Intracomm, directory: str, case: dict[str, Any]) -> dict[str, Any]:
     path = f"{directory}/penstock-case-{os.getppid()}"
     path = comm.bcast(path)
-    file = _open(comm, path, case["hints"])
-    file.Set_size(case.get("file_bytes", 0))
-    _set_view(comm, file, case)
     data = _data(case["bytes_per_rank"])
-    before = _storage_calls()
     comm.Barrier()
     start = MPI.Wtime()
+    file = _open(comm, path, case["hints"])
+    if "file_bytes" in case:
+        file.Set_size(case["file_bytes"])
+    _set_view(comm, file, case)
+    before = _storage_calls()
     file.Write_all(data)
-    seconds = MPI.Wtime() - start
     calls = [now - then - base for now, then, base in zip(_storage_calls(), before, (0, 0, 1), strict=True)]
     file.Close()
+    seconds = MPI.Wtime() - start
     slowest = comm.allreduce(seconds, MPI.MAX)
     per_rank = comm.gather(calls)
     if comm.rank == 0:

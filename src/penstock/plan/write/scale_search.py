@@ -5,6 +5,7 @@ The paper compares mean square errors, which a few long writes dominate. Here al
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -15,7 +16,6 @@ import numpy.typing as npt
 from penstock.errors import DataError
 from penstock.plan.write.fitted import FEWEST_SAMPLES
 from penstock.plan.write.folds import Fold, fold_errors, grouped_folds, log_errors, mean_error
-from penstock.plan.write.stacked import Stack
 from penstock.plan.write.techniques import DEFAULTS, GRIDS, STACK, Parameters, fit, quiet
 from penstock.plan.write.terms import trainable
 from penstock.plan.write.write_samples import Mask, WriteSamples
@@ -26,6 +26,7 @@ MOST_SCALES = 10
 # A combination with fewer than this share of the samples may win by luck. One scale did, with seven samples.
 LEAST_TRAINING_SHARE = 0.25
 MIN_TUNING_SAMPLES = 20
+FEWEST_STACKED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +97,7 @@ class _Bench:
         pipeline = fit(self.technique, self.given, self.features[rows], self.samples.seconds[rows])
         said = np.asarray(pipeline.predict(self.features[self.held]), dtype=np.float64)
         error = mean_error([log_errors(said, self.samples.seconds[self.held])])
-        given = pipeline.weights if isinstance(pipeline, Stack) else self.given
-        return ScaleTrial(self.technique, given, subset, count, error)
+        return ScaleTrial(self.technique, self.given, subset, count, error)
 
 
 def tune(samples: WriteSamples, technique: str, seed: int = 0) -> Parameters:
@@ -130,9 +130,14 @@ def search(
 ) -> ScaleSearch:
     """Tune the technique and train it on every combination of scales; `tick` is called after each.
 
-    A stack weighs its members by scales itself and is trained on all of them only.
+    A stack weighs its members by scales itself, so it has one trial, on all of them, and no error here.
     """
     scales = samples.scales
+    if technique == STACK:
+        if len(samples) < FEWEST_STACKED:
+            raise DataError(f"{len(samples)} samples are too few for a stack; at least {FEWEST_STACKED}")
+        tick()
+        return ScaleSearch(STACK, (ScaleTrial(STACK, {}, tuple(scales), len(samples), math.nan),))
     if len(scales) > MOST_SCALES:
         raise DataError(f"{len(scales)} write scales give too many combinations; at most {MOST_SCALES}")
     features = samples.matrix(trainable(samples.system.kind, technique))
@@ -140,7 +145,7 @@ def search(
     bench = _Bench(technique, given, features, samples, split_validation(samples, seed))
     trials = []
     with quiet():
-        for subset in [tuple(scales)] if technique == STACK else scale_subsets(scales):
+        for subset in scale_subsets(scales):
             trials.append(bench.try_subset(subset))
             tick()
     usable = tuple(trial for trial in trials if trial is not None)

@@ -6,7 +6,8 @@ rate (local disks), or does the total stop growing (shared disks)?
 
 Two sets of weights are learnt. For questions inside the measured scales all members are blended, with weights from
 held-out patterns. For questions beyond them a single rate is chosen, by holding larger scales out: a mixture of two
-rates would be wrong either way, and more so the larger the scale.
+rates would be wrong either way, and more so the larger the scale. Beyond the scales the members do not see products
+with the number of nodes either, through which a tree takes 16 nodes of 16 processes for 8 nodes of 32.
 """
 
 from __future__ import annotations
@@ -41,25 +42,45 @@ ROUNDS = 20
 # How strongly the weights of the learners of one rate are pulled towards equal weights.
 LEANING = 0.1
 # A rate is judged by how often it is close. An error several times this large is a miss, however large it is.
-NEAR = 0.3
+NEAR = 0.5
 
 
-def _learner(name: str) -> Any:
+@dataclass(frozen=True, slots=True)
+class MemberKind:
+    """How members are fitted: columns they do not see, trees of a forest, boosted models of an average."""
+
+    left_out: tuple[str, ...]
+    forest_trees: int
+    boosted_models: int
+
+
+INSIDE = MemberKind((), 60, 1)
+# Beyond the scales small differences decide which rate is chosen. So many trees make them independent of the seed.
+BEYOND = MemberKind(("log(m*n)", "log(m*n*K)"), 500, 3)
+
+
+def _learner(name: str, kind: MemberKind) -> Any:
     from sklearn import ensemble, linear_model
 
     makers: Mapping[str, Callable[[], Any]] = {
         "forest": lambda: ensemble.RandomForestRegressor(
-            60, min_samples_leaf=2, max_features=0.5, random_state=0
+            kind.forest_trees, min_samples_leaf=2, max_features=0.5, random_state=0
         ),
         "extra": lambda: ensemble.ExtraTreesRegressor(
-            60, min_samples_leaf=2, max_features=0.7, random_state=0
+            kind.forest_trees, min_samples_leaf=2, max_features=0.7, random_state=0
         ),
-        "boosting": lambda: ensemble.GradientBoostingRegressor(
-            n_estimators=100, max_depth=4, subsample=0.7, random_state=0
+        "boosting": lambda: ensemble.VotingRegressor(
+            [(str(seed), _boosted(seed)) for seed in range(kind.boosted_models)]
         ),
         "ridge": lambda: linear_model.Ridge(1.0),
     }
     return makers[name]()
+
+
+def _boosted(seed: int) -> Any:
+    from sklearn import ensemble
+
+    return ensemble.GradientBoostingRegressor(n_estimators=100, max_depth=4, subsample=0.7, random_state=seed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,13 +97,16 @@ class _Member:
         return said if self.load is None else said + rows[:, self.load]
 
 
-def _member(name: str, rows: Floats, seconds: Floats) -> _Member:
+def _member(name: str, data: tuple[Floats, Floats], kind: MemberKind) -> _Member:
+    rows, seconds = data
     rate, learner = name.split("/")
     column = RATES[rate]
     load = None if column is None else BASE.index(column)
     target = np.log(seconds) if load is None else np.log(seconds) - rows[:, load]
     columns = informative(rows)
-    return _Member(load, columns, _learner(learner).fit(rows[:, columns], target))
+    # Left out after repetitions are gone, for on a system of one target its load is one of these products again.
+    columns = np.array([one for one in columns if one not in {BASE.index(name) for name in kind.left_out}])
+    return _Member(load, columns, _learner(learner, kind).fit(rows[:, columns], target))
 
 
 def informative(rows: Floats) -> Ints:
@@ -106,45 +130,58 @@ class Stack:
     def __init__(self, weights: Mapping[str, float]) -> None:
         self.weights = dict(weights)
         self.mean_: Floats = np.zeros(0)
-        self._members: dict[str, _Member] = {}
+        self._inside: dict[str, _Member] = {}
+        self._beyond: dict[str, _Member] = {}
         self._largest = 0.0
 
     def fit(self, rows: Floats, seconds: Floats) -> Stack:
         """Learn the weights where none were given, and the members that have one."""
+        data = (rows, seconds)
         if not self.weights:
             self.weights = learn_weights(rows, seconds)
-        named = {name.split(":", 1)[1] for name in self.weights}
+        self._inside = {name: _member(name, data, INSIDE) for name in self._own("inside")}
         # Intervals beyond the scales ask the trees of every idea, chosen or not.
-        named |= {name for name in MEMBERS if name.split("/")[1] in TREES}
-        self._members = {name: _member(name, rows, seconds) for name in MEMBERS if name in named}
+        named = {*self._own("beyond"), *(name for name in MEMBERS if name.split("/")[1] in TREES)}
+        self._beyond = {name: _member(name, data, BEYOND) for name in MEMBERS if name in named}
         self.mean_ = rows.mean(axis=0)
         self._largest = float(rows[:, 0].max())
         return self
 
+    def _own(self, where: str) -> dict[str, float]:
+        """The weights by member, `inside` or `beyond` the scales."""
+        begin = f"{where}:"
+        return {
+            name.removeprefix(begin): weight
+            for name, weight in self.weights.items()
+            if name.startswith(begin)
+        }
+
     def predict(self, rows: Floats) -> Floats:
         """Seconds."""
-        said = {name: member.predict(rows) for name, member in self._members.items()}
+        said = np.empty(len(rows))
         beyond = rows[:, 0] > self._largest + 1e-9
-        return np.asarray(
-            np.exp(np.where(beyond, self._weighed("beyond", said), self._weighed("inside", said)))
-        )
-
-    def _weighed(self, where: str, said: Mapping[str, Floats]) -> Floats:
-        own = {name: self.weights[f"{where}:{name}"] for name in said if f"{where}:{name}" in self.weights}
-        return np.asarray(sum(own[name] * said[name] for name in own) / sum(own.values()))
+        for where, members, asked in (
+            ("inside", self._inside, ~beyond),
+            ("beyond", self._beyond, beyond),
+        ):
+            if asked.any():
+                own = self._own(where)
+                total = sum(weight * members[name].predict(rows[asked]) for name, weight in own.items())
+                said[asked] = total / sum(own.values())
+        return np.asarray(np.exp(said))
 
     def by_member(self, rows: Floats) -> Floats:
-        """Logarithms of seconds by member; nan for a member that is neither weighed nor a tree."""
+        """Logarithms of seconds by member, beyond the scales; nan for a member that is neither weighed nor a tree."""
         unknown = np.full(len(rows), np.nan)
         return np.column_stack(
-            [self._members[name].predict(rows) if name in self._members else unknown for name in MEMBERS]
+            [self._beyond[name].predict(rows) if name in self._beyond else unknown for name in MEMBERS]
         )
 
     def disagreement(self, rows: Floats) -> Floats:
         """How far the weighed members lie apart, as a standard deviation of logarithms."""
-        weighed = {name.split(":", 1)[1] for name in self.weights}
-        said = np.stack([self._members[name].predict(rows) for name in MEMBERS if name in weighed])
-        return np.asarray(said.std(axis=0))
+        inside = [self._inside[name].predict(rows) for name in self._own("inside")]
+        beyond = [self._beyond[name].predict(rows) for name in self._own("beyond")]
+        return np.asarray(np.stack([*inside, *beyond]).std(axis=0))
 
 
 def learn_weights(rows: Floats, seconds: Floats) -> dict[str, float]:
@@ -175,8 +212,9 @@ class StackStudy:
 
 def study(rows: Floats, seconds: Floats, seed: int = 0) -> StackStudy:
     """Hold patterns out, and larger scales."""
-    inside = member_errors(rows, seconds, grouped_folds(rows[:, :3], seed))
-    return StackStudy(inside, member_errors(rows, seconds, extrapolation_folds(rows[:, 0])))
+    inside = member_errors(rows, seconds, grouped_folds(rows[:, :3], seed), INSIDE)
+    beyond = member_errors(rows, seconds, extrapolation_folds(rows[:, 0]), BEYOND)
+    return StackStudy(inside, beyond)
 
 
 Weighing = Callable[[Sequence[Floats]], Floats]
@@ -188,7 +226,7 @@ def blended(folds: Sequence[Floats]) -> Floats:
 
 
 def one_idea(folds: Sequence[Floats]) -> Floats:
-    """Weights for the trees of a single rate: the one that was close most often. Every fold counts the same.
+    """Weights for the trees of a single rate: the one that was close most often.
 
     >>> errors = np.ones((4, len(MEMBERS)))
     >>> errors[:, 9] = 0.0
@@ -212,8 +250,12 @@ class JudgedIdea:
 
 
 def judged_ideas(folds: Sequence[Floats]) -> list[JudgedIdea]:
-    """Every rate by its trees' errors on each fold."""
-    errors, share = np.vstack(folds), fold_shares(folds)
+    """Every rate by its trees' errors on each fold.
+
+    Folds come in the order of the scales they saw and count by the square of their number. One that saw a single
+    scale knows nothing of growth, and one that saw them all but the largest is most like the question.
+    """
+    errors, share = np.vstack(folds), fold_shares(folds, power=2)
     found = []
     for rate in RATES:
         places = [MEMBERS.index(f"{rate}/{learner}") for learner in TREES]
@@ -223,9 +265,11 @@ def judged_ideas(folds: Sequence[Floats]) -> list[JudgedIdea]:
     return found
 
 
-def fold_shares(folds: Sequence[Floats]) -> Floats:
-    """What each row counts where every fold counts alike; the sum is one."""
-    return np.concatenate([np.full(len(part), 1 / len(part) / len(folds)) for part in folds])
+def fold_shares(folds: Sequence[Floats], power: int = 0) -> Floats:
+    """What each row counts; the sum is one. Folds count by a power of their place, the first by one."""
+    weights = np.arange(1, len(folds) + 1, dtype=np.float64) ** power
+    parts = zip(folds, weights / weights.sum(), strict=True)
+    return np.concatenate([np.full(len(part), weight / len(part)) for part, weight in parts])
 
 
 def crossed(errors: Sequence[Floats], weigh: Weighing = blended) -> list[Floats]:
@@ -238,11 +282,12 @@ def crossed(errors: Sequence[Floats], weigh: Weighing = blended) -> list[Floats]
     return found
 
 
-def member_errors(rows: Floats, seconds: Floats, folds: Sequence[Fold]) -> list[Floats]:
+def member_errors(rows: Floats, seconds: Floats, folds: Sequence[Fold], kind: MemberKind) -> list[Floats]:
     """For each fold, its test rows' errors by member."""
     found = []
     for fold in folds:
-        members = [_member(name, rows[fold.train], seconds[fold.train]) for name in MEMBERS]
+        data = (rows[fold.train], seconds[fold.train])
+        members = [_member(name, data, kind) for name in MEMBERS]
         truth = np.log(seconds[fold.test])
         found.append(np.column_stack([member.predict(rows[fold.test]) - truth for member in members]))
     return found

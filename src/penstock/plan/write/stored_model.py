@@ -25,8 +25,8 @@ from penstock.plan.write.terms import trainable
 from penstock.plan.write.write_samples import WriteSamples, column_names
 
 FORMAT = "penstock write-time model"
-# Version 4: beyond the scales a stack has ideas in place of one spread.
-VERSION = 4
+# Version 5: beyond the scales a stack's members do not see products with the number of nodes.
+VERSION = 5
 MAX_MODEL_BYTES = 100_000_000
 MAX_SAMPLES = 200_000
 _IDEAS = TypeAdapter(IdeaSpread)
