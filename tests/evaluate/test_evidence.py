@@ -10,12 +10,23 @@ import pytest
 from benchmarks import results
 
 from penstock.evaluate import budgets
-from penstock.evaluate.evidence import asked, chapters, claims, digest, first_page, measuring, replays
+from penstock.evaluate.evidence import (
+    asked,
+    chapters,
+    claims,
+    digest,
+    explained,
+    first_page,
+    measuring,
+    replays,
+)
 from penstock.evaluate.evidence.asks import Ask, Found, RowFile
 from penstock.evaluate.evidence.paired_ratios import RatioBook, app, over_seeds, phases
 from penstock.evaluate.evidence.seen import seen
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.store import Store
+from penstock.simulate.catalogue import named_plan
+from penstock.simulate.cluster import builtin_cluster
 from penstock.train.intervals import read_workloads
 
 ASK = Ask("static", "c220g5", "s_rd_rn_1m", "default", 2.0, 0)
@@ -54,15 +65,26 @@ def test_row_file_survives_a_line_cut_short_and_is_tidied(tmp_path: Path) -> Non
 
 
 def test_mark_of_carat_knows_its_own_sources_and_not_weirs() -> None:
-    sources = digest.closure(
-        (*digest.WORLD, *digest.DRIVERS, "penstock.decide.policies.carat"), (digest.GUARD,)
-    )
-    assert {"penstock.decide.score", "penstock.decide.cache", "penstock.simulate.kernel.engine"} <= sources
+    sources = digest.closure((*digest.DRIVERS, "penstock.decide.policies.carat"), (digest.GUARD,))
+    assert {"penstock.decide.score", "penstock.decide.cache", "penstock.simulate.probe"} <= sources
     assert "penstock.decide.policies.weir" not in sources
     assert not any(name.startswith(digest.GUARD) for name in sources)
     assert digest.policy_mark("penstock.decide.policies.carat", guard=True) != digest.policy_mark(
         "penstock.decide.policies.carat", guard=False
     )
+
+
+def test_simulator_counts_by_what_it_does_and_a_world_by_its_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    def mark(case: str, seed: int = 0, seconds: float = 60.0) -> str:
+        return digest.world_mark(named_plan(builtin_cluster("c220g5"), case, seed=seed), seconds)
+
+    sources = digest.closure((*digest.RUNNING, *digest.DRIVERS))
+    assert not any(name.startswith("penstock.simulate.kernel") for name in sources)
+    first = mark("s_rd_rn_1m")
+    assert first == mark("s_rd_rn_1m")
+    assert len({first, mark("s_rd_rn_8k"), mark("s_rd_rn_1m", 1), mark("s_rd_rn_1m", 0, 30.0)}) == 4
+    monkeypatch.setattr(digest, "BEHAVIOUR", "another")
+    assert mark("s_rd_rn_1m") != first
 
 
 def test_words_for_readers_do_not_make_a_row_old() -> None:
@@ -83,6 +105,23 @@ def test_mark_depends_on_model_and_policy() -> None:
     assert len(marks) == 5
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        Ask("static", "c220g5", "s_rd_rn_8k", "default", 60.0, 3),
+        Ask("static", "c220g5", "s_rd_rn_1m", "carat", 60.0, 0, "shipped", "off"),
+    ],
+    ids=lambda ask: f"{ask.case}-{ask.label}",
+)
+def test_committed_row_is_what_the_program_gives(ask: Ask, tmp_path: Path) -> None:
+    """Where marks say that a row is still valid, measuring it again must give the same figures."""
+    stored = RowFile(results.ROWS).find(ask, measuring.made_by(ask))
+    if stored is None:
+        pytest.skip("the row is old: ./run bench results measures it again")
+    evidence = measuring.Evidence(Lab(Store(None), workers=1), RowFile(tmp_path / "r"), tmp_path, print)
+    assert evidence.measure([ask])[ask] == stored
+
+
 def test_measuring_asks_the_simulator_once(tmp_path: Path) -> None:
     lab = Lab(Store(None), workers=1)
     asks = [ASK, replace(ASK, label="climb", guard="off")]
@@ -95,6 +134,18 @@ def test_measuring_asks_the_simulator_once(tmp_path: Path) -> None:
     again = measuring.Evidence(lab, RowFile(tmp_path / "rows"), tmp_path, said.append)
     assert again.measure(asks).keys() == first.keys()
     assert len(said) == 1
+
+
+def test_shipped_model_is_asked_though_an_own_one_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own.json"
+    monkeypatch.setattr(
+        measuring, "own_models", lambda world, policies, *_: dict.fromkeys(policies, str(own))
+    )
+    asks = [carat(ASK), carat(ASK, model="shipped")]
+    evidence = measuring.Evidence(Lab(Store(None), workers=1), RowFile(tmp_path / "r"), tmp_path, print)
+    assert [trial.course.model for trial in evidence.trials(asks).values()] == [str(own), None]
 
 
 def test_sequence_keeps_the_rate_of_every_phase(tmp_path: Path) -> None:
@@ -144,14 +195,56 @@ def test_a_fast_phase_does_not_outweigh_the_others() -> None:
 
 
 def test_cause_names_the_ceiling_before_anything_else() -> None:
-    def said(ceiling: float, by: dict[tuple[str, str, str], float]) -> str:
-        return claims.cause(claims.Claim("a claim", "c220g5", 2.0, 0.9, by.get, ceiling))
+    def said(ceiling: float, by: dict[asked.Runs, float], carried: float | None = None) -> str:
+        figures = {runs: over_seeds([value] * 3) for runs, value in by.items()}
+        return claims.cause(claims.Claim("a claim", "c220g5", 2.0, 0.9, figures.get, ceiling, carried))
 
     assert said(1.1, {asked.PRINTED: 1.0}).startswith("ceiling")
-    assert said(2.2, {asked.PRINTED: 1.0, claims.LOG2: 1.9}).startswith("score")
+    assert said(2.2, {asked.PRINTED: 1.0, claims.LOG2: 1.9}, 0.99).startswith("label")
+    small = claims.Claim("", "c220g5", 1.1, 0.9, lambda _: over_seeds([1.0] * 3), 1.1)
+    assert claims.verdict(small) == (
+        "**no**",
+        "label: only 1.15 times and more is called a gain, and the ceiling is 1.10",
+    )
+    assert claims.verdict(replace(small, figure=lambda _: None)) == ("not measured", "")
+    assert said(2.2, {asked.PRINTED: 1.0, claims.LOG2: 1.9}, 2.0).startswith("score")
     assert said(2.2, {asked.PRINTED: 1.0, claims.DIAL: 1.9}).startswith("cache")
     assert said(2.2, {asked.PRINTED: 1.0, asked.TUNED: 1.9}).startswith("model and score")
     assert said(2.2, {asked.PRINTED: 1.0}).startswith("the algorithm")
+
+
+def test_claimed_gain_is_not_reproduced_by_an_interval_that_contains_one() -> None:
+    def reached(said: float, values: list[float]) -> bool:
+        return claims.Claim("", "c220g5", said, 0.9, lambda _: over_seeds(values), 2.0).reached_by(
+            asked.PRINTED
+        )
+
+    assert reached(1.05, [1.04, 1.05, 1.04])
+    assert not reached(1.05, [1.0, 1.2, 0.9])
+    assert not reached(1.05, [1.04])
+    assert reached(0.9, [0.95, 0.96])
+
+
+def told(mine: list[float], best: float, carried: float, **changes: float) -> str:
+    """What is said of a workload on which carat and its ceiling got these ratios, and variants of it others."""
+    found = rows({"s_rd_rn_1m": [(value, 1.0) for value in mine]}, write=1.0)
+    for seed in range(len(mine)):
+        ask = replace(ASK, seed=seed)
+        found[replace(ask, label="best-static")] = Found(100.0 * best, 100.0 * carried, 0.0, 1.0)
+        for label, value in changes.items():
+            variant = replace(carat(ask), label=label.replace("_", "-"))
+            found[variant] = Found(100.0 * value, 100.0, 0.0, 1.0)
+    return explained.why(RatioBook(found), ("static", "c220g5", "s_rd_rn_1m"))
+
+
+def test_printed_carat_is_explained_by_what_rows_show() -> None:
+    assert told([1.0, 1.0], 1.01, 1.0).startswith("nothing to gain")
+    assert told([1.9, 1.9], 2.0, 2.0).startswith("reaches 0.90")
+    assert told([1.0, 1.0], 1.1, 1.1).startswith("label: only 1.15")
+    assert told([1.0, 1.0], 5.0, 0.99).startswith("label: taught by the wire, which carries 0.99")
+    assert "score: logarithms of the knobs brings 1.95" in told([1.3, 1.3], 2.0, 2.0, carat_log2=1.95)
+    assert "no single change" in told([1.3, 1.3], 2.0, 2.0, carat_log2=1.3)
+    assert told([0.8, 0.8], 1.0, 1.0).startswith("loses: memory: the wire carries 1.00")
 
 
 def test_seen_differs_from_policy_to_policy() -> None:

@@ -16,9 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.campaign.program import version
 from penstock.campaign.workers import Workers
 from penstock.errors import UsageError, require_extra
+from penstock.evaluate.evidence.digest import ROOMS as FOLLOWED
+from penstock.evaluate.evidence.digest import mark, world_mark
 from penstock.evaluate.tuners import find_policy
 from penstock.simulate.assembly import Plan
 from penstock.simulate.catalogue import named_plan
@@ -35,10 +36,10 @@ RUN_S = 200.0
 HELD_S = 3.5
 # The same number of trees as the shipped models.
 ROUNDS, LEAVES, FOLDS = 150, 31, 2
-TRAINING = (
-    "simulate", "knobs", "spaces.py", "units.py", "workload.py", "window.py", "train", "predict/features.py",
-    "predict/printed.py", "predict/featuresets.py", "decide/level.py", "decide/objective.py", "decide/work.py",
-)  # fmt: skip
+#: The sources that make a model from runs; what only reads recordings is left out.
+SURVEYING = ("penstock.train.survey",)
+FITTING = ("penstock.train.collect", "penstock.train.fit", "penstock.train.recipe", "penstock.train.build")
+READING = ("penstock.train.fitdata", "penstock.train.held", "penstock.train.parquet", "penstock.train.traces")
 
 Say = Callable[[str], None]
 
@@ -56,10 +57,16 @@ class OwnWorld:
         return named_plan(self.cluster, workload, seed=FIRST_SEED + number)
 
     def digest(self, kind: str) -> str:
-        """A digest of everything that determines a model of this kind."""
-        how = [FIRST_SEED, HELD_S, ROUNDS, LEAVES, FOLDS, self.runs, self.seconds]
-        about = [kind, self.cluster.model_dump(), how, version(*TRAINING)]
-        return hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()[:16]
+        """A digest of everything that determines a model of this kind; of the simulator, what it does."""
+        modules = ("penstock.simulate.probe", *(SURVEYING if kind == "survey" else FITTING))
+        program = mark(modules, READING, (*FOLLOWED, "penstock.train"))
+        worlds = [
+            world_mark(self.plan(workload, number), self.seconds)
+            for workload in SINGLE_STREAM
+            for number in range(self.runs)
+        ]
+        about = [kind, worlds, [HELD_S, ROUNDS, LEAVES, FOLDS], program]
+        return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]
 
 
 def own_models(

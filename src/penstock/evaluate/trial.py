@@ -39,7 +39,7 @@ class Trial:
 
         A model file counts by its content, wherever it lies.
         """
-        document: Any = {"plan": _plain(self.plan), "course": _plain(self.course)}
+        document: Any = {"plan": plain(self.plan), "course": plain(self.course)}
         policy = source_file(self.course.policy) if self.course.policy is not None else None
         if policy is not None and policy.is_file():
             document[str(policy)] = _digest(policy)
@@ -123,8 +123,8 @@ def _kept(done: Run, course: Course) -> Measured:
 
 
 def dump(measured: Measured) -> dict[str, Any]:
-    plain: dict[str, Any] = _plain(measured)
-    return plain
+    document: dict[str, Any] = plain(measured)
+    return document
 
 
 def load(document: Mapping[str, Any]) -> Measured:
@@ -157,16 +157,16 @@ def _name(key: Any) -> str:
     return "/".join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Dataclasses, configurations and settings as what JSON knows."""
     if isinstance(value, BaseModel):
         return value.model_dump()
     if isinstance(value, Mapping):
-        return {_name(key): _plain(each) for key, each in value.items()}
+        return {_name(key): plain(each) for key, each in value.items()}
     if isinstance(value, np.ndarray):
         return hashlib.sha256(value.tobytes()).hexdigest()
     if is_dataclass(value) and not isinstance(value, type):
-        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
+        return {name: plain(getattr(value, name)) for name in value.__dataclass_fields__}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     return value

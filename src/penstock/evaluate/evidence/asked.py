@@ -9,6 +9,7 @@ from penstock.decide.policies import policy_class
 from penstock.evaluate import applications, budgets, dynamic, independent, interference
 from penstock.evaluate.evidence import replays
 from penstock.evaluate.evidence.asks import BEST, DEFAULT, SINGLE, Ask
+from penstock.evaluate.evidence.cases import REWRITING, REWRITTEN
 from penstock.evaluate.request import OWN, SHIPPED
 from penstock.workload import NAMES
 
@@ -29,11 +30,27 @@ VARIANTS = (
     "carat", "carat-log2", "carat-veto", "carat-history", "carat-soft", "carat-full", "carat-budget", "greedy",
     "carat-tuned",
 )  # fmt: skip
-PARTS = ("static", "four", "variants", "papers-cluster", "dynamic", "tables", "budgets", "replay")
+PARTS = (
+    "static",
+    "four",
+    "variants",
+    "papers-cluster",
+    "dynamic",
+    "tables",
+    "budgets",
+    "rewriting",
+    "replay",
+)
 #: The policies to replay over real rows: with the shipped model, which was trained on these rows, and with one from
 #: simulation only.
 REPLAYED = tuple(
     (policy, model, "on" if policy == "weir" else "off") for policy in LEARNED for model in (OWN, SHIPPED)
+)
+#: Replayed to explain the printed algorithm: one change each.
+REPLAYED_CHANGES: tuple[Runs, ...] = (
+    ("carat-log2", OWN, "off"),
+    ("carat-veto", OWN, "off"),
+    ("greedy", OWN, "off"),
 )
 MIXES = tuple(interference.MIXES)
 
@@ -134,10 +151,18 @@ def _budgets(extent: Extent) -> Iterator[Ask]:
         yield from _rows(("budgets", HERE, case.removeprefix("budget-")), who, extent, extent.other_seeds)
 
 
+def _rewriting(extent: Extent) -> Iterator[Ask]:
+    work, sizes = REWRITTEN
+    for size in sizes:
+        yield from _rows(
+            (REWRITING, HERE, f"{work}-{size}GiB"), (DEFAULT, f"own:{work}"), extent, extent.other_seeds
+        )
+
+
 def _replay(extent: Extent) -> Iterator[Ask]:
     for case in extent.recorded:
-        for runs in ((DEFAULT, "", ""), (BEST, "", ""), *REPLAYED):
-            for seed in range(1 if runs[0] in replays.RECORDED else extent.headline_seeds):
+        for runs in ((DEFAULT, "", ""), (BEST, "", ""), *REPLAYED, *REPLAYED_CHANGES):
+            for seed in range(extent.headline_seeds):
                 yield Ask(replays.EXPERIMENT, replays.TRACES, case, runs[0], replays.STEPS, seed, *runs[1:])
 
 
@@ -150,4 +175,5 @@ _PARTS = {
     "dynamic": _dynamic,
     "tables": _tables,
     "budgets": _budgets,
+    "rewriting": _rewriting,
 }

@@ -60,9 +60,7 @@ class RowFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._known: dict[str, dict[str, Any]] = {}
-        if path.exists():
-            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-                self._take(line, number)
+        self._read()
 
     def find(self, ask: Ask, made_by: str) -> Found | None:
         """A stored result that the same code made, or None."""
@@ -82,13 +80,19 @@ class RowFile:
             file.write(json.dumps(row) + "\n")
 
     def tidy(self, wanted: Mapping[Ask, str]) -> None:
-        """Keep the rows that are still wanted and still valid, sorted."""
+        """Keep the rows that are still wanted and still valid, sorted; also those that another process added."""
+        self._read()
         keys = {key_of(ask): made_by for ask, made_by in wanted.items()}
         rows = [row for key, row in self._known.items() if keys.get(key) == row["made_by"]]
         rows.sort(key=lambda row: json.dumps(row["ask"], sort_keys=True))
         fresh = self._path.with_suffix(".new")
         fresh.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         fresh.replace(self._path)
+
+    def _read(self) -> None:
+        if self._path.exists():
+            for number, line in enumerate(self._path.read_text(encoding="utf-8").splitlines(), 1):
+                self._take(line, number)
 
     def _take(self, line: str, number: int) -> None:
         try:

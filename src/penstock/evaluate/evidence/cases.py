@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.errors import UsageError
@@ -12,9 +12,14 @@ from penstock.evaluate.evidence.asks import Ask
 from penstock.evaluate.request import Request
 from penstock.evaluate.search import ROUNDS, Round
 from penstock.evaluate.trial import WARMUP_S
-from penstock.simulate.assembly import Plan
-from penstock.simulate.cluster import Cluster, find_cluster
+from penstock.simulate.assembly import Job, Plan
+from penstock.simulate.cluster import find_cluster
 from penstock.units import GIB, MIB
+from penstock.workload import Workload, parse_workload
+
+#: Random writes with files of different sizes: what rewriting in memory needs is that they fit there.
+REWRITING = "rewriting"
+REWRITTEN = ("f_wr_rn_1m", (1, 2, 3, 4))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,31 +38,65 @@ class EvidenceCase:
 
 def case_of(ask: Ask) -> EvidenceCase:
     """The case a row is about."""
-    request = Request(find_cluster(ask.cluster), ("default",), ask.seconds, ask.seed)
-    if ask.experiment == "static":
-        return EvidenceCase(lambda seed: static.plan_of(request, ask.case, seed), ask.seconds)
-    if ask.experiment == "applications":
-        rounds = applications.ROUNDS
-        return EvidenceCase(
-            lambda seed: applications.plan_of(request, ask.case, seed), ask.seconds, rounds=rounds
-        )
-    if ask.experiment == "independent":
-        return EvidenceCase(lambda seed: independent.plan_of(request, ask.case, seed), ask.seconds)
-    if ask.experiment == "interference":
-        scene = interference.scene_of(request, ask.case)
-        rounds = applications.ROUNDS
-        return EvidenceCase(
-            lambda seed: interference.plan_of(request, scene, seed), scene.seconds, rounds=rounds
-        )
-    if ask.experiment == "dynamic":
-        phases = dynamic.phases_of(request, ask.case)
-        return EvidenceCase(phases.plan, phases.seconds, len(phases.names), ROUNDS[:3])
-    if ask.experiment == "budgets":
-        cluster = _many_targets(request.cluster)
-        return EvidenceCase(
-            lambda seed: Plan(cluster, budgets.CASES[split_budget(ask.case)[0]], 1, seed), ask.seconds
-        )
-    raise UsageError(f"no experiment {ask.experiment!r}")
+    if ask.experiment not in _CASES:
+        raise UsageError(f"no experiment {ask.experiment!r}")
+    return _CASES[ask.experiment](
+        Request(find_cluster(ask.cluster), ("default",), ask.seconds, ask.seed), ask.case
+    )
+
+
+def _static(request: Request, case: str) -> EvidenceCase:
+    return EvidenceCase(lambda seed: static.plan_of(request, case, seed), request.seconds)
+
+
+def _independent(request: Request, case: str) -> EvidenceCase:
+    return EvidenceCase(lambda seed: independent.plan_of(request, case, seed), request.seconds)
+
+
+def _applications(request: Request, case: str) -> EvidenceCase:
+    return EvidenceCase(
+        lambda seed: applications.plan_of(request, case, seed), request.seconds, rounds=applications.ROUNDS
+    )
+
+
+def _interference(request: Request, case: str) -> EvidenceCase:
+    scene = interference.scene_of(request, case)
+    return EvidenceCase(
+        lambda seed: interference.plan_of(request, scene, seed), scene.seconds, rounds=applications.ROUNDS
+    )
+
+
+def _dynamic(request: Request, case: str) -> EvidenceCase:
+    phases = dynamic.phases_of(request, case)
+    return EvidenceCase(phases.plan, phases.seconds, len(phases.names), ROUNDS[:3])
+
+
+def _budgets(request: Request, case: str) -> EvidenceCase:
+    cluster = request.cluster.override({"layout.ost_count": str(budgets.TARGETS)})
+    jobs = budgets.CASES[split_budget(case)[0]]
+    return EvidenceCase(lambda seed: Plan(cluster, jobs, 1, seed), request.seconds)
+
+
+def _rewriting(request: Request, case: str) -> EvidenceCase:
+    jobs = (Job(rewriting_workload(case)),)
+    return EvidenceCase(lambda seed: Plan(request.cluster, jobs, 1, seed), request.seconds)
+
+
+_CASES: Mapping[str, Callable[[Request, str], EvidenceCase]] = {
+    "static": _static,
+    "applications": _applications,
+    "independent": _independent,
+    "interference": _interference,
+    "dynamic": _dynamic,
+    "budgets": _budgets,
+    REWRITING: _rewriting,
+}
+
+
+def rewriting_workload(case: str) -> Workload:
+    """A workload with files of so many GiB for every stream, such as `f_wr_rn_1m-2GiB`."""
+    name, _, size = case.rpartition("-")
+    return replace(parse_workload(name), file_bytes=int(size.removesuffix("GiB")) * GIB)
 
 
 def split_budget(case: str) -> tuple[str, float]:
@@ -78,7 +117,3 @@ def policy_course(ask: Ask, model: str | None) -> Course:
         share = split_budget(ask.case)[1]
         course = replace(course, cache_ratio=share, limits_mib=budgets.equal_shares(budget_mib(ask)))
     return course
-
-
-def _many_targets(cluster: Cluster) -> Cluster:
-    return cluster.override({"layout.ost_count": str(budgets.TARGETS)})

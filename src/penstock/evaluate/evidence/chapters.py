@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from penstock.evaluate import budgets, dynamic
 from penstock.evaluate.evidence import replays
 from penstock.evaluate.evidence.asked import FOUR, HEADLINE, HERE, PAPERS, REPLAYED, USERS, VARIANTS, Runs
 from penstock.evaluate.evidence.asks import BEST, DEFAULT, SINGLE
+from penstock.evaluate.evidence.cases import REWRITING, REWRITTEN
 from penstock.evaluate.evidence.paired_ratios import Ratio, RatioBook, app, phases, wire
 from penstock.evaluate.evidence.seen import seen
 from penstock.evaluate.figures import geomean
@@ -56,9 +58,23 @@ def static(book: RatioBook, cluster: str) -> Iterator[Section]:
     if apart:
         words = (
             "Applications get more here than the wire carries, because pages are written again before they are sent. "
-            "That is a gain of memory, not of the file system; with files that do not fit the cache it is gone.",
+            "That is a gain of memory, not of the file system.",
         )
-        yield Section(f"Rewriting in memory ({cluster})", words, (), [_cases(book, cluster, apart, who)])
+        tables = [_cases(book, cluster, apart, who), *_sizes(book, cluster)]
+        yield Section(f"Rewriting in memory ({cluster})", words, (), tables)
+
+
+def _sizes(book: RatioBook, cluster: str) -> Iterator[Table]:
+    """What is left of such a gain with larger files."""
+    work, sizes = REWRITTEN
+    held: Runs = (f"own:{work}", "", "")
+    rows = []
+    for size in sizes:
+        place = (REWRITING, cluster, f"{work}-{size}GiB")
+        if book.found(*place, held):
+            rows.append([f"{size} GiB", *(shown(book.ratio(place, held, rate)) for rate in (app, wire))])
+    if rows:
+        yield Table([f"{work} at its ceiling's setting, file of each stream", "applications", "wire"], rows)
 
 
 def _summed(book: RatioBook, cluster: str, cases: Sequence[str], runs: Runs) -> list[str]:
@@ -211,23 +227,53 @@ def _phase_optimum(book: RatioBook, case: str, works: Sequence[str]) -> float | 
     return geomean(each.phases[i] / base.phases[i] for i, each in enumerate(own) if each is not None)
 
 
-def stage_two(book: RatioBook) -> Iterator[Section]:
-    """The cache's budget where it binds."""
-    rows, figures = [], []
+@dataclass(frozen=True, slots=True)
+class StageTwo:
+    """Ratios to the default, case by case, and what follows from them."""
+
+    cases: tuple[str, ...]
+    equal: tuple[Ratio, ...]
+    best: tuple[Ratio, ...]
+    printed: tuple[Ratio, ...]
+    fitted: tuple[Ratio, ...]
+
+    def over_equal(self, who: Sequence[Ratio]) -> float:
+        """The geometric mean over equal shares."""
+        return geomean(one.value / equal.value for one, equal in zip(who, self.equal, strict=True))
+
+    @property
+    def of_best(self) -> float:
+        """The share of the best split's gain over equal shares."""
+        most = self.over_equal(self.best) - 1
+        return (self.over_equal(self.fitted) - 1) / most if most > 0 else 1.0
+
+    @property
+    def reachable(self) -> list[float]:
+        """What stage 2 gets of the default where a split within the budget reaches .95 of it."""
+        return [f.value for f, b in zip(self.fitted, self.best, strict=True) if b.value >= 0.95]
+
+
+def measured_stage_two(book: RatioBook) -> StageTwo | None:
+    """The cases that were measured in full; None if there are none."""
+    who: list[Runs] = [("equal", "", ""), ("best-split", "", ""), *((s, "", "off") for s in budgets.STAGES)]
+    names, found = [], []
     for name in budgets.NAMES:
         case = name.removeprefix("budget-")
-        place = ("budgets", HERE, case)
-        if not book.found(*place, DEFAULTS):
-            continue
-        labels: list[Runs] = [
-            ("equal", "", ""),
-            ("best-split", "", ""),
-            *((s, "", "off") for s in budgets.STAGES),
-        ]
-        ratios = [book.ratio(place, runs, app) for runs in labels]
-        rows.append([case, *(shown(each) for each in ratios)])
-        figures.append([each.value if each is not None else 0.0 for each in ratios])
-    if not rows:
+        ratios = [book.ratio(("budgets", HERE, case), runs, app) for runs in who]
+        known = [ratio for ratio in ratios if ratio is not None]
+        if len(known) == len(who):
+            names.append(case)
+            found.append(known)
+    if not found:
+        return None
+    equal, best, printed, fitted = (tuple(column) for column in zip(*found, strict=True))
+    return StageTwo(tuple(names), equal, best, printed, fitted)
+
+
+def stage_two(book: RatioBook) -> Iterator[Section]:
+    """The cache's budget where it binds."""
+    found = measured_stage_two(book)
+    if found is None:
         return
     heading = [
         "case, share of memory",
@@ -236,17 +282,18 @@ def stage_two(book: RatioBook) -> Iterator[Section]:
         "Algorithm 2 as printed",
         "inside the budget",
     ]
-    equal, best, printed, fitted = (list(column) for column in zip(*figures, strict=True))
-    gain, most = (geomean(a / b for a, b in zip(x, equal, strict=True)) for x in (fitted, best))
-    reachable = [f for f, b in zip(fitted, best, strict=True) if b >= 0.95]
+    columns = (found.equal, found.best, found.printed, found.fitted)
+    rows = [
+        [case, *(shown(each) for each in ratios)] for case, *ratios in zip(found.cases, *columns, strict=True)
+    ]
     text = [
         "A node with 16 targets that may hold 1 to 8 % of its memory unwritten; ratios to the default of 2000 MB a "
         "target, which keeps no budget. Everything else starts from equal shares. The RPC knobs keep their default.",
-        f"Inside the budget, stage 2 gets {gain:.2f} times equal shares over all cases; the best split found by "
-        f"search gets {most:.2f}. Where a split within the budget reaches .95 of the default ({len(reachable)} of "
-        f"{len(rows)} cases), the worst is {min(reachable, default=0.0):.2f} of it; elsewhere no split can. As "
-        f"printed, {geomean(p / e for p, e in zip(printed, equal, strict=True)):.2f} times equal shares, over the "
-        "budget.",
+        f"Inside the budget, stage 2 gets {found.over_equal(found.fitted):.2f} times equal shares over all cases; "
+        f"the best split found by search gets {found.over_equal(found.best):.2f}. Where a split within the budget "
+        f"reaches .95 of the default ({len(found.reachable)} of {len(rows)} cases), the worst is "
+        f"{min(found.reachable, default=0.0):.2f} of it; elsewhere no split can. As printed, "
+        f"{found.over_equal(found.printed):.2f} times equal shares, over the budget.",
     ]
     yield Section("Stage 2 where budgets bind (c220g5)", text, (), [Table(heading, rows)])
 

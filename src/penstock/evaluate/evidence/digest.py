@@ -1,48 +1,62 @@
-"""A digest of the sources that can change a row, and of no others.
+"""What made a row: the simulator's behaviour, the simulated world, and the sources that decide in it.
 
-A row of `carat` stays valid while `weir` changes. So the digest covers what a run's modules import, directly or
-indirectly, within the rooms that determine results. It covers the guard only if the guard is on, and only the policy
-that ran. Comments and docstrings change no result, so they are left out.
+The simulator counts by what it does (`penstock.simulate.BEHAVIOUR`), not by how it is written, and a world by its
+plan. Policies count by their sources: a row of `carat` stays valid while `weir` changes, because the digest covers
+what a run's modules import, directly or indirectly, within the rooms that determine results. It covers the guard only
+if the guard is on, and only the policy that ran. Comments and docstrings change no result, so they are left out.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
+import json
 from collections.abc import Iterable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from penstock.evaluate.trial import plain
+from penstock.simulate import BEHAVIOUR
+from penstock.simulate.assembly import Plan
+
 #: Rooms in which imports are followed. Other rooms only pass results on.
-ROOMS = ("penstock.simulate", "penstock.decide", "penstock.predict", "penstock.knobs")
+ROOMS = ("penstock.decide", "penstock.predict", "penstock.knobs")
 TOP = ("units", "workload", "spaces", "snapshot", "window", "decision", "ratios", "ports")
-WORLD = ("penstock.simulate.simulation", "penstock.simulate.catalogue", "penstock.evaluate.simulated")
+#: How a run is made and reduced to figures.
+RUNNING = ("penstock.evaluate.simulated", "penstock.evaluate.trial")
 DRIVERS = (
     "penstock.evaluate.drivers",
     "penstock.evaluate.tuners",
     "penstock.agent.loop",
     "penstock.decide.tuner",
+    "penstock.simulate.probe",
 )
 GUARD = "penstock.decide.guard"
 
 
-@cache
-def world_mark() -> str:
-    """The digest for runs without tuning."""
-    return mark(WORLD)
+def world_mark(plan: Plan, seconds: float) -> str:
+    """The digest for a run of this world without tuning.
+
+    Of the cluster only what differs from defaults counts, so that a new property of clusters changes no mark. That
+    defaults themselves stay as they are is part of the behaviour: the golden runs use them.
+    """
+    program = mark(RUNNING, rooms=())
+    world = {**plain(plan), "cluster": plan.cluster.model_dump(exclude_defaults=True)}
+    document = json.dumps([BEHAVIOUR, program, world, seconds], sort_keys=True)
+    return hashlib.sha256(document.encode()).hexdigest()[:16]
 
 
-@cache
 def policy_mark(module: str, guard: bool) -> str:
-    """The digest for runs under the policy of a module."""
-    return mark((*WORLD, *DRIVERS, module, *((GUARD,) if guard else ())), without=() if guard else (GUARD,))
+    """The digest of the policy of a module and of what lets it decide."""
+    return mark((*DRIVERS, module, *((GUARD,) if guard else ())), without=() if guard else (GUARD,))
 
 
-def mark(modules: Iterable[str], without: tuple[str, ...] = ()) -> str:
+@cache
+def mark(modules: tuple[str, ...], without: tuple[str, ...] = (), rooms: tuple[str, ...] = ROOMS) -> str:
     """A hash of these modules and of all they import within the rooms that determine results."""
     found = hashlib.sha256()
-    for name in sorted(closure(modules, without)):
+    for name in sorted(closure(modules, without, rooms)):
         path = _path(name)
         if path is not None:
             found.update(f"{name}\0{code_of(path.read_text(encoding='utf-8'))}".encode())
@@ -61,7 +75,9 @@ def code_of(source: str) -> str:
     return ast.dump(tree)
 
 
-def closure(modules: Iterable[str], without: tuple[str, ...] = ()) -> set[str]:
+def closure(
+    modules: Iterable[str], without: tuple[str, ...] = (), rooms: tuple[str, ...] = ROOMS
+) -> set[str]:
     """The modules and what they import, as far as imports are followed."""
     found: set[str] = set()
     waiting = list(modules)
@@ -70,13 +86,13 @@ def closure(modules: Iterable[str], without: tuple[str, ...] = ()) -> set[str]:
         if name in found or name.startswith(without or ("-",)):
             continue
         found.add(name)
-        waiting += [each for each in _imports(name) if _followed(each)]
+        waiting += [each for each in _imports(name) if _followed(each, rooms)]
     return found
 
 
-def _followed(name: str) -> bool:
+def _followed(name: str, rooms: tuple[str, ...]) -> bool:
     parts = name.split(".")
-    return name.startswith(ROOMS) or (len(parts) == 2 and parts[1] in TOP)
+    return bool(rooms) and (name.startswith(rooms) or (len(parts) == 2 and parts[1] in TOP))
 
 
 @cache

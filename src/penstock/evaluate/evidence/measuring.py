@@ -46,7 +46,7 @@ class Evidence:
         if open_:
             self._say(f"{len(asks) - len(open_)} of {len(asks)} rows are known")
             self._replay([ask for ask in open_ if ask.experiment == replays.EXPERIMENT])
-            trials = self._trials([ask for ask in open_ if ask.experiment != replays.EXPERIMENT])
+            trials = self.trials([ask for ask in open_ if ask.experiment != replays.EXPERIMENT])
             wanted: dict[str, list[Ask]] = {}
             for ask, trial in trials.items():
                 wanted.setdefault(trial.key, []).append(ask)
@@ -64,11 +64,13 @@ class Evidence:
         models = self._own([replace(ask, cluster=TRACED) for ask in asks if ask.model == OWN])
         for ask in asks:
             assert self._traces is not None, "replay needs the traces"
-            found = replays.replayed(ask, self._traces, models.get((TRACED, ask.label)))
+            model = models[TRACED, ask.label] if ask.model == OWN else None
+            found = replays.replayed(ask, self._traces, model)
             self._rows.keep(ask, made_by(ask), found)
 
-    def _trials(self, asks: Sequence[Ask]) -> dict[Ask, Trial]:
-        choices = self._choices([choice_of(ask) for ask in asks if is_chosen(ask.label)])
+    def trials(self, asks: Sequence[Ask]) -> dict[Ask, Trial]:
+        """What is simulated for each row: settings that must be searched for, and models, are made first."""
+        choices = self._choices([choice_of(ask) for ask in asks if is_chosen(ask)])
         models = self._own([ask for ask in asks if ask.model == OWN])
         trials = {}
         for ask in asks:
@@ -76,7 +78,8 @@ class Evidence:
             if is_held(ask.label):
                 course = _held(ask, case.course(), choices)
             else:
-                course = cases.policy_course(ask, models.get((ask.cluster, ask.label)))
+                model = models[ask.cluster, ask.label] if ask.model == OWN else None
+                course = cases.policy_course(ask, model)
             trials[ask] = Trial(case.plan(ask.seed), course)
         return trials
 
@@ -113,9 +116,10 @@ def is_held(label: str) -> bool:
     return label in (*HELD, "equal", "best-split") or label.startswith("own:")
 
 
-def is_chosen(label: str) -> bool:
-    """Whether the setting of a row comes from a search."""
-    return label in CHOSEN or label.startswith("own:")
+def is_chosen(ask: Ask) -> bool:
+    """Whether the setting of a row comes from a search. The best of recorded settings is known."""
+    searched = ask.label in CHOSEN or ask.label.startswith("own:")
+    return searched and ask.experiment != replays.EXPERIMENT
 
 
 def choice_of(ask: Ask) -> Ask:
@@ -126,28 +130,44 @@ def choice_of(ask: Ask) -> Ask:
 
 
 def made_by(ask: Ask) -> str:
-    """The digest for a row: the relevant sources, and the model."""
+    """The digest for a row: the simulated world, and the sources and the model of what tunes it."""
     if ask.experiment == replays.EXPERIMENT:
-        return _replayed_by(ask)
-    if ask.label == CHOICE or is_chosen(ask.label):
-        modules = (*digest.WORLD, "penstock.evaluate.search", "penstock.evaluate.budgets")
-        return digest.mark(modules if ask.experiment == "budgets" else modules[:-1])
-    if is_held(ask.label):
-        return digest.world_mark()
+        if ask.label in replays.RECORDED:
+            return ask.cluster
+        without = () if ask.guard == "on" else (digest.GUARD,)
+        program = digest.mark(("penstock.evaluate.replay",), without)
+        return f"{program}-{_decided_by(replace(ask, cluster=TRACED))}"
+    world = _world_mark(replace(ask, label="", model="", guard=""))
+    if ask.label == CHOICE or is_chosen(ask):
+        return f"{world}-{_searched_by(choice_of(ask))}"
+    return world if is_held(ask.label) else f"{world}-{_decided_by(ask)}"
+
+
+@cache
+def _world_mark(place: Ask) -> str:
+    return digest.world_mark(cases.case_of(place).plan(place.seed), place.seconds)
+
+
+@cache
+def _searched_by(choice: Ask) -> str:
+    """The digest of a search for a held setting: the world it is made in, the program, and the case's rounds."""
+    modules = (
+        "penstock.evaluate.search",
+        *(("penstock.evaluate.budgets",) if choice.experiment == "budgets" else ()),
+    )
+    rounds = repr(cases.case_of(choice).rounds)
+    about = [_world_mark(replace(choice, label="")), digest.mark(modules), rounds]
+    return hashlib.sha256("/".join(about).encode()).hexdigest()[:16]
+
+
+def _decided_by(ask: Ask) -> str:
+    """The digest of a policy and its model."""
     policy = policy_class(ask.label)
     program = digest.policy_mark(policy.__module__, ask.guard == "on")
     if not policy.uses_model:
         return program
     kind = policy.model_kind
     return f"{program}-{_own_mark(ask.cluster, kind) if ask.model == OWN else _shipped_mark(kind)}"
-
-
-def _replayed_by(ask: Ask) -> str:
-    """The digest for a replayed row. Recorded rows do not change; the policy's choices depend on the policy."""
-    if ask.label in replays.RECORDED:
-        return ask.cluster
-    program = digest.mark(("penstock.evaluate.replay",))
-    return f"{program}-{made_by(replace(ask, experiment='', cluster=TRACED))}"
 
 
 @cache

@@ -63,6 +63,11 @@ class RatioBook:
         for ask, found in rows.items():
             self._by.setdefault((ask.experiment, ask.cluster, ask.case, ask.runs), {})[ask.seed] = found
 
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(self._rows)
+
     def cases(self, experiment: str, cluster: str, runs: Runs) -> list[str]:
         """The cases of which there are rows, in the order they were asked for."""
         return [c for e, k, c, r in self._by if (e, k, r) == (experiment, cluster, runs)]
