@@ -89,6 +89,21 @@ def test_job_that_asks_to_be_left_alone_is(client: Served, tmp_path: Path) -> No
     assert all_knobs(client) == before
 
 
+def test_job_that_the_client_names_is_known_without_a_hook(client: Served, tmp_path: Path) -> None:
+    said = client.root / "sys/fs/lustre"
+    with agent(client, tmp_path / "state") as running:
+        (said / "jobid_name").write_text("4711\n")
+        (said / "jobid_var").write_text("nodelocal\n")
+        wait_for(lambda: running.ask("status")["jobs"] == ["4711"])
+        (said / "jobid_var").write_text("disable\n")
+        wait_for(lambda: running.ask("status")["jobs"] == [])
+        assert [(job["job"], job["what"]) for job in running.events("job")] == [
+            ("4711", "begin"),
+            ("4711", "end"),
+        ]
+        assert running.stop() == 0
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -82,8 +82,10 @@ def test_control_lets_strangers_look_but_not_change(path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("needs root, to become somebody else")
     path.chmod(0o666)
-    for part in (path.parent, *path.parents[1:4]):
-        part.chmod(0o755)
+    for part in path.parents:
+        # Only what pytest closed: the directory for everybody's temporary files is not ours to change.
+        if not part.stat().st_mode & stat.S_IXOTH:
+            part.chmod(0o755)
     outcome = _as_nobody(path)
     assert outcome == {"status": "ok", "mode": "uid 65534 may look but not change anything"}
 

@@ -344,30 +344,49 @@ def test_administrator_keeps_the_knob_they_set(client: Served, tmp_path: Path) -
     assert after["OST0001"] == before["OST0001"]
 
 
-def test_refused_change_is_never_shown_as_made(client: Served, tmp_path: Path) -> None:
+def test_administrators_value_is_given_up_at_once_and_never_shown_as_ours(
+    client: Served, tmp_path: Path
+) -> None:
     with agent(client, tmp_path / "state", *TUNE) as running:
         wait_for_changes(running, "OST0000")
         set_knob(client, "OST0000", "flight", 77)
         name = client.osc()
         wait_for(lambda: "flight" in _row_of(running, name)["manual"])
-        wait_for(lambda: any("administrator's" in event["error"] for event in _refused(running)))
-        for event in _refused(running):
-            assert not [change for change in event["made"] if change.startswith("flight")]
+        wait_for(lambda: bool(running.events("yield")))
+        assert [(event["target"], event["knobs"]) for event in running.events("yield")] == [
+            (name, {"flight": 77})
+        ]
         assert not any(
             change.startswith("flight 77") for event in running.events("decision") for change in event["made"]
         )
         last = _row_of(running, name)["last_change"]
         assert not any(change.startswith("flight 77") for change in last["changes"])
-        assert any(
-            f"{name}: flight is its administrator's" in line for line in running.ask("status")["problems"]
-        )
         assert running.stop() == 0
         assert running.process.stderr is not None
-        assert "flight 77 ->" not in running.process.stderr.read()
+        said = running.process.stderr.read()
+        assert "flight 77 ->" not in said
+        assert f"{name}: somebody else set flight=77" in said
 
 
-def _refused(running: AgentProcess) -> list[dict[str, Any]]:
-    return [event for event in running.events("decision") if event["error"]]
+def test_administrators_value_is_given_up_by_an_agent_that_wishes_nothing(
+    client: Served, tmp_path: Path
+) -> None:
+    policy = tmp_path / "once.py"
+    policy.write_text(
+        "from penstock.decide.policies._base import Policy, Proposal\n"
+        "class Once(Policy):\n"
+        "    name = 'once'\n"
+        "    def propose(self, window, outlook=None):\n"
+        "        original = window.setting['flight'] == 8\n"
+        "        return Proposal(window.setting.replace(flight=16) if original else window.setting, 'once', 'once')\n"
+        "POLICY = Once\n"
+    )
+    with agent(client, tmp_path / "state", "--mode", "tune", "--policy", str(policy)) as running:
+        wait_for(lambda: any(event["actual"] for event in running.events("decision")))
+        set_knob(client, "OST0000", "flight", 77)
+        wait_for(lambda: "flight" in _row_of(running, client.osc())["manual"])
+        assert running.stop() == 0
+    assert knobs(client)["flight"] == 77
 
 
 def test_knob_is_tuned_again_only_once_its_administrator_says_so(client: Served, tmp_path: Path) -> None:

@@ -155,3 +155,24 @@ def test_report_counts_what_happened_during_each_job() -> None:
     assert (job.user, job.began_s, job.ended_s) == ("alice", 10.0, 14.0)
     assert (job.made, job.reverted, job.advised) == (2, 1, 0)
     assert job.mean_gain == pytest.approx(1.5)
+
+
+def test_job_that_the_client_names_begins_and_ends_without_marks(book: JobBook) -> None:
+    said: list[str | None] = [None, "815", "815", "816", None]
+    book.node_job = lambda: said.pop(0)
+    marks = [[(mark.job, mark.what) for mark in book.take_when_due(float(look))] for look in range(5)]
+    assert marks == [[], [("815", "begin")], [], [("815", "end"), ("816", "begin")], [("816", "end")]]
+    assert (book.running, book.marks) == ((), 4)
+
+
+def test_job_with_marks_and_a_name_runs_once_and_as_long_as_its_marks_say(book: JobBook) -> None:
+    said: list[str | None] = ["4711", None, None]
+    book.node_job = lambda: said.pop(0)
+    leave(book, "4711.begin", 100.0)
+    assert [mark.user for mark in book.take_when_due(0.0)] == ["alice"]
+    assert book.running == ("4711",)
+    assert book.take_when_due(1.0) == ()
+    assert book.running == ("4711",)
+    leave(book, "4711.end", 160.0)
+    assert [mark.what for mark in book.take_when_due(2.0)] == ["end"]
+    assert list(book.running) == []

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import penstock
 from penstock.testing import guest, nfsguest
 from penstock.units import MIB
 
@@ -22,8 +24,11 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     if why:
         pytest.skip(why)
     share = tmp_path_factory.mktemp("guest")
+    # The very code of this test, wherever it was imported from.
+    source = Path(penstock.__file__).parent.parent
     command = (
-        f"export PATH=/usr/sbin:/usr/bin:/sbin:/bin\nexec {sys.executable} -m penstock.testing.nfsguest\n"
+        f"export PATH=/usr/sbin:/usr/bin:/sbin:/bin PYTHONPATH={source}\n"
+        f"exec {sys.executable} -m penstock.testing.nfsguest\n"
     )
     run = guest.run_in_guest(command, share, nfsguest.MODULES, timeout_s=PATIENCE_S)
     assert run.status == 0, f"{run.output}\n{run.console[-2000:]}"

@@ -89,6 +89,24 @@ def test_bytes_written_and_read_are_told_apart(tmp_path: Path) -> None:
     assert 64 * MIB <= read.metrics["read.bytes"] < 65 * MIB
 
 
+def test_what_a_daemon_says_to_its_server_is_no_data_read(tmp_path: Path) -> None:
+    """Before an application reads, names are looked up: that must not look like slow reads."""
+    lay(tmp_path, "idle")
+    io = tmp_path / f"proc/{PID}/io"
+    text = io.read_text()
+    written = parse_moved(text).written_bytes
+    observer = FuseObserver(tmp_path, clock=step_clock())
+    seen = [observer.observe()]
+    for more in (800, 1600, 1600 + MIB):
+        io.write_text(text.replace(f"wchar: {written}", f"wchar: {written + more}"))
+        seen.append(observer.observe())
+    observer.close()
+    read = [
+        found.targets[0].counters["read.bytes"] - seen[0].targets[0].counters["read.bytes"] for found in seen
+    ]
+    assert read == [0, 0, 0, MIB]
+
+
 def test_knobs_are_read_and_other_fuse_mounts_passed_over(tmp_path: Path) -> None:
     lay(tmp_path, "idle")
     (seen,) = FuseObserver(tmp_path, clock=step_clock()).observe().targets

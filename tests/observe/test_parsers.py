@@ -12,6 +12,7 @@ from tests.observe.conftest import FIXTURES, stats_text
 
 from penstock.errors import DataError
 from penstock.observe.lustre.imports import find_connection, parse_state
+from penstock.observe.lustre.jobid import parse_node_job
 from penstock.observe.lustre.layout import OSC_FILES, osc_target
 from penstock.observe.lustre.llite import parse_mount
 from penstock.observe.lustre.osc import TargetParser
@@ -202,3 +203,19 @@ def test_osc_target_takes_any_instance(instance: str) -> None:
     target = osc_target(f"my-fs-OST00ff-osc-{instance}")
     assert target is not None
     assert (target.fs, target.resource, target.mount) == ("my-fs", "OST00FF", f"my-fs-{instance}")
+
+
+@pytest.mark.parametrize(
+    ("variable", "name", "job"),
+    [
+        ("nodelocal\n", "4711\n", "4711"),
+        ("nodelocal\n", "slurm.4711_3\n", "slurm.4711_3"),
+        ("disable\n", "4711\n", None),
+        ("SLURM_JOB_ID\n", "4711\n", None),
+        ("nodelocal\n", "%e.%u\n", None),
+        ("nodelocal\n", "\n", None),
+        ("nodelocal\n", "a b\n", None),
+    ],
+)
+def test_only_a_node_of_one_job_names_it(variable: str, name: str, job: str | None) -> None:
+    assert parse_node_job(variable, name) == job

@@ -96,6 +96,10 @@ class NodeActuator:
         """The knobs of a target that belong to its administrator."""
         return self._of(target).yielded(target)
 
+    def notice(self, target: Target) -> Setting:
+        """Give up the knobs that somebody else has set."""
+        return self._of(target).notice(target)
+
     def take_back(self, target: Target) -> Setting:
         """Manage yielded knobs again."""
         return self._of(target).take_back(target)

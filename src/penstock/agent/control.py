@@ -125,7 +125,8 @@ def request(path: Path, verb: str, timeout_s: float = TIMEOUT_S, **arguments: An
     except PermissionError:
         raise AccessError(f"{path}: permission denied") from None
     except (OSError, ValueError) as error:
-        raise UnreachableError(f"no agent answers at {path}: {error}") from None
+        problem = f"no agent answers at {path}: {error}; start one, or name its --state-dir"
+        raise UnreachableError(problem) from None
     if not isinstance(answer, dict) or not answer.pop("ok", False):
         raise _raised(answer)
     return answer

@@ -8,6 +8,7 @@ from pathlib import Path
 from penstock.actuate.journal import Journal
 from penstock.actuate.node_actuator import NodeActuator, Reach
 from penstock.observe.fuse.observer import NETWORK_KINDS
+from penstock.observe.lustre.jobid import read_node_job
 from penstock.observe.nfs.mountstats import KINDS as NFS_KINDS
 from penstock.observe.node_observer import NodeObserver
 
@@ -31,6 +32,11 @@ def open_observer(root: Path, reach: Reach | None = None, *, peek: bool = False)
 def open_actuator(root: Path, journal: Journal, reach: Reach) -> NodeActuator:
     """Sets what the agent tunes."""
     return NodeActuator(root, journal, reach)
+
+
+def node_job(root: Path) -> str | None:
+    """The job that a client says all requests of this node belong to, if it says so."""
+    return read_node_job(root)
 
 
 def is_mount_kind(kind: str) -> bool:

@@ -182,7 +182,7 @@ def _space_fields(space: KnobSpace) -> dict[str, Any]:
         "opted_in": sorted(space.opted_in),
         "offered": [dict(setting) for setting in space.offered],
         "knobs": [
-            [k.id, k.values, k.default, k.unit, k.floor, k.ceiling, k.scope, k.acts, k.role, k.step]
+            [k.id, k.values, k.default, k.unit, k.floor, k.ceiling, k.scope, k.acts, k.role, k.step, k.limits]
             for k in space.knobs
         ],
     }
@@ -198,6 +198,8 @@ def _space(said: Mapping[str, Any]) -> KnobSpace:
 
 
 def _knob(knob_id: str, values: list[int], *rest: Any) -> Knob:
-    default, unit, floor, ceiling, scope, acts, role, step = rest
+    default, unit, floor, ceiling, scope, acts, role, step, *limits = rest
     bounds = (default, unit, floor, ceiling, Scope(scope), Acts(acts))
-    return Knob(knob_id, tuple(values), *bounds, Role(role) if role is not None else None, step)
+    # Recordings made before knobs declared what they limit end with the step.
+    known = tuple(limits[0]) if limits else ()
+    return Knob(knob_id, tuple(values), *bounds, Role(role) if role is not None else None, step, known)

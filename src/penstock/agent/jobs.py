@@ -1,9 +1,12 @@
-"""The jobs on this node, as marked by the batch system's prolog and epilog.
+"""The jobs on this node, as marked by the batch system's prolog and epilog, or as the client itself names them.
 
 The hooks write one small file per mark, `ID.begin` or `ID.end`, into a directory that only root may write. They never
 talk to the agent, so the agent cannot delay a job. The first line of a mark names the user; the second is `off` if
 the job asked to be left alone. The agent reads marks at its own pace. It keeps `ID.running` until the job ends, so
 that a restarted agent knows the running jobs.
+
+A client that says whose its requests are (`jobid_var` = `nodelocal`) makes a job known without any hook. It begins
+when it is first seen and ends when another is seen, or none. That does not end a job that has marks.
 """
 
 from __future__ import annotations
@@ -50,8 +53,12 @@ class JobBook:
 
     directory: Path
     trusted_uids: frozenset[int] = field(default_factory=lambda: frozenset({0, os.geteuid()}))
+    #: The job that the client names now, if any.
+    node_job: Callable[[], str | None] = lambda: None
     marks: int = 0
+    _named: str | None = None
     _running: dict[str, float] = field(default_factory=dict)
+    _named_since_s: float = 0.0
     _hands_off: set[str] = field(default_factory=set)
     _stuck: set[str] = field(default_factory=set)
     _next_look_s: float = float("-inf")
@@ -78,6 +85,9 @@ class JobBook:
     def running(self) -> tuple[str, ...]:
         """The jobs that run now, longest first."""
         known = dict(self._running)
+        named = self._named
+        if named is not None:
+            known.setdefault(named, self._named_since_s)
         return tuple(sorted(known, key=lambda job: (known[job], job)))
 
     def take_when_due(self, now_s: float) -> tuple[JobMark, ...]:
@@ -85,7 +95,22 @@ class JobBook:
         if now_s < self._next_look_s:
             return ()
         self._next_look_s = now_s + LOOK_EVERY_S
-        return self.take()
+        return (*self.take(), *self._take_named(time.time()))
+
+    def _take_named(self, time_s: float) -> tuple[JobMark, ...]:
+        """The client names another job than before, or none any more."""
+        job, before = self.node_job(), self._named
+        if job == before:
+            return ()
+        self._named, self._named_since_s = job, time_s
+        changed = ((before, "end"), (job, "begin"))
+        taken = tuple(
+            JobMark(name, what, "", time_s)
+            for name, what in changed
+            if name is not None and name not in self._running
+        )
+        self.marks += len(taken)
+        return taken
 
     def take(self) -> tuple[JobMark, ...]:
         """The marks since the last call, in the order of their times. An end comes after its begin."""

@@ -54,7 +54,7 @@ class RunStart:
     ) -> tuple[Tuner, Guard]:
         """Policy and guard as they are before the first interval; a policy's mistakes are contained and reported."""
         make = contained(policy, report)
-        if policy.uses_model:
+        if policy.uses_model and not policy.learns:
             # A learning one where the model does not know the knobs.
             make = where_surveyed(make, contained(ClimbPolicy, report), predictor)
         tuner = Tuner(make, self.seed, predictor, CacheBudget(self.cache_mib))

@@ -13,8 +13,11 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from penstock.actuate.journal import Entry
+from penstock.actuate.knob_errors import JournalUnwritableError, TargetUnusableError
 from penstock.actuate.lock import StateLock
 from penstock.agent.agent_ledger import AgentLedger
 from penstock.agent.clock import MonotonicClock
@@ -23,7 +26,7 @@ from penstock.agent.compiling import Compiling, walks_compiled
 from penstock.agent.control import ControlServer
 from penstock.agent.discovery import discover, sentences
 from penstock.agent.exports import Exports
-from penstock.agent.filesystems import CLIENT, open_actuator, open_observer
+from penstock.agent.filesystems import CLIENT, node_job, open_actuator, open_observer
 from penstock.agent.footprint import settling
 from penstock.agent.jobs import DIRECTORY as JOBS_DIRECTORY
 from penstock.agent.jobs import JobBook, boot_time_s
@@ -44,6 +47,7 @@ from penstock.agent.window_recording import WindowRecorder
 from penstock.decide.policies._base import Policy
 from penstock.decision import Decision, Receipt, made
 from penstock.errors import InvalidError, ModelFileError
+from penstock.knobs import Setting
 from penstock.observe.meminfo import dirty_budget_mib
 from penstock.ports import Ports, Predictor
 from penstock.serve.status import AgentStatus
@@ -69,7 +73,7 @@ class Agent:
         self.messages = RateLimitedLog(log)
         self.ledger = AgentLedger()
         self.stopwatch = Stopwatch(config.interval_s)
-        self.jobs = JobBook(places.state_dir / JOBS_DIRECTORY)
+        self.jobs = JobBook(places.state_dir / JOBS_DIRECTORY, node_job=partial(node_job, places.root))
         self.latest: dict[Target, Step] = {}
         self._presence = Presence()
         self.mutex = threading.Lock()
@@ -233,6 +237,7 @@ class Agent:
                 self._log_change(step)
         self._log_effects()
         if self.loop.before is not None:
+            self._notice_others(self.loop.before)
             self._say_what_was_seen(self.loop.before)
             self._compiling.consider(len(self.loop.before.targets))
         self.messages.settle()
@@ -250,6 +255,25 @@ class Agent:
         if self.jobs.hands_off and not left_alone:
             for target in self.touched():
                 self.restore(target)
+
+    def _notice_others(self, snapshot: NodeSnapshot) -> None:
+        """Give up knobs that somebody else has set, as soon as they are seen, whether or not a change is wished."""
+        for seen in snapshot.targets if self._journal.entries else ():
+            entry = self._journal.get(seen.target.name)
+            if entry is None or _as_left(entry, seen.setting):
+                continue
+            # Read again: the snapshot may be older than our own last change.
+            try:
+                knobs = self._actuator.notice(seen.target)
+            except (TargetUnusableError, JournalUnwritableError) as error:
+                self.messages.condition(naming(seen.target, str(error)))
+                continue
+            if knobs:
+                self.event("yield", target=seen.target.name, knobs=dict(knobs))
+                self.messages.event(
+                    f"{seen.target.name}: somebody else set {knobs}, which is left to them from now on"
+                )
+                self.loop.look_again(seen.target)
 
     def _say_what_was_seen(self, snapshot: NodeSnapshot) -> None:
         waiting = f"no {CLIENT} below {self.places.root}: waiting for a mount"
@@ -387,6 +411,14 @@ class Agent:
 def naming(target: Target, error: str) -> str:
     """An error that names its target."""
     return error if target.name in error else f"{target.name}: {error}"
+
+
+def _as_left(entry: Entry, setting: Setting) -> bool:
+    """Whether every knob has the value that was last written or read back, or is its administrator's."""
+    left = entry.actual or entry.original
+    return all(
+        setting.get(knob_id) in (value, None) or knob_id in entry.manual for knob_id, value in left.items()
+    )
 
 
 def _unlogged(decision: Decision) -> Decision:

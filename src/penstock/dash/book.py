@@ -23,7 +23,7 @@ KINDS = {
 }
 _KINDS = {"guard.revert": "revert", "guard.switchback": "look", "guard.return": "look"}
 # Event kinds, besides decisions and effects, that the page shows as a line.
-_NOTED = ("start", "stop", "restore", "take_back", "control", "job", "targets", "trial", "disturbed")
+_NOTED = ("start", "stop", "restore", "yield", "take_back", "control", "job", "targets", "trial", "disturbed")
 
 
 class Book:
@@ -174,6 +174,7 @@ def note(event: Mapping[str, Any]) -> dict[str, Any]:
         "start": f"the agent started, mode {event.get('mode')}, policy {event.get('policy')}",
         "stop": "the agent stopped",
         "restore": f"{event.get('target')}: originals brought back",
+        "yield": f"{event.get('target')}: knobs left to their administrator, who set them",
         "take_back": f"{event.get('target')}: knobs taken back from their administrator",
         "control": f"somebody asked for {event.get('verb')} {_values(event.get('arguments'))}".rstrip(),
         "job": f"job {event.get('job')}: {event.get('what')}",

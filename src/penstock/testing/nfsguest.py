@@ -110,7 +110,7 @@ def tuning() -> dict[str, Any]:
     found: dict[str, Any] = {"ahead_before": int(ahead.read_text())}
     with (
         _reader(),
-        agent(ThisMachine(), state_dir, "--mode", "tune", "--policy", "climb", wait=False) as running,
+        agent(ThisMachine(), state_dir, "--mode", "tune", wait=False) as running,
         _telling(state_dir),
     ):
         # Emulated on a busy host, an agent takes a minute to start.

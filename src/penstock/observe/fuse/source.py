@@ -13,6 +13,7 @@ from penstock.observe.kernelfs import GONE, KernelFs
 from penstock.observe.mounts import Mount
 from penstock.observe.passes import ObservedSource, Reading
 from penstock.snapshot import Problem, Target, TargetSnapshot
+from penstock.units import PAGE_BYTES
 
 CONNECTIONS = "sys/fs/fuse/connections"
 KNOB_IDS = ("flight", "congested", "ahead", "dirty_ppm")
@@ -50,6 +51,7 @@ class FuseSource(ObservedSource):
         self._files = KeptFiles(fs)
         self._knob_files = knob_files(mount.device, mount.minor)
         self._read_bytes = 0
+        self._talk_bytes = 0
 
     def read(self) -> Sequence[Reading | Problem] | None:
         """Its snapshot, or a `Problem` if a file is missing or cannot be parsed."""
@@ -71,9 +73,7 @@ class FuseSource(ObservedSource):
         stats = bdi.parse_bdi_stats(self._files.text("stats", f"{bdi.STATS}/{self.mount.device}/stats"))
         moved = parse_moved(self._files.text("io", f"proc/{self.daemon.pid}/io"))
         waiting = self._files.text("waiting", f"{CONNECTIONS}/{self.mount.minor}/waiting")
-        # What the daemon writes goes to the kernel (data read) or to the server (data written). The difference can
-        # decrease briefly, while written data is on its way and not counted yet.
-        self._read_bytes = max(self._read_bytes, moved.written_bytes - stats.written_bytes)
+        self._count(moved.written_bytes - stats.written_bytes)
         snapshot = TargetSnapshot(
             self.target,
             t_s,
@@ -88,6 +88,18 @@ class FuseSource(ObservedSource):
             state="",
         )
         return Reading(snapshot, {"app.write_bytes": float(stats.dirtied_bytes)})
+
+    def _count(self, unwritten_bytes: int) -> None:
+        """Count as read what the daemon wrote (to the kernel, or to the server) beyond data that was written.
+
+        That can decrease briefly, while written data is on its way and not counted yet. Less than a page is no data:
+        the daemon asks its server for names and attributes, which shall not look like work that begins.
+        """
+        grown = unwritten_bytes - self._talk_bytes - self._read_bytes
+        if 0 < grown < PAGE_BYTES:
+            self._talk_bytes += grown
+        elif grown > 0:
+            self._read_bytes += grown
 
     def _knob(self, knob_id: str) -> int:
         places = dict(self._knob_files[knob_id])
