@@ -5,10 +5,11 @@ is chosen in runs of its own. Then the program runs in rounds: without hints, wi
 with the grid's best, in a new order each round. Ratios are taken within a round, so what slows one slows all.
 
     ./run bench collective_pairs --dir /dev/shm /scratch/me --busy 0 4 --out pairs.json
-    ./run bench collective_pairs --dir /scratch/me --short --out pairs-disk.json --note "others keep both cores busy"
+    ./run bench collective_pairs --dir /scratch/me --only 3 4 --out pairs-disk.json --note "both cores busy"
 
 Every directory is measured in every state of load: `--busy 0` adds none (at rest, where nobody else is there),
-`--busy 4` adds four processes that want the cores. `--short` takes the three instances of two ranks and six rounds.
+`--busy 4` adds four processes that want the cores. `--only 0 1 2` takes some of the instances, `--limit` shortens the
+confirming runs.
 """
 
 from __future__ import annotations
@@ -52,10 +53,9 @@ INSTANCES = (
     (4, 512 * KIB, 16 * KIB),
     (4, 2 * MIB, 64 * KIB),
 )
-ROUNDS = 8
+ROUNDS = 20
 GRID_BUFFERS = (MIB, 4 * MIB, 16 * MIB)
 GRID_ROUNDS = 2
-SHORT_INSTANCES, SHORT_ROUNDS = 3, 6
 BUSY = "while True: pass"
 
 
@@ -125,6 +125,7 @@ def compare(program: Program, advice: HintAdvice, rounds: int, seed: int) -> dic
     return {
         "instance": f"{access.ranks} x {format_size(access.bytes_per_rank)} in {format_size(access.block_bytes)}",
         "reasons": list(advice.reasons),
+        "confirmed": {trial.candidate.name: len(trial.seconds) for trial in advice.trials},
         "hints": {name: _short(hints) for name, hints in arms.items()},
         "seconds": {name: [float(f"{taken:.4g}") for taken in each] for name, each in seconds.items()},
         "speedup": {name: _speedup(seconds["none"], seconds[name]) for name in arms},
@@ -154,14 +155,14 @@ def busy(processes: int) -> Iterator[None]:
 
 def study(given: argparse.Namespace, home: Path) -> Iterator[dict[str, Any]]:
     launcher = find_launcher(given.launcher, given.thread_level)
-    instances = INSTANCES[:SHORT_INSTANCES] if given.short else INSTANCES
-    rounds = given.rounds or (SHORT_ROUNDS if given.short else ROUNDS)
-    ranks = tuple(sorted({instance[0] for instance in instances}))
+    ranks = tuple(sorted({INSTANCES[number][0] for number in given.only}))
     surrogates = Surrogates(choose(measure(launcher, Measuring(home, ranks), _say)))
-    for number, shape in enumerate(instances):
+    for number in given.only:
+        shape = INSTANCES[number]
         access = Access(shape[0], 1, *shape[1:])
-        advice = confirm(advise(surrogates, access), HintBench(launcher, home, seed=number), 3)
-        yield compare(Program(access, launcher, home, given.iterations), advice, rounds, number)
+        bench = HintBench(launcher, home, seed=number, limit_s=given.limit)
+        advice = confirm(advise(surrogates, access), bench, 3)
+        yield compare(Program(access, launcher, home, given.iterations), advice, given.rounds, number)
 
 
 def _say(text: str) -> None:
@@ -214,9 +215,13 @@ def main() -> None:
     parser.add_argument(
         "--busy", type=int, nargs="+", default=[0], help="processes that want the cores besides"
     )
-    parser.add_argument("--short", action="store_true", help="three instances, six rounds")
-    parser.add_argument("--rounds", type=int, help=f"default: {ROUNDS}")
-    parser.add_argument("--iterations", type=int, default=2, help="writes a start, besides the first")
+    everyone = range(len(INSTANCES))
+    parser.add_argument("--only", type=int, nargs="+", choices=everyone, default=everyone, help="instances")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument(
+        "--limit", type=float, default=120.0, help="seconds for an instance's confirming runs"
+    )
+    parser.add_argument("--iterations", type=int, default=6, help="writes a start, besides the first")
     parser.add_argument("--note", default="", help="the conditions, in words")
     given = parser.parse_args()
     cases = []

@@ -121,12 +121,15 @@ def write_page() -> None:
     ]
     held, tuner = OUT / "latency.json", OUT / "tuner.json"
     second = fidelity_latency_page.section(json.loads(held.read_text("utf-8"))) if held.is_file() else ""
+    worth = []
     if tuner.is_file():
         from benchmarks import fidelity_tuner
 
-        second += "\n" + fidelity_tuner.section(json.loads(tuner.read_text("utf-8")))
+        document = json.loads(tuner.read_text("utf-8"))
+        second += "\n" + fidelity_tuner.section(document)
+        worth = fidelity_tuner.goals(document)
     page = ROOT / "docs" / "explanation" / "fidelity.md"
-    page.write_text(fidelity_page.render(found, second), encoding="utf-8")
+    page.write_text(fidelity_page.render(found, second, worth), encoding="utf-8")
     print("wrote docs/explanation/fidelity.md", file=sys.stderr)
 
 

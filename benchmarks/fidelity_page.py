@@ -7,6 +7,8 @@ from statistics import mean, median
 from typing import Any
 
 Figures = dict[str, Any]
+#: What was aimed at, what was seen, and whether that is enough.
+Goal = tuple[str, str, bool]
 SMALL_RANDOM = ("rnd_r_1_io_8k", "rnd_w_1_io_8k")
 
 INTRODUCTION = """# How faithful is the simulator?
@@ -43,8 +45,8 @@ WRONG = """## Where it is wrong, and why
   goes on for some 0.1 s: RPCs are built one by one, and until then their pages can be overwritten. Scattered RPCs,
   which take turns on the OST (the range lock of 2.14-2.15), cost the device almost nothing: it answers writes from
   memory and uses the gaps. Before both were modelled (1024, 256) of `rnd_w_1_io_1m` was half too slow, and 1,024
-  pages per RPC with few in flight a third. Random writes are still 5 to 11 % too fast on the wire: that flash slows
-  down under them is missing.
+  pages per RPC with few in flight a third. Random writes are still 5 to 11 % too fast on the wire: that the devices
+  are slower under them is missing (below).
 - **`rnd_w_1_io_8k`.** Two things shape it: the kernel's flusher empties the cache every 5 s (a file that never
   becomes clean stays old and is flushed at every pass, not every 30 s), and between two passes a waiting writer's
   pages leave only as fast as the client builds scattered RPCs and the OST maps their fragments. Both were found in
@@ -65,12 +67,12 @@ WRONG = """## Where it is wrong, and why
 """
 
 
-def render(figures: Sequence[Figures], second: str) -> str:
-    """The whole page; `second` is the section about the other real system."""
+def render(figures: Sequence[Figures], second: str, worth: Sequence[Goal] = ()) -> str:
+    """The whole page; `second` is the section about the other real system, `worth` are the goals of a tuner."""
     ten = [f for f in figures if f["workload"] not in SMALL_RANDOM]
     parts = [
         INTRODUCTION,
-        _goals(figures, ten),
+        _goals(figures, ten, worth),
         _main_table(figures),
         _counters(figures),
         WRONG,
@@ -84,7 +86,7 @@ def _verdict(met: bool) -> str:
     return "met" if met else "**not met**"
 
 
-def _goals(figures: Sequence[Figures], ten: Sequence[Figures]) -> str:
+def _goals(figures: Sequence[Figures], ten: Sequence[Figures], worth: Sequence[Goal]) -> str:
     by_name = {f["workload"]: f for f in figures}
     rho = [f["spearman"] for f in ten]
     in_range = sum(0.75 <= f["default_ratio"] <= 1.33 for f in figures)
@@ -110,6 +112,7 @@ def _goals(figures: Sequence[Figures], ten: Sequence[Figures]) -> str:
         off = _off(figures, key)
         seen = "all" if not off else f"all but {', '.join(off)}"
         rows.append((f"mean {what} within 20 %", seen, not off))
+    rows += worth
     lines = ["## Goals", "", "| goal | seen | |", "|---|---|---|"]
     lines += [f"| {goal} | {seen} | {_verdict(met)} |" for goal, seen, met in rows]
     return "\n".join(lines) + "\n"

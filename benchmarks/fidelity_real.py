@@ -44,18 +44,22 @@ def _sum(rows: list[Row], column: str) -> float:
 
 
 def _active(traces: Path, name: str, way: str) -> list[Row]:
+    found = [row for rows in iterations(traces, name, way) for row in rows]
+    return [row for row in found if float(row["actual_record_duration"]) > 0.2]
+
+
+def iterations(traces: Path, name: str, way: str) -> list[list[Row]]:
+    """The rows of every iteration in time order: the busiest OST, between first and last application byte."""
     series: dict[tuple[str, str], list[Row]] = defaultdict(list)
     with gzip.open(traces / f"{name}.csv.gz", "rt", newline="", encoding="utf-8") as lines:
         for row in csv.DictReader(lines):
             series[row["iteration"], row["ost"]].append(row)
     moved = {key: _sum(rows, f"ost_{way}_rpc_bytes_data.samples_sum") for key, rows in series.items()}
     busiest = {i: max((k for k in moved if k[0] == i), key=lambda k: moved[k]) for i, _ in moved}
-    found: list[Row] = []
+    found: list[list[Row]] = []
     for key in busiest.values():
         rows = sorted(series[key], key=lambda row: int(row["observation_no"]))
         busy = [n for n, row in enumerate(rows) if float(row[f"llite_stats_{way}_bytes.samples_sum"]) > 0]
         if len(busy) > 2:
-            found += [
-                row for row in rows[busy[0] + 1 : busy[-1]] if float(row["actual_record_duration"]) > 0.2
-            ]
+            found.append(rows[busy[0] + 1 : busy[-1]])
     return found

@@ -13,18 +13,19 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.decide.belief import Knowledge, Measured
 from penstock.decide.habits import HABITS
+from penstock.decide.look import Look
 from penstock.decide.objective import Rates, gain_log2
-from penstock.decide.prospect import Stay, weigh
+from penstock.decide.prospect import Stay, sober, weigh
 from penstock.decision import Cases
 from penstock.predict.shipped import default_survey
-from penstock.predict.surfaces import SurveyPredictor
+from penstock.predict.surfaces import KINDS, Case, SurveyPredictor
 from penstock.spaces import LUSTRE
 
 Floats = NDArray[np.float64]
@@ -49,8 +50,11 @@ class Played:
 class World:
     """One surveyed case as the truth: what each setting brings, with noise."""
 
-    def __init__(self, gains: Floats, kind: str, noise: float, rng: np.random.Generator) -> None:
-        self._gains, self._kind, self._noise, self._rng = gains, kind, noise, rng
+    def __init__(self, case: Case, noise: float, rng: np.random.Generator) -> None:
+        self.look = case.look
+        self._gains, self._kind = case.gains - case.gains[:, [AT_HOME]], case.kind
+        self._noise, self._rng = noise, rng
+        self._flight = 2.0 ** case.look[0] if case.look else float(HOME["flight"])
 
     def window(self, at: int) -> Rates:
         """One window at a setting."""
@@ -58,7 +62,7 @@ class World:
         rates = BYTES_PER_S * 2.0 ** self._gains[:, at] * np.maximum(noise, 0.1)
         sides = {"read": (rates[0], 0.0), "write": (0.0, rates[0]), "both": (rates[0], rates[-1])}
         read, write = sides[self._kind]
-        return Rates(float(read), float(write), 8.0 * (read > 0), 8.0 * (write > 0))
+        return Rates(float(read), float(write), self._flight * (read > 0), self._flight * (write > 0))
 
     def total(self, at: int) -> float:
         """What a setting truly brings, in defaults."""
@@ -73,6 +77,8 @@ class World:
 def play(world: World, cases: Cases, played: Played) -> None:
     """Try what promises enough until nothing does."""
     known, now, place, over, said = Knowledge(), 0, HOME, 0.0, None
+    if world.look:
+        known = Knowledge(looks={"read": Look("read", 1, world.look)})
     for trials in range(MOST_TRIALS + 1):
         measured = known.measured.setdefault(place, Measured())
         for _ in range(WINDOWS):
@@ -89,9 +95,14 @@ def play(world: World, cases: Cases, played: Played) -> None:
             Stay(place, HOME, HOME, WINDOWS, 0, surveyed=True),
             HABITS,
         )
-        if found.hope <= HABITS.worth_log2 + HABITS.worth_more_log2 * trials:
+        dearer = HABITS.dearer if known.measured[HOME].level.mean.counts[1] else 1.0
+        if found.hope <= dearer * (HABITS.worth_log2 + HABITS.worth_more_log2 * trials):
             break
-        over, said, place = found.over, float(belief.chance(found.over)[found.bet]), CANDIDATES[found.bet]
+        over, said, place = (
+            found.over,
+            sober(float(belief.chance(found.over)[found.bet])),
+            CANDIDATES[found.bet],
+        )
     if world.best() >= 1.2:
         played.captured.append((world.total(found.best) - 1.0) / (world.best() - 1.0))
 
@@ -105,15 +116,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     rng = np.random.default_rng(asked.seed)
-    surveyed = SurveyPredictor(default_survey()).outlooks("read", [()], CANDIDATES)[0].cases
-    assert surveyed is not None
-    for kind, surfaces in surveyed.surfaces.items():
-        played = Played()
-        for number, case in enumerate(surfaces):
-            others = Cases({**surveyed.surfaces, kind: np.delete(surfaces, number, axis=0)})
-            play(World(case - case[:, [AT_HOME]], kind, asked.noise, rng), others, played)
+    survey = default_survey()
+    for kind in KINDS:
+        played, cases = Played(), survey.of(kind)
+        for case in cases:
+            others = replace(survey, cases=tuple(other for other in cases if other is not case))
+            seen = SurveyPredictor(others).outlooks("read", [()], CANDIDATES)[0].cases
+            assert seen is not None
+            play(World(case, asked.noise, rng), seen, played)
         share = float(np.mean(played.captured)) if played.captured else float("nan")
-        print(f"{kind}: {len(surfaces)} worlds, {len(played.bets)} bets, {share:.2f} of the possible gain")
+        print(f"{kind}: {len(cases)} worlds, {len(played.bets)} bets, {share:.2f} of the possible gain")
         for low, high in itertools.pairwise(BINS):
             bets = [bet for bet in played.bets if low <= bet[0] < high]
             if bets:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from penstock.evaluate.evidence import chapters, claims, first_page, replays
+from penstock.evaluate.evidence import chapters, claims, explained, first_page, replays
 from penstock.evaluate.evidence.asked import PARTS, Extent, asked
 from penstock.evaluate.evidence.asks import Ask, Found, RowFile
 from penstock.evaluate.evidence.measuring import Evidence, choice_of, is_chosen, made_by
@@ -55,7 +55,12 @@ def write(rows: dict[Ask, Found], missing: int, page: Path) -> None:
             f"**{missing} of {missing + len(rows)} rows have not been measured with the program as it is now**; what "
             "rests on them is left out or marked."
         )
-    parts = [first_page.section(book), *claims.section(book), *chapters.everything(book)]
+    parts = [
+        first_page.section(book),
+        *claims.section(book),
+        *chapters.everything(book),
+        *explained.sections(book),
+    ]
     page.write_text(markdown(TITLE, lead, parts), encoding="utf-8")
 
 
@@ -71,9 +76,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--rows", type=Path, default=ROWS)
     parser.add_argument("--page", type=Path, default=DOCS / "results.md")
-    parser.add_argument(
-        "--traces", type=Path, default=DOCS.parent.parent / "shared" / "data" / "lustre-traces"
-    )
+    parser.add_argument("--traces", type=Path, default=DOCS.parents[2] / "shared" / "data" / "lustre-traces")
     parser.add_argument("--render", action="store_true")
     return parser.parse_args()
 
@@ -95,7 +98,7 @@ def main() -> None:
                 say(f"{part} done after {time.monotonic() - started:.0f} s")
     everything = asked(Extent(extent.seconds, *seeds, recorded=recorded))
     found = known(rows, everything)
-    searches = {choice_of(ask) for ask in everything if is_chosen(ask.label)}
+    searches = {choice_of(ask) for ask in everything if is_chosen(ask)}
     if not chosen.render:
         rows.tidy({ask: made_by(ask) for ask in (*everything, *searches)})
     write(found, len(everything) - len(found), chosen.page)

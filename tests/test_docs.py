@@ -6,6 +6,7 @@ import re
 from importlib import import_module
 from pathlib import Path
 
+from penstock.decide.guard.rules import RULES
 from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES, policy_class
 from penstock.simulate.cluster import builtin_cluster
 
@@ -82,3 +83,9 @@ def test_documents_import_what_exists() -> None:
     assert len(found) >= 5
     for page, module, name in found:
         assert hasattr(import_module(module), name), f"{page}: from {module} import {name}"
+
+
+def test_reading_an_explanation_lists_every_rule_of_the_guard() -> None:
+    page = (TESTS.parent / "docs" / "how-to" / "read-an-explanation.md").read_text()
+    table = page[page.index("| rule | holds a change back because |") :]
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == {rule.__name__ for rule in RULES}
