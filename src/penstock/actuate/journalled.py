@@ -175,21 +175,19 @@ class JournalledActuator(ABC):
         entry = self.journal.get(target.name)
         return entry.manual if entry else frozenset()
 
-    def notice(self, target: Target) -> Setting:
-        """Give up the knobs that somebody else has set since the last change. Returns these knobs' values.
+    def notice(self, target: Target) -> None:
+        """Give up the knobs that somebody else has set since the last change.
 
         Raises `TargetUnusableError` if the target cannot be read and `JournalUnwritableError` if giving up cannot be
         recorded.
         """
         entry = self.journal.get(target.name)
         if entry is None:
-            return Setting()
+            return
         with self._opened(target) as files:
             known = reconcile(entry, files.setting(), self.connection(files), self.whole)
-        if known.manual == entry.manual:
-            return Setting()
-        self.journal.record(target.name, known)
-        return known.original.only(*sorted(known.manual - entry.manual))
+        if known.manual != entry.manual:
+            self.journal.record(target.name, known)
 
     def take_back(self, target: Target) -> Setting:
         """Manage given-up knobs again, with the administrator's values as the originals. Returns these values."""

@@ -96,9 +96,9 @@ class NodeActuator:
         """The knobs of a target that belong to its administrator."""
         return self._of(target).yielded(target)
 
-    def notice(self, target: Target) -> Setting:
+    def notice(self, target: Target) -> None:
         """Give up the knobs that somebody else has set."""
-        return self._of(target).notice(target)
+        self._of(target).notice(target)
 
     def take_back(self, target: Target) -> Setting:
         """Manage yielded knobs again."""

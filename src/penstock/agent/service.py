@@ -81,6 +81,8 @@ class Agent:
         # Each agent draws its own seed, so that nodes do not act in step.
         self.seed = int.from_bytes(os.urandom(4), "big")
         self._advised: dict[Target, tuple[str, ...]] = {}
+        #: The knobs of each target that are known to be its administrator's.
+        self._given_up: dict[Target, frozenset[str]] = {}
         prepare(places)
         with STOP.finishing():
             recover(places)
@@ -260,20 +262,26 @@ class Agent:
         """Give up knobs that somebody else has set, as soon as they are seen, whether or not a change is wished."""
         for seen in snapshot.targets if self._journal.entries else ():
             entry = self._journal.get(seen.target.name)
-            if entry is None or _as_left(entry, seen.setting):
-                continue
-            # Read again: the snapshot may be older than our own last change.
-            try:
-                knobs = self._actuator.notice(seen.target)
-            except (TargetUnusableError, JournalUnwritableError) as error:
-                self.messages.condition(naming(seen.target, str(error)))
-                continue
-            if knobs:
-                self.event("yield", target=seen.target.name, knobs=dict(knobs))
-                self.messages.event(
-                    f"{seen.target.name}: somebody else set {knobs}, which is left to them from now on"
-                )
-                self.loop.look_again(seen.target)
+            if entry is not None and not _as_left(entry, seen.setting):
+                # Reads the files again, because the snapshot may be older than our own last change.
+                try:
+                    self._actuator.notice(seen.target)
+                except (TargetUnusableError, JournalUnwritableError) as error:
+                    self.messages.condition(naming(seen.target, str(error)))
+            self._say_what_was_given_up(seen.target)
+
+    def _say_what_was_given_up(self, target: Target) -> None:
+        entry, before = self._journal.get(target.name), self._given_up.pop(target, frozenset())
+        if entry is None or not entry.manual:
+            return
+        self._given_up[target] = entry.manual
+        if new := entry.manual - before:
+            knobs = entry.original.only(*sorted(new))
+            self.event("yield", target=target.name, knobs=dict(knobs))
+            self.messages.event(
+                f"{target.name}: somebody else set {knobs}, which is left to them from now on"
+            )
+            self.loop.look_again(target)
 
     def _say_what_was_seen(self, snapshot: NodeSnapshot) -> None:
         waiting = f"no {CLIENT} below {self.places.root}: waiting for a mount"
