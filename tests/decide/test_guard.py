@@ -321,7 +321,7 @@ def test_nothing_changes_where_the_original_itself_is_anybodys_guess() -> None:
 
 def test_nothing_unproven_is_tried_where_the_page_cache_does_the_work() -> None:
     found = []
-    for hit_ratio in (0.8, 0.2):
+    for hit_ratio in (0.97, 0.5):
         node = Node(by_flight)
         node.hit_ratio = hit_ratio
         node.steps(6)
@@ -466,3 +466,16 @@ def test_a_setting_found_twice_as_good_needs_no_extra_look_when_the_work_grows()
 
     assert switchbacks(1.2) > 0
     assert switchbacks(4.0) == 0
+
+
+def test_setting_that_a_look_does_not_show_to_be_better_is_given_up_without_blame() -> None:
+    node = Node(lambda setting: 1e8)
+    node.steps(6)
+    node.step(GOOD)
+    reasons = node.steps(2 * round(CALM.switchback_first_s) + 9)
+    assert "guard.unpaid" in reasons
+    assert "guard.return" not in reasons
+    assert node.setting["flight"] == 8
+    assert node.step(GOOD).reason.startswith("guard.")
+    (bound,) = node.guard.bounds(node.i * 0.5)
+    assert bound.lost_s == 0.0

@@ -34,6 +34,9 @@ def cases(*surfaces: Surface) -> Cases:
     return Cases({kind: np.repeat(table, len(ways), axis=1) for kind, ways in KINDS.items()})
 
 
+BAD_START, MANY_LARGE = Setting(pages=64, flight=1), Setting(pages=1024, flight=32)
+
+
 class World:
     """A target whose settings bring fixed rates, and a survey that may be right or wrong about them."""
 
@@ -105,7 +108,7 @@ def test_weir_comes_to_rest_and_looks_ever_more_rarely() -> None:
 
 def test_weir_leaves_work_of_the_page_cache_alone() -> None:
     world = World(small_is_good, cases(*ALL))
-    world.run(100, cached=2.5)
+    world.run(100, cached=25.0)
     assert world.moves == 0
 
 
@@ -127,7 +130,7 @@ def test_weir_tries_the_default_even_of_work_in_the_cache_and_keeps_it_only_for_
     clear, slight = World(large_is_good, cases(*ALL), start), World(small_is_good, cases(*ALL), start)
     slight.rate = lambda setting: 1e8 if setting == start else 1.1e8
     for world in (clear, slight):
-        world.run(60, cached=2.5)
+        world.run(60, cached=25.0)
     assert clear.setting.only("pages", "flight") == HOME
     assert slight.setting == start
     assert slight.moves == 2
@@ -214,7 +217,7 @@ def test_weir_tries_first_what_shows_at_once() -> None:
     grid = space.candidates()
     ahead = np.array([setting["ahead"] > 500 for setting in grid])
     many = np.array([setting["flight"] > 50 for setting in grid])
-    surfaces = np.array([a * 1.2 * ahead + m * many for a in (1, -1) for m in (1, -1)])[:, None]
+    surfaces = np.array([a * 1.03 * ahead + m * many for a in (1, -1) for m in (1, -1)])[:, None]
     outlook = Outlook("read", grid, (), True, "m", cases=Cases({"read": surfaces}))
     policy, wanted, i = WeirPolicy(space, Random(1)), space.default, 0
     while wanted == space.default:
@@ -275,7 +278,7 @@ def test_beliefs_are_finite_whatever_was_measured(seen: list[tuple[Setting, floa
     assert belief.votes.sum() == pytest.approx(1.0)
 
 
-def believed(flight: float, gain: float = 1.3) -> Prospect:
+def believed(flight: float, gain: float) -> Prospect:
     """A reader with so many requests in flight at the default; cases say that four times the slots bring `gain`."""
     known = Knowledge({HOME: Measured()})
     for now in range(4):
@@ -286,10 +289,26 @@ def believed(flight: float, gain: float = 1.3) -> Prospect:
 
 
 def test_more_requests_must_bring_more_where_all_slots_are_full() -> None:
-    assert believed(flight=2.0).hope > HABITS.worth_log2
-    assert believed(flight=8.5).hope == 0.0
+    assert believed(flight=2.0, gain=1.06).hope > HABITS.worth_log2
+    assert believed(flight=8.5, gain=1.06).hope == 0.0
     # Where they bring their share they are tried all the same.
-    assert believed(flight=8.5, gain=2.0).hope > HABITS.worth_log2
+    assert believed(flight=8.5, gain=1.3).hope > HABITS.worth_log2
+
+
+def test_where_the_original_was_left_for_something_clearly_better_trials_are_bolder() -> None:
+    known = Knowledge({BAD_START: Measured(), HOME: Measured()})
+    for now in range(4):
+        known.measured[BAD_START].take(Rates(1e8, 0.0, 1.0), now)
+        known.measured[HOME].take(Rates(4e8, 0.0, 8.5), now)
+    # More bytes in flight than the default's, and as likely to lose as to gain.
+    risky = cases(*[lambda s, g=g: 1e8 * (g if s == MANY_LARGE else 1.0) for g in (0.7, 1.4)])  # type: ignore[misc]
+    belief = known.believe(risky, GRID, BAD_START, 4, "fair")
+    timid, bold = (
+        weigh(known.measured, belief, LUSTRE, Stay(HOME, BAD_START, base, 3, 0, surveyed=True), HABITS)
+        for base in (BAD_START, HOME)
+    )
+    assert bold.bet == GRID.places[MANY_LARGE]
+    assert bold.hope > timid.hope + 1.0
 
 
 def test_weir_leaves_work_with_hardly_any_requests_alone() -> None:

@@ -58,6 +58,13 @@ class Stay:
     unfelt: int
     surveyed: bool
 
+    @property
+    def bold(self) -> bool:
+        """Whether the original was left for something clearly better: a trial that loses a part of that still brings
+        more than the original, so it costs nobody what they had.
+        """
+        return self.base != self.original
+
 
 def weigh(
     known: Mapping[Setting, Measured], belief: Belief, space: KnobSpace, stay: Stay, habits: Habits
@@ -66,6 +73,8 @@ def weigh(
     candidates, original = belief.candidates, known[stay.original].level.mean
     fair_price, crowd_price = _prices(candidates, candidates.places[stay.original], space, habits)
     contended = _contended(original, stay.original, space, habits) if stay.surveyed else 0.0
+    if stay.bold:
+        fair_price, contended = np.zeros_like(fair_price), 0.0
     fair_price = fair_price + habits.contended_times * contended * crowd_price
     worth = Belief(candidates, belief.gains - fair_price, belief.votes)
     mean = worth.mean
@@ -76,14 +85,14 @@ def weigh(
     if float(kept[best]) < float(kept[base]) + habits.keep_log2:
         best = base
     over = max(float(mean[at]) for at in tried)
-    risk = _risk(original, stay, habits) * _lengths(candidates, space, stay)
+    risk = 0.0 if stay.bold else _risk(original, stay, habits) * _lengths(candidates, space, stay)
     scores = worth.improvement(over) - risk * worth.shortfall(over)
     scores[[candidates.places[s] for s, m in known.items() if m.level.count >= habits.least_windows]] = 0.0
     scores[_beyond(candidates, [candidates.places[stay.original], base, best], habits.reach_log2)] = 0.0
     declared = any(candidates.space[knob_id].limits for knob_id in candidates.ids)
     if declared:
         scores[_idle(candidates, stay, original)] = 0.0
-    if original.counts[1] if stay.surveyed else declared:
+    if (original.counts[1] and not stay.bold) if stay.surveyed else declared:
         # No gambles on what is not expected to gain enough to be kept: a short look at a setting says little about
         # writes, and a declaration says only which way to go. Without that and a survey nothing ever is expected.
         scores[mean < over + habits.keep_log2] = 0.0

@@ -96,11 +96,6 @@ class Rounds:
         return min(2 * self.rest, self.habits.most_rest_windows)
 
 
-def wanders(level: Level, habits: Habits, *, cached: bool) -> bool:
-    """Whether the rate at a setting wanders too much and too slowly for another one to be compared with it.
-
-    `cached` says that the page cache serves some of the reads.
-    """
-    if cached and level.noise > habits.unsteady_cached:
-        return True
+def wanders(level: Level, habits: Habits) -> bool:
+    """Whether the rate at a setting wanders too much and too slowly for another one to be compared with it."""
     return level.noise > habits.unsteady and level.wander > habits.slow_share * level.noise

@@ -318,10 +318,23 @@ class Guard:
         self._tell(turn, visit, ratio, error, switchback=True)
         if visit.lost_s > allowance_s(turn.work.reference, self.limits):
             return self._take_back(turn, visit)
+        if ratio < 1.0 + self.limits.least_gain and visit.level.count >= self.limits.switchback_windows:
+            return self._give_up(turn, visit, ratio, error)
         sentence = (
             f"the original brings {level.mean.total / 1e6:.0f} MB/s, {look.place} {ratio:.2f} times that"
         )
         return _Order(look.back_to, "return", sentence, {"gain_ratio": ratio, "error": error})
+
+    def _give_up(self, turn: _Turn, visit: Visit, ratio: float, error: float) -> _Order:
+        """Stay at the original after a look that did not show the other setting to be better. That is no harm done."""
+        turn.work.banned[visit.place] = Ban(turn.now_s + self.limits.blacklist_s, 0)
+        turn.work.proven.discard(visit.place)
+        turn.record.visit = None
+        before = turn.work.reference.level.mean.total
+        sentence = (
+            f"the original brings {before / 1e6:.0f} MB/s, {visit.place} {ratio:.2f} times that: not worth a change"
+        )
+        return _Order({}, "unpaid", sentence, {"gain_ratio": ratio, "error": error})
 
     # -- verdicts -----------------------------------------------------------------------------------------------
 

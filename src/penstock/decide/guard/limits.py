@@ -46,6 +46,9 @@ class GuardLimits:
     switchback_share: float = 0.01
     #: Judged windows of such a look.
     switchback_windows: int = 3
+    #: A setting that such a look does not show to bring at least this share more than the original is given up for
+    #: `blacklist_s`: what cannot be shown to help is not kept.
+    least_gain: float = 0.01
     #: The least time between two changes of a target.
     dwell_s: float = 1.4
     #: After a pause or a reconnect every target waits a random time up to this, so that nodes do not act in step.

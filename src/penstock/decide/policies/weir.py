@@ -325,7 +325,7 @@ class WeirPolicy(Policy):
         return found.belief.candidates[found.best] in self._recollection.counted
 
     def _is_unsteady(self, place: Setting) -> bool:
-        return wanders(self._known.measured[place].level, self._habits, cached=self._cache_share.some)
+        return wanders(self._known.measured[place].level, self._habits)
 
     def _outshines(self, place: Setting, found: Prospect) -> bool:
         """Whether the best bet is expected to gain so much that it would show in spite of all wandering."""
