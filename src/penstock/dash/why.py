@@ -12,6 +12,7 @@ _RULES = {
     "guard.revert": "The guard took the setting back: it had lost what a visit may lose.",
     "guard.switchback": "The guard went back to the original for a moment, to measure it again.",
     "guard.return": "The guard had measured the original and brought the setting back.",
+    "guard.unpaid": "The guard had measured the original and stayed there: the other setting brought no more.",
 }
 
 

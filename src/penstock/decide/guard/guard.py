@@ -80,7 +80,7 @@ class Guard:
     """Reviews the decisions of one interval. Pure: windows, decisions and times in, decisions out.
 
     A refused change comes back as a decision to keep, its reason `guard.RULE`; what the guard does by itself has the
-    reasons `guard.revert`, `guard.switchback` and `guard.return`.
+    reasons `guard.revert`, `guard.switchback`, `guard.return` and `guard.unpaid`.
     """
 
     def __init__(self, limits: GuardLimits | None = None, seed: int = 0) -> None:
@@ -331,9 +331,7 @@ class Guard:
         turn.work.proven.discard(visit.place)
         turn.record.visit = None
         before = turn.work.reference.level.mean.total
-        sentence = (
-            f"the original brings {before / 1e6:.0f} MB/s, {visit.place} {ratio:.2f} times that: not worth a change"
-        )
+        sentence = f"the original brings {before / 1e6:.0f} MB/s, {visit.place} {ratio:.2f} times that: not worth a change"
         return _Order({}, "unpaid", sentence, {"gain_ratio": ratio, "error": error})
 
     # -- verdicts -----------------------------------------------------------------------------------------------
