@@ -132,3 +132,33 @@ def test_the_guard_judges_a_late_knob_once_it_is_felt() -> None:
         setting = verdict.wanted
         gains += [effect.gain for effect in guard.effects()]
     assert gains == [pytest.approx(3.0)]
+
+
+def bursts(seed: int, gain: float) -> list[str]:
+    """20 s of mixed work in which reads and writes take turns of about a second; the reasons of what was decided.
+
+    A policy sets another readahead after three seconds, which brings so many times as much.
+    """
+    rng, guard = Random(seed), Guard(GuardLimits(jitter_s=0), seed)
+    target, setting, reasons = Target("m", "/mnt"), HOME, []
+    for i in range(80):
+        moved = (gain if setting == FAR else 1.0) * math.exp(rng.gauss(0.0, 0.2)) * 5e7
+        share = 0.9 if math.sin(2 * math.pi * i / rng.choice((7, 8, 9))) > 0 else 0.1
+        metrics = {"read.bytes": moved * share, "write.bytes": moved * (1 - share)}
+        window = Window(target, i / 4, (i + 1) / 4, setting, metrics)
+        wish = FAR if i == 12 else setting
+        decision = Decision("x", i / 4, target, setting, wish, "wish", "", history=(window,), work="mixed")
+        (verdict,) = guard.review([window], [decision], lambda _: fuse(), NodeView())
+        setting = verdict.wanted
+        reasons.append(verdict.reason)
+    return reasons
+
+
+def test_work_in_bursts_is_not_taken_for_a_loss() -> None:
+    """Every second window lacks most of one direction, at the original too."""
+    taken_back = {
+        gain: sum("guard.revert" in bursts(seed, gain) for seed in range(10)) for gain in (1.2, 0.8, 0.5)
+    }
+    assert taken_back[1.2] <= 1
+    assert taken_back[0.8] >= 6
+    assert taken_back[0.5] == 10

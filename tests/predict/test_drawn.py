@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from penstock.decide.belief import Knowledge, Measured
+from penstock.decide.objective import Rates
 from penstock.knobs import KnobSpace, Setting
 from penstock.predict.drawn import BEYOND_LOG2, DRAWN, Floats, drawn_cases
 from penstock.spaces import LUSTRE, fuse, nfs
@@ -19,14 +21,33 @@ def surface(kind: str, direction: int = 0) -> Floats:
 
 
 def test_a_knob_does_nothing_to_a_direction_that_it_does_not_limit() -> None:
-    for reads, writes in (
-        (surface("read"), surface("write")),
-        (surface("both", 0), surface("both", 1)),
-    ):
-        assert np.all(np.diff(reads, axis=3) == 0)
-        assert np.all(np.diff(writes, axis=1) == 0)
-        assert np.any(np.diff(reads, axis=1) > 0.5)
-        assert np.any(np.diff(writes, axis=2) > 0.5)
+    reads, writes = surface("read"), surface("write")
+    assert np.all(np.diff(reads, axis=3) == 0)
+    assert np.all(np.diff(writes, axis=1) == 0)
+    assert np.any(np.diff(reads, axis=1) > 0.5)
+    assert np.any(np.diff(writes, axis=2) > 0.5)
+
+
+def test_where_both_directions_are_at_work_one_waits_behind_what_the_other_has_too_much() -> None:
+    """Only what is beyond enough costs the other one, so a direction still gains by a limit that it lacks."""
+    reads, writes = surface("both", 0), surface("both", 1)
+    assert np.all(reads <= surface("read"))
+    assert np.all(np.diff(writes, axis=1) <= 0)
+    assert np.mean(writes[:, -1, 5] - writes[:, 0, 5]) < -0.1
+    assert np.mean(reads[:, 2, 5] - reads[:, 0, 5]) > 0.3
+
+
+def test_mixed_work_is_offered_less_readahead_and_no_more_requests_than_reading_alone() -> None:
+    home, best = Setting(ahead=128, flight=64, dirty_ppm=10_000), {}
+    for kind, original in (("read", Rates(1e8, 0.0)), ("both", Rates(1e8, 2e8))):
+        known = Knowledge({home: Measured()})
+        for _ in range(8):
+            known.measured[home].take(original, 1)
+        mean = known.believe(drawn_cases(GRID), GRID, home, 1, "fair").mean
+        best[kind] = GRID[int(mean.argmax())]
+    assert (best["read"]["ahead"], best["read"]["flight"]) == (4096, 256)
+    assert 512 <= best["both"]["ahead"] <= 2048
+    assert best["both"]["flight"] == 64
 
 
 def test_more_never_brings_more_than_in_proportion_and_seldom_costs_much() -> None:

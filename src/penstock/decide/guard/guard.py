@@ -26,6 +26,7 @@ from penstock.decide.guard.record import (
     WorkRecord,
     allowance_s,
     charge,
+    charge_net,
 )
 from penstock.decide.guard.refusals import kept, within_budget
 from penstock.decide.guard.reports import BoundUse, Effect, NodeView, bound_use
@@ -207,6 +208,8 @@ class Guard:
             self._charge_aftermath(turn, rates)
             if turn.settled:
                 reference.take(rates)
+                if turn.record.known_space.late:
+                    reference.keep(rates)
                 turn.work.cache.take(turn.window)
                 self._hear(turn)
             return
@@ -215,17 +218,33 @@ class Guard:
             return
         if not turn.settled:
             rates = sent_at_least(rates, turn.window)
-        original, kept_s = reference.level.mean, visit.lost_s
-        lost_s = charge(visit, rates, original, turn.window.seconds, self.limits)
-        if lost_s > 0:
+        lost_s = self._charge(turn, visit, rates)
+        if lost_s != 0:
             turn.record.account.losses.append((turn.now_s, lost_s))
         if not turn.settled:
-            visit.lost_s = max(kept_s, visit.lost_s) if lost_s > 0 else kept_s
             return
         visit.take(rates)
         self._report(turn, visit)
         if visit.level.count == PROVEN_WINDOWS and self._gain(visit, turn.work) >= 0:
             turn.work.proven.add(visit.place)
+
+    def _charge(self, turn: _Turn, visit: Visit, rates: Rates) -> float:
+        """Charge the visit; returns what the mount's account is charged.
+
+        Elsewhere a look at the original corrects a verdict that bursts brought about. Where knobs act on new opens
+        there are no such looks, so the bursts themselves are taken off.
+        """
+        reference, seconds, kept_s = turn.work.reference, turn.window.seconds, visit.lost_s
+        if self._acts_late(turn, visit):
+            return charge_net(visit, rates, reference, seconds, self.limits)
+        lost_s = charge(visit, rates, reference.level.mean, seconds, self.limits)
+        if not turn.settled:
+            visit.lost_s = max(kept_s, visit.lost_s) if lost_s > 0 else kept_s
+        return lost_s
+
+    def _acts_late(self, turn: _Turn, visit: Visit) -> bool:
+        """Whether the way between the original and the setting in force is felt on new opens only."""
+        return turn.record.known_space.acts_late(visit.place, self._homes[turn.members[0].target])
 
     def _charge_aftermath(self, turn: _Turn, rates: Rates) -> None:
         """What the original still lacks after a visit that did harm."""
@@ -254,7 +273,7 @@ class Guard:
             self.limits.reference_windows, self.limits.switchback_windows
         ):
             return self._begin_look(turn, visit, self.limits.reference_windows, "is not known for this work")
-        if record.known_space.acts_late(visit.place, self._homes[turn.members[0].target]):
+        if self._acts_late(turn, visit):
             # Files opened during a look would stay at the original for as long as they are open, and files opened
             # before it would not show it. What was measured before the change stands.
             return None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, field
 
 from penstock.decide.guard.limits import GuardLimits
 from penstock.decide.guard.reference import Reference
@@ -21,6 +23,8 @@ MOST_REFUND = 0.25
 # So many times what a setting brought before, for so many windows in a row, is more work, not a better setting.
 SURGE = 2.0
 SURGE_WINDOWS = 2
+# Reads and writes of one mount take turns that are longer than a window. Over so many windows that evens out.
+BURST_WINDOWS = 8
 # Windows of a visit after which a setting that lost nothing counts as proven.
 PROVEN_WINDOWS = 8
 
@@ -59,6 +63,10 @@ class Visit:
     reported: bool = False
     #: The share of what it brings that the original would not.
     gained: float = 0.0
+    #: What a few windows of the original itself lack of its mean, as a share; None until it is asked for.
+    dip: float | None = None
+    #: The latest windows of any setting, where work may come in bursts.
+    latest: list[Rates] = field(default_factory=list)
     #: The latest windows, if they brought far more than those before them at the same setting.
     surge: Level = field(default_factory=Level)
 
@@ -198,10 +206,52 @@ class UnitRecord:
 
 def charge(visit: Visit, rates: Rates, original: Rates, seconds: float, limits: GuardLimits) -> float:
     """Add a window to a visit; returns the seconds of the original's work that this window alone lost."""
+    lost = shortfall(rates, original, limits)
+    visit.lost_s = max(-limits.visit_credit_s, visit.lost_s + lost * seconds)
+    return float(max(0.0, lost) * seconds)
+
+
+def charge_net(
+    visit: Visit, rates: Rates, reference: Reference, seconds: float, limits: GuardLimits
+) -> float:
+    """The same for work that comes in bursts: by the mean over the last windows, those before the visit included,
+    and less what such means of the original itself lack.
+
+    Returns by how much the visit's loss on balance grew, below zero where it shrank.
+    """
+    if visit.dip is None:
+        visit.dip, visit.latest = usual_dip(reference, limits), reference.recent
+    visit.latest = [*visit.latest[1 - BURST_WINDOWS :], rates]
+    before = max(visit.lost_s, 0.0)
+    lost = shortfall(_mean(visit.latest), reference.level.mean, limits) - visit.dip
+    visit.lost_s = max(-limits.visit_credit_s, visit.lost_s + lost * seconds)
+    return max(visit.lost_s, 0.0) - before
+
+
+def usual_dip(reference: Reference, limits: GuardLimits) -> float:
+    """What the mean over a few windows of the original lacks of that over all of them: on average, and as much more
+    as that may be off.
+    """
+    seen = reference.recent
+    count = max(len(seen) - BURST_WINDOWS + 1, 1)
+    means = [_mean(seen[at : at + BURST_WINDOWS]) for at in range(count)] if seen else []
+    lacks = [shortfall(mean, reference.level.mean, limits) for mean in means]
+    if len(lacks) < 2:
+        return max([0.0, *lacks])
+    # Means that share windows are not worth one each.
+    off = statistics.stdev(lacks) * math.sqrt(BURST_WINDOWS / len(seen))
+    return max(0.0, statistics.fmean(lacks) + off)
+
+
+def _mean(rates: Sequence[Rates]) -> Rates:
+    columns = zip(*(astuple(one) for one in rates), strict=True)
+    return Rates(*(statistics.fmean(column) for column in columns))
+
+
+def shortfall(rates: Rates, original: Rates, limits: GuardLimits) -> float:
+    """The share of the original's work that is lacking; below zero, what there is beyond it, as far as it counts."""
     gain = gain_log2(rates, original, limits.objective, WINDOW_SLACK_LOG2)
-    ratio = min(2.0**gain, 1.0 + MOST_REFUND)
-    visit.lost_s = max(-limits.visit_credit_s, visit.lost_s + (1.0 - ratio) * seconds)
-    return float(max(0.0, 1.0 - ratio) * seconds)
+    return float(1.0 - min(2.0**gain, 1.0 + MOST_REFUND))
 
 
 def allowance_s(reference: Reference, limits: GuardLimits) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from penstock.decide.level import WAVES, Level
+from penstock.decide.level import MEMORY, WAVES, Level
 from penstock.decide.objective import Rates
 
 
@@ -15,6 +15,8 @@ class Reference:
 
     level: Level = field(default_factory=Level)
     fresh: Level | None = None
+    #: The latest windows; kept only where they are asked for, because nodes have thousands of targets.
+    recent: list[Rates] = field(default_factory=list)
 
     def take(self, rates: Rates) -> None:
         """A settled window at the original."""
@@ -22,6 +24,10 @@ class Reference:
             self.fresh.take(rates)
         else:
             self.level.take(rates)
+
+    def keep(self, rates: Rates) -> None:
+        """Keep a window as it was, besides the mean over all of them."""
+        self.recent = [*self.recent[1 - MEMORY :], rates]
 
     def begin_look(self) -> None:
         """Measure anew: what was known before is compared with it, not mixed into it."""

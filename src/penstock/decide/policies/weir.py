@@ -253,12 +253,17 @@ class WeirPolicy(Policy):
     def _falls_behind(self, place: Setting) -> bool:
         """Whether this setting clearly brings less than another one did."""
         best = self._best_elsewhere(place)
-        if best is None:
+        if best is None or self._must_be_borne(place):
             return False
         again = self._visit.count >= 2
         least = self._habits.hopeless if again else self._habits.hopeless_at_once
         behind = gain_log2(self._visit.mean, best.mean, self._habits.objective) < math.log2(least)
         return behind and (again or self._credible(self._visit.mean))
+
+    def _must_be_borne(self, place: Setting) -> bool:
+        """Whether a bad look is waited out: coming back later would take files that are opened anew once more."""
+        late = self._home is not None and self.space.acts_late(place, self._home)
+        return late and self._visit.count < self._windows_needed()
 
     def _base(self) -> Setting:
         """What is gone back to in doubt: the original, or the file system's default if that brought clearly more."""
