@@ -345,12 +345,14 @@ class Guard:
         return _Order(look.back_to, "return", sentence, {"gain_ratio": ratio, "error": error})
 
     def _give_up(self, turn: _Turn, visit: Visit, ratio: float, error: float) -> _Order:
-        """Stay at the original after a look that did not show the other setting to be better. That is no harm done."""
+        """Stay at the original after a look that did not show the other setting to be better; no harm was done."""
         turn.work.banned[visit.place] = Ban(turn.now_s + self.limits.blacklist_s, 0)
         turn.work.proven.discard(visit.place)
         turn.record.visit = None
         before = turn.work.reference.level.mean.total
-        sentence = f"the original brings {before / 1e6:.0f} MB/s, {visit.place} {ratio:.2f} times that: not worth a change"
+        sentence = (
+            f"the original brings {before / 1e6:.0f} MB/s, {visit.place} {ratio:.2f} times that: given up"
+        )
         return _Order({}, "unpaid", sentence, {"gain_ratio": ratio, "error": error})
 
     # -- verdicts -----------------------------------------------------------------------------------------------
