@@ -148,6 +148,7 @@ class GuardSection(Section):
     switchback_first_s: Duration = Field(_LIMITS.switchback_first_s, gt=0)
     switchback_most_s: Duration = Field(_LIMITS.switchback_most_s, gt=0)
     switchback_share: float = Field(_LIMITS.switchback_share, gt=0, le=1)
+    least_gain: float = Field(_LIMITS.least_gain, ge=0, le=1)
     switchback_windows: int = Field(_LIMITS.switchback_windows, ge=1)
     dwell_s: Duration = Field(_LIMITS.dwell_s, ge=0)
     jitter_s: Duration = Field(_LIMITS.jitter_s, ge=0)
