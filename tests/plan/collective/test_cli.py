@@ -72,10 +72,12 @@ def test_profile_that_runs_out_of_time_says_so_and_promises_nothing(mpi: str, tm
 
 
 def test_rank_that_fails_ends_the_others_with_its_own_error(mpi: str, tmp_path: Path) -> None:
-    case = {"bytes_per_rank": 8, "block_bytes": 8, "gap_bytes": 0, "hints": {}}
-    task = {"task": "write_cases", "dir": str(tmp_path / "nowhere"), "cases": [case]}
-    with pytest.raises(PenstockError, match=r"2 ranks failed with exit code .*nowhere"):
-        run_tasks(find_launcher(), 2, [task], 300)
+    """Only the aggregator opens a file; the other rank would wait for its data forever."""
+    point = {"operation": "rounds", "bytes": 64, "short_bytes": 24, "piece_bytes": 32, "aggregators": 1}
+    limits = {"repetitions": 1, "fewest": 1, "limit_s": 60.0}
+    task = {"task": "measure_elements", "dir": str(tmp_path / "nowhere"), "points": [point], **limits}
+    with pytest.raises(PenstockError, match=r"2 ranks failed with exit code \d+: FileNotFoundError.*nowhere"):
+        run_tasks(find_launcher(), 2, [task], 600)
 
 
 def test_run_sets_hints_and_sees_them_work(mpi: str) -> None:

@@ -74,7 +74,8 @@ def test_launches_that_are_not_known_are_not_made_up() -> None:
 def test_repetitions_are_spread_over_launches_within_the_time(
     launch_s: float, launches: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now, seeds = [0.0], set()
+    now = [0.0]
+    seeds: set[int] = set()
 
     def launch(bench: HintBench, access: Access, options: list[Candidate]) -> list[HintTrial]:
         now[0] += launch_s
