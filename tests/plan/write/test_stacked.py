@@ -118,7 +118,8 @@ def test_forecast_is_what_its_interval_is_built_around() -> None:
     spread = idea_spread(folds, [np.ones(40)] * 3)
     assert spread is not None
     members = rng.normal(size=(5, len(MEMBERS)))
-    assert spread.said(members) == pytest.approx(members @ one_growth(folds), abs=0.02)
+    # Members of less than a hundredth take no part in the forecast.
+    assert spread.said(members) == pytest.approx(members @ one_growth(folds), abs=0.1)
 
 
 def test_no_interval_where_a_forecast_is_shorter_than_any_sample() -> None:
