@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 import tempfile
 import time
@@ -82,7 +83,7 @@ def _measured(arguments: argparse.Namespace) -> tuple[Surrogates, list[Instance]
         for ranks_now, size, block in INSTANCES:
             access = Access(ranks_now, 1, size, block)
             print(f"running {ranks_now} ranks x {format_size(size)} in {format_size(block)}", flush=True)
-            bench = HintBench(launcher, home, arguments.repetitions)
+            bench = HintBench(launcher, home, arguments.repetitions, limit_s=math.inf)
             found.append(Instance(access, tuple(try_all(bench, access, worth_running(access)))))
     return surrogates, found
 

@@ -65,9 +65,8 @@ def read_ior(path: Path, operation: str) -> dict[str, list[IorRun]]:
 
 
 def samples_of(runs: Sequence[IorRun]) -> WriteSamples:
-    flat = flat_system("flat", 32, 256)
-    everything = gather(runs, flat, "scattered", ConvergenceRule())
-    return everything.take(everything.seconds >= SHORTEST_S)
+    """All samples, short ones included."""
+    return gather(runs, flat_system("flat", 32, 256), "scattered", ConvergenceRule())
 
 
 TECHNIQUES = ("lasso", "forest", "stack")
@@ -82,12 +81,13 @@ def scaling(
           "| held-out larger scales | 16 and 32 nodes, converged | all of 16 and 32 nodes |")  # fmt: skip
     print("|---|---|---|---|---|---|")
     panels: dict[str, dict[str, tuple[Floats, Floats]]] = {}
-    for name, samples in storage.items():
-        small = samples.take(samples.nodes <= LARGEST_TRAINING_NODES)
-        large = samples.take(samples.nodes > LARGEST_TRAINING_NODES)
+    for name, everything in storage.items():
+        measured = everything.take(everything.nodes <= LARGEST_TRAINING_NODES)
+        small = measured.long_enough(SHORTEST_S)
+        large = everything.take(everything.nodes > LARGEST_TRAINING_NODES).long_enough(SHORTEST_S)
         for technique in techniques:
             judged = judge(small, search(small, technique).best, 0)
-            model = model_of(small, judged)
+            model = model_of(small, judged, measured)
             parts = [judged.inside, judged.beyond]
             parts += [score(model, part) for part in (large.take(large.converged), large)]
             found = " | ".join("-" if part is None else cells(part, ", ") for part in parts)
@@ -100,7 +100,8 @@ def scaling(
 
 def cells(found: Accuracy, between: str = " | ") -> str:
     within = f"{100 * found.within_20:.0f} / {100 * found.within_30:.0f}"
-    held = () if found.held is None else (f"{found.held:.0%}",)
+    some = "" if found.intervals in (None, found.samples) else f" of {found.intervals}"
+    held = () if found.held is None else (f"{found.held:.0%}{some}",)
     return between.join((str(found.samples), within, f"{found.median_error:+.0%}", *held))
 
 
@@ -210,13 +211,14 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     for operation in given.operation:
         runs = read_ior(DATA / "ior_runs.csv", operation)
-        storage = {name: samples_of(found) for name, found in runs.items() if name in given.storage}
+        everything = {name: samples_of(found) for name, found in runs.items() if name in given.storage}
+        storage = {name: samples.long_enough(SHORTEST_S) for name, samples in everything.items()}
         print("\n| storage | " + " | ".join(storage) + " |\n" + "|---" * (len(storage) + 1) + "|")
         counts = [str(len(part)) for part in storage.values()]
         print(f"| {operation}s: samples of at least {SHORTEST_S:g} s | " + " | ".join(counts) + " |")
         shares = [f"{part.converged.mean():.0%}" for part in storage.values()]
         print("| of them converged | " + " | ".join(shares) + " |")
-        scaling(storage, operation, out, given.technique)
+        scaling(everything, operation, out, given.technique)
         if operation == "write" and not given.short:
             leading_features(storage)
             leave_one_out(storage)

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from penstock.cli.options import SIZE, NearestChoice, console, emit_json, json_option, seed_option, write_text
+from penstock.cli.options import (
+    DURATION,
+    SIZE,
+    NearestChoice,
+    console,
+    emit_json,
+    json_option,
+    seed_option,
+    write_text,
+)
 from penstock.plan.collective.access import PATTERNS
 from penstock.plan.collective.launch import THREAD_LEVELS
 from penstock.plan.collective.romio import DEFAULT_BUFFER_BYTES
@@ -39,6 +48,13 @@ def launcher_option(function: Any) -> Any:
 )
 @click.option("--repetitions", type=int, default=7, show_default=True, help="Per point; at least 7.")
 @click.option(
+    "--limit",
+    type=DURATION,
+    default="4m",
+    show_default=True,
+    help="No further repetition after this time; a busy machine gets two at least.",
+)
+@click.option(
     "--thread-level",
     type=NearestChoice(THREAD_LEVELS),
     default="single",
@@ -51,8 +67,8 @@ def profile(**options: Any) -> None:
     """Measure what collective writes are made of, with real MPI on the target directory.
 
     Allreduce, Allgather, Alltoall, Alltoallv, the shuffle of a round, first touch of memory, and concurrent
-    POSIX writes (first, full, partial). Takes about a minute on a quiet machine. A surrogate an operation is
-    chosen by ten-fold cross-validation; the file holds data only.
+    POSIX writes (first, full, partial). Takes about a minute on a quiet machine, --limit on a busy one. A surrogate
+    an operation is chosen by ten-fold cross-validation; the file holds data only.
     """
     from penstock.plan.collective.launch import find_launcher
     from penstock.plan.collective.operation_profile import (
@@ -64,9 +80,8 @@ def profile(**options: Any) -> None:
     )
     from penstock.plan.collective.surrogates import choose
 
-    how = Measuring(
-        options["directory"], _whole_numbers(options["ranks"]), options["nodes"], options["repetitions"]
-    )
+    ranks = _whole_numbers(options["ranks"])
+    how = Measuring(options["directory"], ranks, options["nodes"], options["repetitions"], options["limit"])
     write_text(options["out"], "")
     try:
         measured = measure(find_launcher(options["launcher"], options["thread_level"]), how, _progress)

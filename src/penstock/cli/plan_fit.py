@@ -151,6 +151,7 @@ def _document(outcome: FitOutcome, request: FitRequest, tally: Tally) -> dict[st
         "inside": asdict(outcome.best.inside),
         "beyond": None if outcome.best.beyond is None else asdict(outcome.best.beyond),
         "test": None if outcome.test is None else asdict(outcome.test),
+        "doubt": outcome.doubt,
         "techniques": {
             one.trial.technique: {
                 "error": one.score,
@@ -188,9 +189,18 @@ def _show(outcome: FitOutcome, request: FitRequest, tally: Tally) -> None:
         )
     screen.print(table)
     if outcome.test is not None:
-        shown = "" if outcome.test.held is None else f", {outcome.test.held:.0%} inside their 80% interval"
-        screen.print(f"larger runs, {outcome.test.samples} samples: {_within(outcome.test)}{shown}")
+        screen.print(
+            f"larger runs, {outcome.test.samples} samples: {_within(outcome.test)}{_held(outcome.test)}"
+        )
+    if outcome.doubt is not None:
+        screen.print(f"not sure: {outcome.doubt}", soft_wrap=True)
     screen.print(f"Model ({outcome.model.technique}): {request.out}", soft_wrap=True)
+
+
+def _held(found: Accuracy) -> str:
+    if found.held is None:
+        return ", no intervals"
+    return f", {found.held:.0%} of {found.intervals} inside their 80% interval"
 
 
 def _within(found: Accuracy | None) -> str:

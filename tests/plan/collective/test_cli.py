@@ -60,6 +60,26 @@ def test_profile_is_measured_and_hints_are_confirmed(mpi: str, tmp_path: Path) -
     assert not list(tmp_path.glob("penstock-*"))
 
 
+def test_profile_that_runs_out_of_time_says_so_and_promises_nothing(mpi: str, tmp_path: Path) -> None:
+    measured = run("plan", "profile", "--dir", ".", "--out", "p.json", "--ranks", "2", "--limit", "10ms")
+    assert measured.returncode == 0, measured.stderr
+    assert "2 of 7 repetitions, then the time was over (--limit)" in measured.stderr
+    ask = ["plan", "collective", "--profile", "p.json", "--ranks", "2", "--bytes-per-rank", "1m", "--json"]
+    answer = json.loads(run(*ask, "--pattern", "strided", "--block", "4k").stdout)
+    assert (answer["sure"], answer["advice"]) == (False, None)
+    assert "cut short after 2 repetitions" in answer["reasons"][0]
+    assert not list(tmp_path.glob("penstock-*"))
+
+
+def test_rank_that_fails_ends_the_others_with_its_own_error(mpi: str, tmp_path: Path) -> None:
+    """Only the aggregator opens a file; the other rank would wait for its data forever."""
+    point = {"operation": "rounds", "bytes": 64, "short_bytes": 24, "piece_bytes": 32, "aggregators": 1}
+    limits = {"repetitions": 1, "fewest": 1, "limit_s": 60.0}
+    task = {"task": "measure_elements", "dir": str(tmp_path / "nowhere"), "points": [point], **limits}
+    with pytest.raises(PenstockError, match=r"2 ranks failed with exit code \d+: FileNotFoundError.*nowhere"):
+        run_tasks(find_launcher(), 2, [task], 600)
+
+
 def test_run_sets_hints_and_sees_them_work(mpi: str) -> None:
     Path("app.py").write_text(APP)
     job = [mpi, "-n", "4", sys.executable, "app.py"]

@@ -170,6 +170,11 @@ def test_refit_sees_no_held_out_sample(samples: WriteSamples) -> None:
     assert float(np.mean(np.abs(error))) == pytest.approx(found.best.error, rel=1e-6)
 
 
+def test_forest_is_fitted_without_a_warning(samples: WriteSamples, recwarn: pytest.WarningsRecorder) -> None:
+    fit_model("forest", "forest", DEFAULTS["forest"], samples)
+    assert not [str(one.message) for one in recwarn.list]
+
+
 def test_fit_refuses_too_few_samples(samples: WriteSamples) -> None:
     few = samples.take(np.arange(len(samples)) < 3)
     with pytest.raises(DataError, match="3 samples"):

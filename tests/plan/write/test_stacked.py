@@ -10,13 +10,13 @@ import pytest
 
 from penstock.plan.storage import flat_system
 from penstock.plan.write.fitted import Spreads, fit_model
-from penstock.plan.write.fitting import judge, model_of
+from penstock.plan.write.fitting import growth_doubt, judge, model_of
 from penstock.plan.write.folds import Spread, extrapolation_folds, grouped_folds, log_errors, spread_of
 from penstock.plan.write.idea_spread import idea_spread
 from penstock.plan.write.location import locate
 from penstock.plan.write.pattern import WritePattern
 from penstock.plan.write.scale_search import search
-from penstock.plan.write.stacked import MEMBERS, RATES, one_idea, robust_weights
+from penstock.plan.write.stacked import MEMBERS, RATES, one_growth, robust_weights
 from penstock.plan.write.stored_model import dump_model, parse_model
 from penstock.plan.write.write_samples import WriteSamples, tabulate
 
@@ -89,15 +89,63 @@ def _errors(rng: np.random.Generator, off: dict[str, float], count: int = 40) ->
     return np.column_stack([rng.normal(off[name.split("/")[0]], 0.05, count) for name in MEMBERS])
 
 
-def test_beyond_the_scales_one_idea_is_chosen_and_not_blended() -> None:
+def test_beyond_the_scales_one_growth_is_chosen_and_not_blended() -> None:
     """Two ideas that err in opposite directions cancel on these folds, and would not on the next."""
     rng = np.random.default_rng(2)
     folds = [_errors(rng, {"seconds": 0.8, "job": 0.9, "node": -0.1, "process": 0.7}) for _ in range(3)]
-    weights = one_idea(folds)
+    weights = one_growth(folds)
     assert {name.split("/")[0] for name, weight in zip(MEMBERS, weights, strict=True) if weight} == {"node"}
     assert weights.sum() == pytest.approx(1)
     blended = robust_weights(np.vstack(folds))
     assert len({name.split("/")[0] for name, weight in zip(MEMBERS, blended, strict=True) if weight}) > 1
+
+
+def test_ideas_of_the_same_growth_are_blended_by_how_near_they_were() -> None:
+    """A rate of a node and one of a process both say that more nodes take no longer; the job's says otherwise."""
+    rng = np.random.default_rng(3)
+    folds = [_errors(rng, {"seconds": 0.9, "job": 0.1, "node": 0.05, "process": 0.05}) for _ in range(3)]
+    weights = dict(zip(MEMBERS, one_growth(folds), strict=True))
+    share = {rate: sum(weight for name, weight in weights.items() if name.startswith(rate)) for rate in RATES}
+    assert share["node"] == pytest.approx(share["process"], abs=0.15)
+    assert share["node"] > 0.3
+    assert share["job"] == 0
+    assert sum(share.values()) == pytest.approx(1)
+
+
+def test_forecast_is_what_its_interval_is_built_around() -> None:
+    rng = np.random.default_rng(7)
+    folds = [_errors(rng, {"seconds": 0.3, "job": 0.9, "node": 0.05, "process": 0.2}) for _ in range(3)]
+    spread = idea_spread(folds, [np.ones(40)] * 3)
+    assert spread is not None
+    members = rng.normal(size=(5, len(MEMBERS)))
+    # Members of less than a hundredth take no part in the forecast.
+    assert spread.said(members) == pytest.approx(members @ one_growth(folds), abs=0.1)
+
+
+def test_no_interval_where_a_forecast_is_shorter_than_any_sample() -> None:
+    samples = measured("node")
+    small = samples.take(samples.nodes <= 8)
+    model = fit_model("stack", "stack", {}, small)
+    model = replace(model, spreads=Spreads(Spread(-0.1, 0.1, None), Spread(-0.2, 0.3, 0.8)))
+    longer = replace(small, seconds=small.seconds + 1000)
+    pattern = WritePattern(locate(samples.system, 32, "compact"), 4, 300 << 20, 1, 1 << 20)
+    assert model.predict(samples.system, pattern).interval is not None
+    found = replace(model, samples=longer).predict(samples.system, pattern)
+    assert found.interval is None
+    assert any(note.startswith("not sure") for note in found.notes)
+
+
+def test_no_interval_beyond_the_scales_where_most_samples_were_left_out() -> None:
+    samples = measured("node")
+    small = samples.take(samples.nodes <= 8)
+    kept = small.take((small.nodes < 8) | (np.cumsum(small.nodes == 8) <= 2))
+    assert growth_doubt(small, small) is None
+    said = growth_doubt(small, kept)
+    assert said is not None
+    assert said.startswith("only 2 of ")
+    judged = judge(kept, search(kept, "stack").best, 0)
+    assert judged.spreads.ideas is not None
+    assert model_of(kept, judged, small).spreads == Spreads(judged.spreads.inside)
 
 
 def test_idea_is_chosen_by_how_often_it_is_near() -> None:
@@ -105,7 +153,7 @@ def test_idea_is_chosen_by_how_often_it_is_near() -> None:
     rng = np.random.default_rng(4)
     steady = {"seconds": 0.5, "job": 0.9, "process": 0.9}
     folds = [_errors(rng, {**steady, "node": off}) for off in (3.0, 0.02, -0.02)]
-    assert MEMBERS[int(one_idea(folds).argmax())].startswith("node/")
+    assert MEMBERS[int(one_growth(folds).argmax())].startswith("node/")
 
 
 def test_spread_beyond_the_scales_grows_with_each_doubling() -> None:
@@ -162,7 +210,7 @@ def test_interval_of_ideas_widens_where_held_out_scales_were_missed() -> None:
 def test_stack_keeps_its_ideas_in_its_file() -> None:
     samples = measured("node")
     small = samples.take(samples.nodes <= 8)
-    model = model_of(small, judge(small, search(small, "stack").best, 0))
+    model = model_of(small, judge(small, search(small, "stack").best, 0), small)
     again = parse_model(dump_model(model), "x")
     assert again.spreads == model.spreads
     assert model.spreads.ideas is not None

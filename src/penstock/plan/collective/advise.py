@@ -18,7 +18,7 @@ from penstock.plan.collective.confirm import (
     try_all,
 )
 from penstock.plan.collective.expected_gain import ALIKE, TYPICAL_GAIN, ExpectedGain, Foreseen, expected_gain
-from penstock.plan.collective.operation_profile import STEADY_SPREAD, OperationProfile
+from penstock.plan.collective.operation_profile import LEAST_REPETITIONS, STEADY_SPREAD, OperationProfile
 from penstock.plan.collective.predictor import CallForecast, doubt, forecast
 from penstock.plan.collective.surrogates import Surrogates
 
@@ -27,6 +27,8 @@ LEAST_MARGIN = 0.05
 # A confirmation ends with a clear winner, but not before so many repetitions: a few may agree by luck.
 FEWEST_REPETITIONS = 30
 MOST_REPETITIONS = 400
+# No further batch is started after this share of the time.
+WORTH_A_BATCH = 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +67,27 @@ def advise(surrogates: Surrogates, access: Access, options: Sequence[Candidate] 
     ranking = tuple(sorted(everyone, key=lambda one: (one.forecast.seconds, one.candidate.name)))
     by_name = {one.candidate.name: one for one in everyone}
     chosen, reason = _simplest_good(ranking[0], by_name["none"], by_name["rule"])
-    shaky = unsteadiness(surrogates.profile, (by_name["none"].forecast, ranking[0].forecast))
-    sure = shaky <= STEADY_SPREAD
-    if not sure:
-        chosen = by_name["none"]
-        reason = (
-            f"not sure: repetitions in this profile differ by {shaky:.0%} where {STEADY_SPREAD:.0%} is steady, so no "
-            "forecast is a promise; run --confirm 3, or profile again with more --repetitions"
-        )
+    doubtful = _doubtful(surrogates.profile, (by_name["none"].forecast, ranking[0].forecast))
+    if doubtful is not None:
+        chosen, reason = by_name["none"], doubtful
     reasons = (reason, *_range_notes(surrogates, access))
     kept = None if chosen is by_name["none"] else chosen
-    return HintAdvice(access, by_name["none"], kept, ranking, reasons, sure=sure)
+    return HintAdvice(access, by_name["none"], kept, ranking, reasons, sure=doubtful is None)
+
+
+def _doubtful(profile: OperationProfile, forecasts: Sequence[CallForecast]) -> str | None:
+    """Why forecasts from this profile promise nothing; None if they do."""
+    so = "so no forecast is a promise; run --confirm 3, or profile again"
+    if profile.repetitions < LEAST_REPETITIONS:
+        few = f"not sure: this profile was cut short after {profile.repetitions} repetitions"
+        return f"{few} where {LEAST_REPETITIONS} are wanted, {so} with a longer --limit"
+    shaky = unsteadiness(profile, forecasts)
+    if shaky > STEADY_SPREAD:
+        differ = (
+            f"not sure: repetitions in this profile differ by {shaky:.0%} where {STEADY_SPREAD:.0%} is steady"
+        )
+        return f"{differ}, {so} with more --repetitions"
+    return None
 
 
 def unsteadiness(profile: OperationProfile, forecasts: Sequence[CallForecast]) -> float:
@@ -138,8 +150,7 @@ def confirm(
     """Run the best `top` candidates, no hints and the fixed rule, and advise the one that is expected to win.
 
     Repetitions continue until the winner is clear, or until there are many. Each batch has as many repetitions as all
-    before it and leaves out candidates that lost. A batch is not started if it would exceed the time that the bench
-    allows.
+    before it and leaves out candidates that lost. A batch ends when the time is over that the bench allows.
     """
     started = clock()
     options = [one.candidate for one in contenders(advice, top)]
@@ -148,10 +159,11 @@ def confirm(
         racing = in_the_race(trials)
         done = max(len(one.seconds) for one in trials)
         decided = clear_winner(trials) is not None and done >= FEWEST_REPETITIONS
-        out_of_time = 2 * (clock() - started) > bench.limit_s
+        out_of_time = clock() - started > WORTH_A_BATCH * bench.limit_s
         if decided or out_of_time or len(racing) < 2 or done >= MOST_REPETITIONS:
             break
-        longer = replace(bench, seed=bench.seed + done, repetitions=done)
+        left_s = bench.limit_s - (clock() - started)
+        longer = replace(bench, seed=bench.seed + done, repetitions=done, limit_s=left_s)
         trials = more(trials, try_all(longer, advice.access, racing))
     return settle(advice, trials)
 

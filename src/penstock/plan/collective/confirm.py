@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import random
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,14 @@ from penstock.plan.collective.access import Access
 from penstock.plan.collective.candidates import Candidate
 from penstock.plan.collective.counts import count
 from penstock.plan.collective.launch import Launcher, run_tasks
+from penstock.plan.scratch import scratch
 
 TIMEOUT_S = 1800.0
 WARM_UPS = 1
+# Which ranks share a core, and with whom, is settled at the start of a launch and lasts. On a busy machine the same
+# write took 5 ms in one launch and 500 ms in another. So many short launches tell more than one long one.
+LAUNCH_REPETITIONS = 5
+FEWEST_LAUNCHES = 3
 WAKE_UP_BYTES = 8
 # A winner must be faster by this ratio and with this confidence.
 LEAST_GAIN = 1.02
@@ -28,10 +35,14 @@ LOST_CONFIDENCE = 0.99
 
 @dataclass(frozen=True, slots=True)
 class HintTrial:
-    """One candidate's real seconds, in the order of the repetitions."""
+    """One candidate's real seconds, in the order of the repetitions.
+
+    `launches` says how many of them each start of MPI gave; without it that is not known.
+    """
 
     candidate: Candidate
     seconds: tuple[float, ...]
+    launches: tuple[int, ...] = ()
 
     @property
     def median_s(self) -> float:
@@ -51,8 +62,32 @@ class HintBench:
     limit_s: float = 120.0
 
 
-def try_all(bench: HintBench, access: Access, options: Sequence[Candidate]) -> list[HintTrial]:
-    """Run every candidate once per repetition, in a new order each time, within one launch.
+def try_all(
+    bench: HintBench,
+    access: Access,
+    options: Sequence[Candidate],
+    clock: Callable[[], float] = time.monotonic,
+) -> list[HintTrial]:
+    """Run every candidate once per repetition, in a new order each time, in launches of a few repetitions.
+
+    A launch that would exceed the time that the bench allows is not started, apart from the first.
+    """
+    started, done = clock(), 0
+    trials = [HintTrial(option, ()) for option in options]
+    while done < bench.repetitions:
+        before_s = clock()
+        count = min(LAUNCH_REPETITIONS, bench.repetitions - done)
+        one = replace(bench, repetitions=count, seed=bench.seed * 1000 + done)
+        trials = more(trials, _launch(one, access, options))
+        done += count
+        now_s = clock()
+        if now_s - started + (now_s - before_s) > bench.limit_s:
+            break
+    return trials
+
+
+def _launch(bench: HintBench, access: Access, options: Sequence[Candidate]) -> list[HintTrial]:
+    """All repetitions in one launch.
 
     A run counts only if the kernel counted exactly the calls that the hints imply. A hint without effect is an error,
     not a slow candidate.
@@ -61,21 +96,27 @@ def try_all(bench: HintBench, access: Access, options: Sequence[Candidate]) -> l
         raise MissingError(f"{bench.directory}: no such directory")
     order = _order(len(options), bench)
     cases = [case(access, options[number]) for number in order]
-    task = {"task": "write_cases", "dir": str(bench.directory.resolve()), "cases": cases}
-    (answers,) = run_tasks(bench.launcher, access.ranks, [task], TIMEOUT_S)
+    with scratch("penstock-confirm-", bench.directory) as home:
+        task = {"task": "write_cases", "dir": str(home.resolve()), "cases": cases}
+        (answers,) = run_tasks(bench.launcher, access.ranks, [task], TIMEOUT_S)
     seconds: list[list[float]] = [[] for _ in options]
     for number, answer in zip(order, answers, strict=True):
         _check(access, options[number], answer)
         seconds[number].append(answer["seconds"])
     return [
-        HintTrial(option, tuple(taken[WARM_UPS:])) for option, taken in zip(options, seconds, strict=True)
+        HintTrial(option, tuple(taken[WARM_UPS:]), (bench.repetitions,))
+        for option, taken in zip(options, seconds, strict=True)
     ]
 
 
 def more(trials: Sequence[HintTrial], later: Sequence[HintTrial]) -> list[HintTrial]:
     """The trials with further repetitions appended. Trials that did not run again stay as they are."""
-    added = {trial.candidate.name: trial.seconds for trial in later}
-    return [HintTrial(one.candidate, one.seconds + added.get(one.candidate.name, ())) for one in trials]
+    added = {trial.candidate.name: trial for trial in later}
+    return [_longer(one, added[one.candidate.name]) if one.candidate.name in added else one for one in trials]
+
+
+def _longer(one: HintTrial, later: HintTrial) -> HintTrial:
+    return HintTrial(one.candidate, one.seconds + later.seconds, one.launches + later.launches)
 
 
 def in_the_race(trials: Sequence[HintTrial]) -> list[Candidate]:
@@ -169,6 +210,19 @@ def surely_faster(one: HintTrial, other: HintTrial, confidence: float = CONFIDEN
 def paired_ratios(one: HintTrial, other: HintTrial) -> list[float]:
     """The ratio of the two trials in every repetition that both took part in."""
     return [b / a for a, b in zip(one.seconds, other.seconds, strict=False)]
+
+
+def launch_ratios(one: HintTrial, other: HintTrial) -> list[float]:
+    """The median ratio of every launch that both took part in; of each repetition if launches are not known.
+
+    Repetitions of one launch share its luck, so they are no independent witnesses.
+    """
+    ratios = paired_ratios(one, other)
+    lengths = min(one.launches, other.launches, key=len)
+    if len(lengths) < FEWEST_LAUNCHES:
+        return ratios
+    ends = list(accumulate(lengths))
+    return [statistics.median(ratios[end - length : end]) for end, length in zip(ends, lengths, strict=True)]
 
 
 def _bound_place(pairs: int, confidence: float) -> int | None:

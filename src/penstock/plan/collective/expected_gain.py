@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.plan.collective.confirm import HintTrial, paired_ratios
+from penstock.plan.collective.confirm import HintTrial, launch_ratios
 
 # The typical distance of gains from 1, as a standard deviation of logarithms: a factor of 1.2.
 TYPICAL_GAIN = 0.2
@@ -53,7 +53,7 @@ class Foreseen:
 
 def expected_gain(trial: HintTrial, none: HintTrial, foreseen: Foreseen) -> ExpectedGain:
     """Combine the forecast and the paired runs, weighted by their certainty."""
-    logs = shortened([math.log(ratio) for ratio in paired_ratios(trial, none)])
+    logs = shortened([math.log(ratio) for ratio in launch_ratios(trial, none)])
     scatter = max(statistics.stdev(logs), LEAST_SCATTER) if len(logs) > 1 else TYPICAL_GAIN
     # Replacing the outermost values reduces the scatter, so a few pairs look more certain than they are.
     error = scatter / (1 - 2 * TAIL_SHARE) / math.sqrt(len(logs)) * (1 + 2 / len(logs))

@@ -11,18 +11,22 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from penstock.errors import MissingError, PenstockError, UsageError, did_you_mean
+from penstock.plan.scratch import scratch
 
 SHARED_MEMORY = Path("/dev/shm")
 SEGMENT_BYTES = 16 << 20
 WORKER = "penstock.plan.collective.worker"
+# How often the ranks' progress is looked at.
+LOOK_S = 5.0
+Progress = Callable[[str], object]
 THREAD_LEVELS = ("single", "funneled", "serialized", "multiple")
 NEEDS = (
     "pip install 'penstock[mpi]' (in a checkout pip install '.[mpi]'), "
@@ -72,49 +76,102 @@ def find_launcher(command: str | None = None, thread_level: str = "single") -> L
 
 
 def run_tasks(
-    launcher: Launcher, ranks: int, tasks: Sequence[Mapping[str, Any]], timeout_s: float
+    launcher: Launcher,
+    ranks: int,
+    tasks: Sequence[Mapping[str, Any]],
+    timeout_s: float,
+    progress: Progress = bool,
 ) -> list[Any]:
-    """Do all tasks in one launch and return their answers in order."""
+    """Do all tasks in one launch and return their answers in order.
+
+    `progress` is told how far the ranks are, at most every `LOOK_S` seconds.
+    """
     if importlib.util.find_spec("mpi4py") is None:
         raise MissingError(f"MPI is absent: mpi4py is not installed; {NEEDS}")
-    with tempfile.TemporaryDirectory(prefix="penstock-mpi-") as home:
-        asked, answered = Path(home, "tasks.json"), Path(home, "answers.json")
-        asked.write_text(json.dumps(list(tasks)), encoding="utf-8")
-        command = [*launcher.argv(ranks), sys.executable, "-m", WORKER]
-        command += [str(asked), str(answered), launcher.thread_level]
-        _finish(command, ranks, timeout_s, _memory(ranks, home))
-        if not answered.exists():
-            raise PenstockError(f"{command[0]}: {ranks} ranks ended without an answer")
-        answers: list[Any] = json.loads(answered.read_text(encoding="utf-8"))
+    with scratch("penstock-mpi-", left_behind=progress) as home:
+        launch = _Launch(launcher.argv(ranks), ranks, home)
+        launch.tasks.write_text(json.dumps(list(tasks)), encoding="utf-8")
+        words = [str(launch.tasks), str(launch.answers), launcher.thread_level]
+        launch.run([sys.executable, "-m", WORKER, *words], timeout_s, progress)
+        if not launch.answers.exists():
+            raise PenstockError(f"{launch.name}: {ranks} ranks ended without an answer")
+        answers: list[Any] = json.loads(launch.answers.read_text(encoding="utf-8"))
     return answers
 
 
-def _finish(command: Sequence[str], ranks: int, timeout_s: float, environment: Mapping[str, str]) -> None:
-    try:
-        child = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **environment},
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise MissingError(f"MPI is absent: {command[0]}: {error.strerror}; {NEEDS}") from None
-    try:
-        with _sigterm_raises():
-            said_out, said_err = child.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        _stop(child)
-        raise PenstockError(f"{command[0]}: {ranks} ranks did not end within {timeout_s:.0f} s") from None
-    except BaseException:
-        _stop(child)
-        raise
-    if child.returncode:
-        said = [line for line in (said_err or said_out).splitlines() if line.strip()]
-        last = said[-1].strip() if said else "no message"
-        raise PenstockError(f"{command[0]}: {ranks} ranks failed with exit code {child.returncode}: {last}")
+@dataclass(frozen=True, slots=True)
+class _Launch:
+    """One start of the worker on all ranks, and the files it talks through."""
+
+    start: list[str]
+    ranks: int
+    home: Path
+
+    @property
+    def name(self) -> str:
+        return self.start[0]
+
+    @property
+    def tasks(self) -> Path:
+        return self.home / "tasks.json"
+
+    @property
+    def answers(self) -> Path:
+        return self.home / "answers.json"
+
+    def run(self, program: Sequence[str], timeout_s: float, progress: Progress) -> None:
+        """Start the program and wait for its end; ranks never outlive this call."""
+        child = self._started(program)
+        try:
+            with _sigterm_raises():
+                said = self._wait(child, timeout_s, progress)
+        except BaseException:
+            _stop(child)
+            raise
+        if child.returncode:
+            failed = f"{self.name}: {self.ranks} ranks failed with exit code {child.returncode}"
+            raise PenstockError(f"{failed}: {self._told('error') or _last_line(said)}")
+
+    def _started(self, program: Sequence[str]) -> subprocess.Popen[str]:
+        try:
+            return subprocess.Popen(
+                [*self.start, *program],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, **_memory(self.ranks, str(self.home))},
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise MissingError(f"MPI is absent: {self.name}: {error.strerror}; {NEEDS}") from None
+
+    def _wait(self, child: subprocess.Popen[str], timeout_s: float, progress: Progress) -> str:
+        """What the child printed; its progress is passed on when it has changed."""
+        deadline, told = time.monotonic() + timeout_s, ""
+        while True:
+            left_s = deadline - time.monotonic()
+            try:
+                out, err = child.communicate(timeout=max(0.0, min(LOOK_S, left_s)))
+                return err or out
+            except subprocess.TimeoutExpired:
+                if left_s <= LOOK_S:
+                    raise PenstockError(
+                        f"{self.name}: {self.ranks} ranks did not end within {timeout_s:.0f} s"
+                    ) from None
+            if (now := self._told("progress")) != told:
+                progress(f"{self.ranks} ranks: {now}")
+                told = now
+
+    def _told(self, about: str) -> str:
+        """What rank 0 left about its `progress`, or a rank about its `error`; empty if nothing."""
+        path = self.answers.with_suffix(f".{about}")
+        return path.read_text(encoding="utf-8").strip() if path.exists() else ""
+
+
+def _last_line(text: str) -> str:
+    said = [line for line in text.splitlines() if line.strip()]
+    return said[-1].strip() if said else "no message"
 
 
 @contextlib.contextmanager

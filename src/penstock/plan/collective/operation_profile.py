@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import statistics
+import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,7 +16,8 @@ from pydantic import AfterValidator, Field
 
 from penstock.config import Section, validate
 from penstock.errors import DataError, MissingError, UsageError, did_you_mean
-from penstock.plan.collective.launch import THREAD_LEVELS, Launcher, run_tasks
+from penstock.plan.collective.launch import THREAD_LEVELS, Launcher, Progress, run_tasks
+from penstock.plan.scratch import scratch
 from penstock.units import KIB, MIB
 
 OPERATIONS = (
@@ -32,6 +34,9 @@ OPERATIONS = (
     "read",
 )
 LEAST_REPETITIONS = 7
+# A busy machine gets this many at least, however long they take. Fewer would have no spread.
+FEWEST_REPETITIONS = 2
+LIMIT_S = 240.0
 # A point is steady if its interquartile range is at most this share of the median.
 STEADY_SPREAD = 0.2
 # A point that is not steady is measured again, at most this often.
@@ -41,6 +46,7 @@ MOST_BYTES = 32 * MIB
 MAX_PROFILE_BYTES = 20_000_000
 TIMEOUT_S = 1800.0
 
+PointKey = tuple[str, int, int, int]
 Whole = Annotated[int, Field(ge=1, le=1 << 60)]
 Positive = Annotated[float, Field(gt=0)]
 
@@ -99,6 +105,11 @@ class OperationProfile(Section):
         """The rank counts it was measured at."""
         return tuple(sorted({sample.ranks for sample in self.samples}))
 
+    @property
+    def repetitions(self) -> int:
+        """What every point has at least; below `LEAST_REPETITIONS` the profile was cut short."""
+        return min(sample.repetitions for sample in self.samples)
+
     def spread(self, operation: str) -> float:
         """The typical spread of an operation's repetitions; below `STEADY_SPREAD` it is steady."""
         return statistics.median(sample.spread for sample in self.of(operation))
@@ -116,42 +127,37 @@ class Measuring:
     ranks: tuple[int, ...] = (2, 4, 8)
     nodes: int = 1
     repetitions: int = LEAST_REPETITIONS
+    #: No further repetition is begun after this time, apart from the fewest of each number of ranks.
+    limit_s: float = LIMIT_S
 
     def __post_init__(self) -> None:
         if not self.ranks or min(self.ranks) < 2:
             raise UsageError("--ranks: elemental operations need at least 2 ranks")
         if self.repetitions < LEAST_REPETITIONS:
             raise UsageError(f"--repetitions {self.repetitions}: medians need at least {LEAST_REPETITIONS}")
+        if self.limit_s <= 0:
+            raise UsageError(f"--limit {self.limit_s:g} is not a positive time")
         if not 1 <= self.nodes <= min(self.ranks):
             raise UsageError(f"--nodes {self.nodes}: must be 1 to {min(self.ranks)} for these ranks")
 
 
-def measure(launcher: Launcher, how: Measuring, progress: Callable[[str], None]) -> OperationProfile:
+def measure(launcher: Launcher, how: Measuring, progress: Progress) -> OperationProfile:
     """Run every elemental operation, in one launch per number of ranks.
 
-    Operations that vary too much are repeated for longer.
+    Operations that vary too much are repeated for longer, as far as the time limit allows. More ranks get more of
+    that time. Nothing stays in the directory.
     """
     if not how.directory.is_dir():
         raise MissingError(f"{how.directory}: no such directory")
     samples: list[OperationSample] = []
-    for ranks in how.ranks:
-        points = list(design(ranks))
-        pooled: dict[PointKey, list[float]] = defaultdict(list)
-        for number in range(MOST_PASSES):
-            progress(
-                f"{ranks} ranks: {len(points)} points x {how.repetitions}{', once more' if number else ''}"
-            )
-            task = {
-                "task": "measure_elements",
-                "dir": str(how.directory.resolve()),
-                "points": points,
-                "repetitions": how.repetitions,
-            }
-            (found,) = run_tasks(launcher, ranks, [task], TIMEOUT_S)
-            _pool(pooled, ranks, points, found)
-            if _steady(pooled):
-                break
-        samples.extend(_samples(ranks, pooled))
+    weights = {ranks: ranks * len(list(design(ranks))) for ranks in how.ranks}
+    started = time.monotonic()
+    with scratch("penstock-profile-", how.directory, progress) as home:
+        for ranks in how.ranks:
+            left_s = how.limit_s - (time.monotonic() - started)
+            share = weights[ranks] / sum(weight for count, weight in weights.items() if count >= ranks)
+            bench = _RankBench(launcher, home, ranks, how.repetitions, left_s * share)
+            samples.extend(_samples(ranks, bench.measure(progress)))
     return OperationProfile(
         directory=str(how.directory),
         nodes=how.nodes,
@@ -160,6 +166,48 @@ def measure(launcher: Launcher, how: Measuring, progress: Callable[[str], None])
         launcher=launcher.text,
         cores=len(os.sched_getaffinity(0)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _RankBench:
+    """One number of ranks: where they write, how often each point is wanted, and the time there is for it."""
+
+    launcher: Launcher
+    home: Path
+    ranks: int
+    repetitions: int
+    limit_s: float
+
+    def measure(self, progress: Progress) -> dict[PointKey, list[float]]:
+        """All points in turn until they are steady, at most `MOST_PASSES` times, or the time is over."""
+        points, pooled = list(design(self.ranks)), defaultdict[PointKey, list[float]](list)
+        started = time.monotonic()
+        for number in range(MOST_PASSES):
+            again = ", once more" if number else ""
+            progress(f"{self.ranks} ranks: {len(points)} points x {self.repetitions}{again}")
+            spent_s = time.monotonic() - started
+            (found,) = run_tasks(
+                self.launcher, self.ranks, [self._task(points, self.limit_s - spent_s)], TIMEOUT_S, progress
+            )
+            _pool(pooled, self.ranks, points, found)
+            done, spent_s = len(next(iter(found[0].values()))), time.monotonic() - started
+            if done < self.repetitions:
+                progress(
+                    f"{self.ranks} ranks: {done} of {self.repetitions} repetitions, then the time was over (--limit)"
+                )
+            if _steady(pooled) or spent_s * (number + 2) / (number + 1) > self.limit_s:
+                break
+        return pooled
+
+    def _task(self, points: Sequence[dict[str, Any]], limit_s: float) -> dict[str, Any]:
+        return {
+            "task": "measure_elements",
+            "dir": str(self.home.resolve()),
+            "points": points,
+            "repetitions": self.repetitions,
+            "fewest": FEWEST_REPETITIONS,
+            "limit_s": limit_s,
+        }
 
 
 def design(ranks: int) -> Iterator[dict[str, Any]]:
@@ -197,9 +245,6 @@ def _counts(ranks: int) -> tuple[int, ...]:
     """Aggregator counts: powers of two and all ranks."""
     powers = [1 << power for power in range(ranks.bit_length()) if 1 << power < ranks]
     return (*powers, ranks)
-
-
-PointKey = tuple[str, int, int, int]
 
 
 def _pool(

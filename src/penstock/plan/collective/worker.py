@@ -6,6 +6,7 @@ many tasks, because starting ranks costs more than most tasks. It imports only t
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -27,12 +28,22 @@ IO_FIELDS = ("syscw", "wchar", "syscr")
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Do every task of the first file and leave their answers in the second."""
-    comm = MPI.COMM_WORLD
-    tasks = comm.bcast(json.loads(Path(arguments[0]).read_text()) if comm.rank == 0 else None)
-    answers = [TASKS[task["task"]](comm, task) for task in tasks]
-    if comm.rank == 0:
-        Path(arguments[1]).write_text(json.dumps(answers))
+    """Do every task of the first file and leave their answers in the second.
+
+    Beside the answers rank 0 leaves its progress. A rank that fails leaves its error there and ends all others, which
+    would wait for it forever.
+    """
+    comm, answered = MPI.COMM_WORLD, Path(arguments[1])
+    try:
+        tasks = comm.bcast(json.loads(Path(arguments[0]).read_text()) if comm.rank == 0 else None)
+        told = answered.with_suffix(".progress")
+        answers = [TASKS[task["task"]](comm, {**task, "progress": told}) for task in tasks]
+        if comm.rank == 0:
+            answered.write_text(json.dumps(answers))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other ranks must not wait
+        with contextlib.suppress(OSError):
+            answered.with_suffix(".error").write_text(" ".join(f"{type(error).__name__}: {error}".split()))
+        comm.Abort(1)
 
 
 def write_cases(comm: MPI.Intracomm, task: dict[str, Any]) -> list[dict[str, Any]]:
@@ -112,20 +123,42 @@ def _storage_calls() -> list[int]:
 
 
 def measure_elements(comm: MPI.Intracomm, task: dict[str, Any]) -> list[dict[str, list[float]]]:
-    """Measure every point. Points are measured in turn, so that a disturbance affects many points a little."""
+    """Measure every point. Points are measured in turn, so that a disturbance affects many points a little.
+
+    After `limit_s` no further pass is begun, once there are `fewest` of them. The first pass warms up; it counts only
+    if there are no more than these.
+    """
+    found: list[dict[str, list[float]]] = [{} for _ in task["points"]]
+    start = MPI.Wtime()
+    for done in range(1 + task["repetitions"]):
+        if comm.bcast(done >= task["fewest"] and MPI.Wtime() - start > task["limit_s"]):
+            break
+        for number, (seconds, point) in enumerate(zip(found, task["points"], strict=True)):
+            _tell(comm, task, done, number)
+            for operation, busy in _measured(comm, task["dir"], point).items():
+                taken = seconds.setdefault(operation, [])
+                if done == task["fewest"]:
+                    del taken[0]
+                taken.append(busy)
+    return found
+
+
+def _measured(comm: MPI.Intracomm, directory: str, point: dict[str, Any]) -> dict[str, float]:
+    """One repetition of one point: the slowest rank's seconds by operation."""
     from penstock.plan.collective.elements import ELEMENTS
 
-    found: list[dict[str, list[float]]] = [{} for _ in task["points"]]
-    for repetition in range(-1, task["repetitions"]):
-        for seconds, point in zip(found, task["points"], strict=True):
-            comm.Barrier()
-            own = ELEMENTS[point["operation"]](comm, task["dir"], point)
-            slowest = array("d", own.values())
-            comm.Allreduce(MPI.IN_PLACE, slowest, MPI.MAX)
-            if repetition >= 0:
-                for operation, busy in zip(own, slowest, strict=True):
-                    seconds.setdefault(operation, []).append(busy)
-    return found
+    comm.Barrier()
+    own = ELEMENTS[point["operation"]](comm, directory, point)
+    slowest = array("d", own.values())
+    comm.Allreduce(MPI.IN_PLACE, slowest, MPI.MAX)
+    return dict(zip(own, slowest, strict=True))
+
+
+def _tell(comm: MPI.Intracomm, task: dict[str, Any], done: int, number: int) -> None:
+    """Rank 0 leaves how far it is, every tenth point."""
+    if comm.rank == 0 and number % 10 == 0:
+        words = f"repetition {done} of {task['repetitions']}" if done else "warming up"
+        task["progress"].write_text(f"{words}, {number * 100 // len(task['points'])}%")
 
 
 TASKS: dict[str, Callable[[MPI.Intracomm, dict[str, Any]], Any]] = {

@@ -14,7 +14,7 @@ Floats = npt.NDArray[np.float64]
 class Accuracy:
     """The shares of samples predicted within 20 % and within 30 %, and the mean square error.
 
-    `held` is the share of samples inside their prediction interval, if there are intervals.
+    `held` is the share of samples inside their prediction interval, among the `intervals` samples that have one.
     """
 
     samples: int
@@ -23,6 +23,7 @@ class Accuracy:
     median_error: float
     mse: float
     held: float | None = None
+    intervals: int | None = None
 
 
 def relative_errors(predicted: Floats, seconds: Floats) -> Floats:

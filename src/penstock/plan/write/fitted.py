@@ -67,6 +67,7 @@ class FittedModel:
         columns = question_columns(system, [pattern])
         known = {name: float(values[0]) for name, values in columns.items()}
         row = matrix(self.features, columns)
+        interval = self._interval(row, pattern.nodes)
         seconds = float(self.pipeline.predict(row)[0])
         shares = contributions.split(self.technique, self.pipeline, self.features, row[0])
         # The last share takes up rounding, so that the shares add up exactly.
@@ -80,8 +81,16 @@ class FittedModel:
             },
             contributions=shares,
             outside=outside_of(self, {**drivers(system, pattern), **_loads(known), "seconds": seconds}),
-            notes=self._notes(system),
-            interval=self._interval(row, pattern.nodes),
+            notes=(*self._notes(system), *self._doubts(interval, pattern.nodes)),
+            interval=interval,
+        )
+
+    def _doubts(self, interval: TimeInterval | None, nodes: int) -> tuple[str, ...]:
+        largest = max(self.samples.scales)
+        if interval is not None or nodes <= largest:
+            return ()
+        return (
+            f"not sure: what was measured does not tell how far off this is on more than {largest} nodes",
         )
 
     def _interval(self, row: Floats, nodes: int) -> TimeInterval | None:
@@ -95,7 +104,11 @@ class FittedModel:
         )
 
     def bounds(self, rows: Floats, nodes: Floats) -> tuple[Floats, Floats]:
-        """Both ends of every row's interval in seconds; nan where none is known."""
+        """Both ends of every row's interval in seconds; nan where none is known.
+
+        Beyond the scales none is known of a write that should take less than any sample: shorter samples were left
+        out, so nothing was learnt of what happens to them.
+        """
         said = np.asarray(self.pipeline.predict(rows), dtype=np.float64)
         said = np.log(np.where(said > 0, said, np.nan))
         far = np.log2(nodes / max(self.samples.scales))
@@ -108,6 +121,8 @@ class FittedModel:
         if self.spreads.ideas is not None and asked.any():
             members = self.pipeline.by_member(rows[asked])
             low[asked], high[asked] = self.spreads.ideas.ends(members, far[asked])
+        unknown = (far > 0) & (said < np.log(self.samples.seconds.min()))
+        low[unknown], high[unknown] = np.nan, np.nan
         return np.exp(low), np.exp(high)
 
     def seconds(self, system: StorageSystem, patterns: Sequence[WritePattern]) -> list[float]:

@@ -1,6 +1,6 @@
 """Intervals beyond the measured scales: what each idea of growth predicts, and how far it was off on held-out scales.
 
-A stack answers with the one idea that did best. Its errors say little where another idea did nearly as well and now
+A stack answers with the growth that did best. Its errors say little where another idea did nearly as well and now
 predicts something else, so the interval is taken over all ideas, each with its own errors and a share of the belief.
 """
 
@@ -13,11 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.plan.write.folds import LEVEL, LIMIT_POINTS, LIMIT_SHARE, Mask
-from penstock.plan.write.stacked import MEMBERS, TREES, fold_shares, judged_ideas
+from penstock.plan.write.stacked import MEMBERS, TREES, beliefs, fold_shares, growth_shares, judged_ideas
 
 Floats = npt.NDArray[np.float64]
-# An idea that misses so much more of the held-out scales than the best is believed e times less.
-TEMPERATURE = 0.1
 # So much of the belief is dealt out to all ideas alike: a scale that nobody saw may prove any of them right.
 EQUAL_SHARE = 0.3
 POINTS = 40
@@ -48,12 +46,20 @@ class IdeaSpread:
     ideas: tuple[Idea, ...]
     measured: float | None = None
 
+    def said(self, members: Floats) -> Floats:
+        """Logarithms of seconds by the forecast itself, from those of all members."""
+        belief = np.array([one.share for one in self.ideas]) - EQUAL_SHARE / len(self.ideas)
+        shares = growth_shares([one.rate for one in self.ideas], np.maximum(belief, 0.0))
+        return np.asarray(
+            sum(share * one.said(members) for share, one in zip(shares, self.ideas, strict=True))
+        )
+
     def ends(self, members: Floats, far: Floats) -> tuple[Floats, Floats]:
         """Both ends as logarithms of seconds; `far` is how many doublings beyond the scales each row lies.
 
         The upper end is made as if `LIMIT_SHARE` of all cases met a limit on the way that no smaller scale showed.
         """
-        best = max(self.ideas, key=lambda idea: idea.share).said(members)
+        best = self.said(members)
         values = np.hstack(
             [one.said(members)[:, None] + far[:, None] * np.array(one.offsets) for one in self.ideas]
         )
@@ -91,9 +97,7 @@ def _ideas(folds: Sequence[tuple[Floats, Floats]]) -> tuple[Idea, ...]:
     errors = [part for part, _ in folds]
     steps, mass = np.concatenate([step for _, step in folds]), fold_shares(errors)
     judged = judged_ideas(errors)
-    least = min(one.missed for one in judged)
-    belief = np.exp([(least - one.missed) / TEMPERATURE for one in judged])
-    shares = (1 - EQUAL_SHARE) * belief / belief.sum() + EQUAL_SHARE / len(judged)
+    shares = (1 - EQUAL_SHARE) * beliefs(judged) + EQUAL_SHARE / len(judged)
     levels = (np.arange(POINTS) + 0.5) / POINTS
     found = []
     for one, share in zip(judged, shares, strict=True):

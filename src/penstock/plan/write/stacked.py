@@ -5,9 +5,11 @@ cannot extrapolate, so the choice of the rate determines what is predicted for l
 rate (local disks), or does the total stop growing (shared disks)?
 
 Two sets of weights are learnt. For questions inside the measured scales all members are blended, with weights from
-held-out patterns. For questions beyond them a single rate is chosen, by holding larger scales out: a mixture of two
-rates would be wrong either way, and more so the larger the scale. Beyond the scales the members do not see products
-with the number of nodes either, through which a tree takes 16 nodes of 16 processes for 8 nodes of 32.
+held-out patterns. For questions beyond them one kind of growth is chosen, by holding larger scales out: either the
+job's rate stays, or what each node and process does. A mixture of the two would be wrong either way, and more so the
+larger the scale. The three rates of the second kind agree on growth and differ in how they smooth, so they are
+blended. Beyond the scales the members do not see products with the number of nodes either, through which a tree takes
+16 nodes of 16 processes for 8 nodes of 32.
 """
 
 from __future__ import annotations
@@ -43,6 +45,10 @@ ROUNDS = 20
 LEANING = 0.1
 # A rate is judged by how often it is close. An error several times this large is a miss, however large it is.
 NEAR = 0.5
+# The rate whose total stays the same for more nodes; by all others the same work of a process takes the same time.
+SHARED = "job"
+# An idea that misses so much more of the held-out scales than the best is believed e times less.
+TEMPERATURE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +209,7 @@ class StackStudy:
         found = {}
         for where, weights in (
             ("inside", inside),
-            ("beyond", one_idea(self.beyond) if self.beyond else inside),
+            ("beyond", one_growth(self.beyond) if self.beyond else inside),
         ):
             named = zip(MEMBERS, weights, strict=True)
             found.update({f"{where}:{name}": float(weight) for name, weight in named if weight > 0})
@@ -225,18 +231,37 @@ def blended(folds: Sequence[Floats]) -> Floats:
     return robust_weights(np.vstack(folds))
 
 
-def one_idea(folds: Sequence[Floats]) -> Floats:
-    """Weights for the trees of a single rate: the one that was close most often.
+def one_growth(folds: Sequence[Floats]) -> Floats:
+    """Weights for the trees of one kind of growth: that of the rate that was close most often.
 
     >>> errors = np.ones((4, len(MEMBERS)))
     >>> errors[:, 9] = 0.0
-    >>> MEMBERS[int(one_idea([errors]).argmax())]
+    >>> MEMBERS[int(one_growth([errors]).argmax())]
     'node/extra'
     """
-    best = min(judged_ideas(folds), key=lambda idea: idea.missed)
+    judged = judged_ideas(folds)
     weights = np.zeros(len(MEMBERS))
-    weights[best.places] = best.weights
-    return weights
+    for one, share in zip(judged, growth_shares([one.rate for one in judged], beliefs(judged)), strict=True):
+        weights[one.places] = share * one.weights
+    weights[weights < LEAST_WEIGHT] = 0.0
+    return np.asarray(weights / weights.sum())
+
+
+def beliefs(judged: Sequence[JudgedIdea]) -> Floats:
+    """How much each idea is believed, from what it misses; the sum is one."""
+    found = np.exp([-one.missed / TEMPERATURE for one in judged])
+    return np.asarray(found / found.sum())
+
+
+def growth_shares(rates: Sequence[str], belief: Floats) -> Floats:
+    """The shares of the ideas in a forecast: those that grow as the most believed one does, by their belief.
+
+    >>> growth_shares(["seconds", "job", "node"], np.array([0.3, 0.1, 0.6])).round(3).tolist()
+    [0.333, 0.0, 0.667]
+    """
+    shared = np.array([rate == SHARED for rate in rates])
+    alike = np.where(shared == shared[int(belief.argmax())], belief, 0.0)
+    return np.asarray(alike / alike.sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -144,18 +144,13 @@ def _in_seconds(technique: str, parameters: Parameters, spread_s: float) -> Para
 def fit(technique: str, parameters: Parameters, features: Floats, seconds: Floats) -> Any:
     """A fitted pipeline; call it inside `quiet`.
 
-    A forest grows on two cores but predicts on one: summing trees in the order threads finish would change
-    the last digits from call to call.
+    A forest grows on one core: scikit-learn 1.9 exchanges the process's warning filters from each of its threads, and
+    with two of them warns once a tree.
     """
     if technique == STACK:
         return Stack(parameters).fit(features, seconds)
     pipeline = build(technique, _in_seconds(technique, parameters, float(np.std(seconds))))
-    if technique == "forest":
-        pipeline.set_params(randomforestregressor__n_jobs=2)
-    pipeline.fit(features, seconds)
-    if technique == "forest":
-        pipeline.set_params(randomforestregressor__n_jobs=1)
-    return pipeline
+    return pipeline.fit(features, seconds)
 
 
 @contextmanager
