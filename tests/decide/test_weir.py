@@ -301,7 +301,7 @@ def test_where_the_original_was_left_for_something_clearly_better_trials_are_bol
         known.measured[BAD_START].take(Rates(1e8, 0.0, 1.0), now)
         known.measured[HOME].take(Rates(4e8, 0.0, 8.5), now)
     # More bytes in flight than the default's, and as likely to lose as to gain.
-    risky = cases(*[lambda s, g=g: 1e8 * (g if s == MANY_LARGE else 1.0) for g in (0.7, 1.4)])  # type: ignore[misc]
+    risky = cases(*[lambda s, g=g: 1e8 * (g if s == MANY_LARGE else 1.0) for g in (0.7, 1.4)])
     belief = known.believe(risky, GRID, BAD_START, 4, "fair")
     timid, bold = (
         weigh(known.measured, belief, LUSTRE, Stay(HOME, BAD_START, base, 3, 0, surveyed=True), HABITS)
