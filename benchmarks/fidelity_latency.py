@@ -1,6 +1,6 @@
 """How faithful is the simulator on a second real system: one slow core a node, a slow link, settings held?
 
-usage: python benchmarks/fidelity_latency.py [--recordings DIR] [--seeds 5] [--only rtt10]
+usage: python benchmarks/fidelity_latency.py [--recordings DIR] [--seeds 20] [--only rtt10]
 
 Runs every recorded cell as it was recorded (5 s, cold cache, flush included) on `emulated-10ms` and `emulated-2ms`,
 writes docs/explanation/fidelity/latency.json and the page docs/explanation/fidelity.md. The recordings lie beside
@@ -155,7 +155,7 @@ def main() -> int:
     )
     shared = fidelity.ROOT.parent / "shared" / "data" / "lustre-latency"
     parser.add_argument("--recordings", type=Path, default=shared)
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--only", choices=list(CLUSTERS))
     chosen = parser.parse_args()
     if not chosen.recordings.is_dir():

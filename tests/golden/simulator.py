@@ -67,6 +67,8 @@ ONE_CORE = {
     "round_trip_us": "5000",
     "window_mib": "2",
 }
+# Its data in order, and a daemon for its replies.
+DAEMON = {**ONE_CORE, "reads_in_order": "1", "writes_in_order": "1", "ahead_mib": "3", "replies_in_turn": "1"}
 CASES = [
     *_spread(),
     Golden("disk-reads", "f_rd_rn_1m", "nearline", seconds=2.0, seed=5),
@@ -123,6 +125,7 @@ CHEAP = [
     Golden("gates", "checkpoint:compute=0.1,bytes=1m,ranks=2", seconds=0.4, changes=SLOW),
     Golden("core", "f_rd_sq_1m", seconds=0.3, changes={**SLOW, **ONE_CORE}),
     Golden("core-writes", "s_wr_rn_1m", seconds=0.3, changes={**SLOW, **ONE_CORE}),
+    Golden("daemon", "f_rd_sq_1m", seconds=0.3, changes={**SLOW, **DAEMON}),
 ]
 
 

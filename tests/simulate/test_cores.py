@@ -135,9 +135,13 @@ def test_task_that_flushes_stops_when_all_is_on_the_server() -> None:
     assert made.totals().app_bytes / 4096 * 100.0 == pytest.approx(written_us, rel=0.2)
 
 
-def test_lost_and_evicted_rpcs_end_where_processors_are_modelled(lab: Lab) -> None:
+@pytest.mark.parametrize("in_turn", ["0", "1"])
+def test_lost_and_evicted_rpcs_end_where_processors_are_modelled(lab: Lab, in_turn: str) -> None:
     work = lab.workload("s_wr_rn_1m", file_bytes=64 * MIB)
-    cores = {"client.cores": "1", "server.cores": "1", "bulk_acknowledged": "1", "timeout_s": "0.2"}
+    cores = {
+        "client.cores": "1", "server.cores": "1", "bulk_acknowledged": "1", "timeout_s": "0.2",
+        "replies_in_turn": in_turn,
+    }  # fmt: skip
     made = lab.simulation(work, None, cores)
     plan = replace(made.plan, faults=lab.faults("fail:ost=0:at=0.2:for=0.5", "evict:client=0:ost=0:at=1.2"))
     made = Simulation(plan)
@@ -171,6 +175,40 @@ def test_messages_of_parallel_rpcs_take_turns(lab: Lab) -> None:
     totals = lab.measure(work, Setting(pages=1024, flight=8), changes, seconds=8.0)
     together_us = 16 * MIB / 50.0
     assert totals.rpc_usec / totals.rpcs > 0.8 * together_us
+
+
+def test_data_of_reads_leaves_rpc_by_rpc_where_it_says_so(lab: Lab) -> None:
+    """Four reads of 4 MiB sent together: one after the other they take 1, 2, 3 and 4 quarters of the time."""
+    changes = {
+        **FREE, "client_mb_per_s": "50", "server_mb_per_s": "50", "client.cores": "1", "reads_in_order": "1",
+    }  # fmt: skip
+    totals = lab.measure("s_rd_rn_16m", Setting(pages=1024, flight=8), changes, seconds=8.0)
+    together_us = 16 * MIB / 50.0
+    assert totals.rpc_usec / totals.rpcs == pytest.approx(10 / 16 * together_us, rel=0.02)
+
+
+def test_daemon_comes_to_one_reply_after_the_other(lab: Lab) -> None:
+    """Four replies of 1,024 pages are in at once: each is noted when the pages of those before are dealt with."""
+    changes = {
+        **FREE, "client.cores": "1", "round_trip_us": "10000", "reply_us_per_page": "100", "replies_in_turn": "1",
+        "peer_credits": "128",
+    }  # fmt: skip
+    totals = lab.measure("s_rd_rn_16m", Setting(pages=1024, flight=8), changes, seconds=8.0)
+    noted_us = [10000.0 + before * 102400.0 for before in range(4)]
+    assert totals.rpc_usec / totals.rpcs == pytest.approx(sum(noted_us) / 4, rel=0.03)
+    assert totals.rpcs == pytest.approx(4 * 8e6 / (10000.0 + 4 * 102400.0), abs=4)
+
+
+@pytest.mark.parametrize(("in_turn", "all_in"), [("0", False), ("1", True)])
+def test_network_goes_on_while_the_daemon_deals_with_pages(lab: Lab, in_turn: str, all_in: bool) -> None:
+    """The wire brings 4 MiB in 84 ms, their pages take 205: in turn, all reads are in when the wire is done."""
+    changes = {
+        **FREE, "client_mb_per_s": "50", "server_mb_per_s": "50", "client.cores": "1", "reads_in_order": "1",
+        "client.receive_us_per_page": "1", "reply_us_per_page": "200", "replies_in_turn": in_turn,
+    }  # fmt: skip
+    made = lab.simulation("s_rd_rn_16m", Setting(pages=1024, flight=8), changes)
+    made.run_until(16 * MIB / 50e6 + 0.02)
+    assert (int(made.world.rpc.received.sum()) == 16 * MIB // 4096) is all_in
 
 
 def test_exponential_work_has_the_same_mean_and_more_waiting(lab: Lab) -> None:

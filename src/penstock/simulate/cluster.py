@@ -33,8 +33,9 @@ class NetworkSection(Section):
     A connection has at most `window_mib` under way, and loses packets when more than `queue_mib` wait in the
     narrowest queue; zero means that neither ever happens. A request or reply has a connection of its own and waits
     behind at most `ahead_mib` of bulk data; zero means behind all of it. With `writes_in_order` the data of writes
-    leaves RPC by RPC; else, and for reads, messages of parallel RPCs take turns. Where `bulk_acknowledged` a server
-    replies to a read only when the client has acknowledged the data (as Lustre does), which costs a round trip.
+    leaves RPC by RPC, with `reads_in_order` that of reads; else messages of parallel RPCs take turns. Where
+    `bulk_acknowledged` a server replies to a read only when the client has acknowledged the data (as Lustre does),
+    which costs a round trip.
     """
 
     client_mb_per_s: float = Field(gt=0)
@@ -45,6 +46,7 @@ class NetworkSection(Section):
     queue_mib: float = Field(default=0.0, ge=0)
     ahead_mib: float = Field(default=0.0, ge=0)
     writes_in_order: int = Field(default=0, ge=0, le=1)
+    reads_in_order: int = Field(default=0, ge=0, le=1)
     bulk_acknowledged: int = Field(default=0, ge=0, le=1)
 
 
@@ -52,7 +54,8 @@ class ClientSection(Section):
     """`[client]`: memory, CPU costs and caches of a client node.
 
     With `cores` above zero all these costs are work that application, RPCs and whoever reads the counters share
-    the cores for, in slices of `slice_us` where an application works; with zero they are delays, nobody waits.
+    the cores for, in slices of `slice_us` where an application works; with zero they are delays, nobody waits. With
+    `replies_in_turn` a daemon deals with the pages of replies, one reply after the other, in such slices too.
     """
 
     ram_gb: float = Field(gt=0)
@@ -84,6 +87,7 @@ class ClientSection(Section):
     observe_us: float = Field(default=0.0, ge=0)
     read_demand_us_per_page: float = Field(default=0.0, ge=0)
     work_exponential_ratio: float = Field(default=0.0, ge=0, le=1)
+    replies_in_turn: int = Field(default=0, ge=0, le=1)
 
 
 class ServerSection(Section):

@@ -55,11 +55,7 @@ def fill_servers(w: World, cluster: Cluster, clients: int) -> None:
     w.ost.timeout_us[:] = cluster.lustre.timeout_s * SECOND_US
     w.nic.us_per_byte[:clients] = 1.0 / network.client_mb_per_s
     w.nic.us_per_byte[clients:] = 1.0 / network.server_mb_per_s
-    w.link.latency_us[:] = network.round_trip_us / 2.0
-    w.link.us_per_byte[:] = _tcp_us_per_byte(network)
-    # From a client, links with odd numbers: what it writes.
-    w.link.in_order[1::2] = network.writes_in_order
-    w.link.behind_us[:] = network.ahead_mib * MIB / min(network.client_mb_per_s, network.server_mb_per_s)
+    _fill_links(w, network)
     for name in ("send", "receive"):
         w.oss[f"{name}_us_page"][:] = getattr(server, f"{name}_us_per_page")
     w.oss.message_us[:] = server.message_us
@@ -68,6 +64,15 @@ def fill_servers(w: World, cluster: Cluster, clients: int) -> None:
     w.oss.core[:] = clients * cluster.client.cores + np.arange(osses) * server.cores
     w.oss.acknowledged[:] = network.bulk_acknowledged
     w.sim.paced[0] = int(cluster.client.cores + server.cores + network.bulk_acknowledged > 0)
+
+
+def _fill_links(w: World, network: NetworkSection) -> None:
+    w.link.latency_us[:] = network.round_trip_us / 2.0
+    w.link.us_per_byte[:] = _tcp_us_per_byte(network)
+    # Links with odd numbers lead to a server and carry what a client writes, the others what it reads.
+    w.link.in_order[1::2] = network.writes_in_order
+    w.link.in_order[0::2] = network.reads_in_order
+    w.link.behind_us[:] = network.ahead_mib * MIB / min(network.client_mb_per_s, network.server_mb_per_s)
 
 
 def _tcp_us_per_byte(network: NetworkSection) -> float:
@@ -104,9 +109,10 @@ def fill_clients(w: World, cluster: Cluster, clients: int) -> None:
     for name in per_page.split():
         w.client[f"{name}_us_page"][:] = getattr(client, f"{name}_us_per_page")
     w.client.build_write_us_extent[:] = client.build_write_us_per_extent
-    for name in ("cores", "slice_us", "message_us", "observe_us"):
+    for name in ("cores", "slice_us", "message_us", "observe_us", "replies_in_turn"):
         w.client[name][:] = getattr(client, name)
     w.client.work_exponential[:] = client.work_exponential_ratio
+    w.client.reply_head[:] = NONE
     w.client.core[:] = np.arange(clients) * client.cores
     w.client.rng[:] = w.rng.shape[0] - clients + np.arange(clients)
     w.client.stride[:] = _stride(client)

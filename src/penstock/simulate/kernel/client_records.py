@@ -66,11 +66,15 @@ CLIENT = record(
     ("receive_us_page", F),  # processor time to receive a page
     ("observe_us", F),  # processor time to read all counters once
     ("work_exponential", F),  # the share of that time that is exponentially distributed
+    ("reply_owed_us", F),  # what its daemon still has to do for the reply at the head of the queue
     # What it has, and its state.
     ("nic", I),  # its network interface
     ("core", I),  # its first core
     ("cores", I),  # how many; 0 where processors are not modelled
     ("working", I),  # threads of the application that are at work
+    ("replies_in_turn", I),  # 1: its daemon deals with replies in turn with all other threads
+    ("reply_head", I),  # RPCs whose replies wait for the daemon
+    ("reply_tail", I),
     ("rng", I),  # its random numbers
     ("stride", I),  # pages a thread goes on before it looks who else needs its core
     ("cached_max", I),  # room in the page cache

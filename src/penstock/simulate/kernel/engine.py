@@ -7,6 +7,7 @@ from penstock.simulate.kernel.calendar import (
     BULK_ACKNOWLEDGED,
     BULK_ARRIVES,
     BULK_ASKED_FOR,
+    DAEMON_HAS_TURN,
     DEVICE_DONE,
     FAULT_BEGINS,
     FAULT_ENDS,
@@ -38,6 +39,7 @@ from penstock.simulate.kernel.foresight import look_ahead
 from penstock.simulate.kernel.locks import lock_arrives, lock_called_back, lock_cancelled, lock_wanted
 from penstock.simulate.kernel.ostfaults import fault_begins, fault_ends, foreign_request
 from penstock.simulate.kernel.records import ROOMY, World
+from penstock.simulate.kernel.replies import daemon_has_turn
 from penstock.simulate.kernel.rpcs import builder_is_free, rpc_is_due
 from penstock.simulate.kernel.server import (
     bulk_acknowledged,
@@ -84,6 +86,8 @@ def _step(w: World, kind: int, subject: int, now_us: float) -> None:
         bulk_asked_for(w, subject, now_us)
     elif kind == BULK_ACKNOWLEDGED:
         bulk_acknowledged(w, subject, now_us)
+    elif kind == DAEMON_HAS_TURN:
+        daemon_has_turn(w, subject, now_us)
     else:
         reply_is_in(w, subject, now_us)
 

@@ -27,6 +27,7 @@ from penstock.simulate.kernel.foresight import foresee_counters, foresee_reply
 from penstock.simulate.kernel.network import link_between, room_us, send_bulk, send_small
 from penstock.simulate.kernel.rangelock import lock_range, next_unlocked, unlock_range
 from penstock.simulate.kernel.records import NONE, PAGE, READ, World
+from penstock.simulate.kernel.replies import deal_with_reply
 from penstock.simulate.kernel.rng import exponential
 from penstock.simulate.kernel.ssd import end_work, start_work
 from penstock.simulate.kernel.transfer import receive_segment, start_bulk
@@ -274,8 +275,7 @@ def reply_is_in(w: World, r: int, now_us: float) -> None:
     c = w.osc.client[w.rpc.osc[r]]
     fixed_us = w.client.reply_read_us[c] if w.rpc.direction[r] == READ else w.client.reply_write_us[c]
     w.rpc.replied_us[r] = on_client(w, c, fixed_us + w.client.message_us[c], now_us)
-    done_us = on_client(w, c, w.rpc.pages[r] * w.client.reply_us_page[c], w.rpc.replied_us[r])
-    schedule(w, done_us, REPLY_ARRIVES, r)
+    deal_with_reply(w, r, w.rpc.replied_us[r])
 
 
 @kernel
