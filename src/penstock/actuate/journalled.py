@@ -7,7 +7,6 @@ system: where its knobs are, their bounds, and what must be set together.
 
 from __future__ import annotations
 
-import errno
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -16,7 +15,6 @@ from dataclasses import dataclass, field, replace
 
 from penstock.actuate.journal import Entry, Journal
 from penstock.actuate.knob_errors import (
-    DENIED,
     GONE,
     JournalUnwritableError,
     RefusedError,
@@ -24,6 +22,7 @@ from penstock.actuate.knob_errors import (
     TargetUnusableError,
 )
 from penstock.actuate.knobfiles import KnobFiles
+from penstock.actuate.learned_bounds import LearnedBounds
 from penstock.actuate.osc_files import Connection
 from penstock.actuate.ownership import merged, reachable, reconcile
 from penstock.decision import Receipt
@@ -34,7 +33,6 @@ from penstock.snapshot import Target
 log = logging.getLogger(__name__)
 # The number of targets that share one write of the journal.
 BATCH = 128
-_READ_ONLY = DENIED | {errno.EROFS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +44,6 @@ class Difference:
     expected: int
     actual: int
     why: str
-
-
-@dataclass(slots=True)
-class _Learned:
-    """The refused and rounded values of one target, kept while the process runs."""
-
-    floors: dict[str, int] = field(default_factory=dict)
-    ceilings: dict[str, int] = field(default_factory=dict)
-    read_only: dict[str, str] = field(default_factory=dict)
-    becomes: dict[tuple[str, int], int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +97,7 @@ class JournalledActuator(ABC):
         self.whole = whole
         #: The knobs of a target that the configuration does not allow to be set.
         self.denied: Callable[[Target], frozenset[str]] = nothing_denied
-        self._learned: dict[str, _Learned] = {}
+        self._learned: dict[str, LearnedBounds] = {}
 
     @abstractmethod
     def targets(self) -> tuple[Target, ...]:
@@ -155,7 +143,7 @@ class JournalledActuator(ABC):
         """The knobs that this target accepts: within its bounds, without refused values, without knobs of others."""
         with self.open(target) as files:
             space, now = self.bounds(target, files), files.setting()
-        learned = self._learned.get(target.name, _Learned())
+        learned = self._learned.get(target.name, LearnedBounds())
         knobs = []
         for knob in space.knobs:
             low = learned.floors.get(knob.id, knob.floor)
@@ -317,7 +305,7 @@ class JournalledActuator(ABC):
     def _read_back(self, files: KnobFiles, plan: _Plan, problems: Sequence[str]) -> Setting:
         """The setting really in force. Rounded values are remembered."""
         actual = files.setting()
-        becomes = self._learned.setdefault(files.name, _Learned()).becomes
+        becomes = self._learned.setdefault(files.name, LearnedBounds()).becomes
         for knob_id in self.rounded & plan.wanted.keys() if not problems else ():
             becomes[knob_id, plan.wanted[knob_id]] = actual[knob_id]
         return actual
@@ -326,7 +314,7 @@ class JournalledActuator(ABC):
         self, target: Target, entry: Entry, before: Setting, wanted: Setting
     ) -> tuple[Setting, list[str]]:
         """What shall and may change, and why the rest may not. One value out of bounds stops the whole group."""
-        learned, denied = self._learned.get(target.name, _Learned()), self.denied(target)
+        learned, denied = self._learned.get(target.name, LearnedBounds()), self.denied(target)
         goal: dict[str, int] = {}
         problems: list[str] = []
         for knob_id in self.whole.ids:
@@ -402,20 +390,7 @@ class JournalledActuator(ABC):
         return []
 
     def _learn(self, name: str, error: RefusedError, before: Setting) -> str:
-        learned = self._learned.setdefault(name, _Learned())
-        if error.errno == errno.ERANGE and error.value >= 0:
-            if error.value > before[error.knob_id]:
-                known = learned.ceilings.get(error.knob_id, error.value)
-                learned.ceilings[error.knob_id] = min(known, error.value - 1)
-            else:
-                known = learned.floors.get(error.knob_id, error.value)
-                learned.floors[error.knob_id] = max(known, error.value + 1)
-            log.warning("%s: learned a bound: %s", name, error)
-        elif error.errno in _READ_ONLY:
-            if error.knob_id not in learned.read_only:
-                log.warning("%s: observing %s only: %s", name, error.knob_id, error)
-            learned.read_only[error.knob_id] = f"{error.knob_id} cannot be set: {error}"
-        return str(error)
+        return self._learned.setdefault(name, LearnedBounds()).refuse(name, error, before)
 
     def _move(self, files: KnobFiles, goal: Mapping[str, int]) -> None:
         """Write, in order, every knob that does not have its new value. Each is read right before it is written."""

@@ -33,6 +33,11 @@ class Prospect:
         """What the best setting measured gains over the original."""
         return float(self.belief.mean[self.best])
 
+    @property
+    def evidence(self) -> dict[str, float]:
+        """The numbers behind a decision, for the log."""
+        return {"best_log2": self.over, "hope_log2": self.hope}
+
 
 @dataclass(frozen=True, slots=True)
 class Reason:

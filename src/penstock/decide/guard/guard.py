@@ -8,8 +8,8 @@ again in short looks (switchbacks), so that a loss that came with a change is to
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 
 from penstock.decide.guard.limits import GuardLimits
@@ -31,6 +31,7 @@ from penstock.decide.guard.record import (
 from penstock.decide.guard.refusals import kept, within_budget
 from penstock.decide.guard.reports import BoundUse, Effect, NodeView, bound_use
 from penstock.decide.guard.rules import RULES, Wish
+from penstock.decide.guard.turn import Order, Turn
 from penstock.decide.level import Level
 from penstock.decide.objective import WINDOW_SLACK_LOG2, Rates, gain_log2, rates_of, sent_at_least
 from penstock.decide.tuner import SpaceOf
@@ -47,34 +48,6 @@ EXCUSED_LOG2 = -0.03
 # A setting that a look found to bring twice what the original does needs no extra look when the work grows: half of
 # what it brings is not the original's.
 GAINED_TWICE = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class _Turn:
-    """One unit in one interval."""
-
-    unit: str
-    members: Sequence[Decision]
-    window: Window
-    record: UnitRecord
-    work: WorkRecord
-    at_home: bool
-    settled: bool
-
-    @property
-    def now_s(self) -> float:
-        """The end of the interval."""
-        return self.window.t1_s
-
-
-@dataclass(frozen=True, slots=True)
-class _Order:
-    """What the guard itself does with a unit: where each member goes, and why."""
-
-    places: Mapping[str, Setting]
-    rule: str
-    sentence: str
-    evidence: Mapping[str, float]
 
 
 class Guard:
@@ -165,7 +138,7 @@ class Guard:
             return [self._obey(member, order, turn) for member in members]
         return self._ask(turn)
 
-    def _arrive(self, unit: str, members: Sequence[Decision], window: Window, record: UnitRecord) -> _Turn:
+    def _arrive(self, unit: str, members: Sequence[Decision], window: Window, record: UnitRecord) -> Turn:
         """Where the unit is now, and whether the interval shows that setting and nothing else."""
         now_s, work = window.t1_s, members[0].work
         if now_s - record.last_busy_s > self.limits.pause_s:
@@ -188,7 +161,7 @@ class Guard:
         settled = record.settle == 0
         felt = not settled and record.opens.awaited and record.opens.felt(rates_of(window))
         record.settle = 0 if felt else max(0, record.settle - 1)
-        return _Turn(unit, members, window, record, record.of(work), at_home, settled)
+        return Turn(unit, members, window, record, record.of(work), at_home, settled)
 
     def _move(self, record: UnitRecord, place: Setting, at_home: bool, now_s: float) -> None:
         # Only the decision that was let through last can have brought this move; a later one was somebody else's.
@@ -201,7 +174,7 @@ class Guard:
         elif record.visit.place != place:
             record.visit.move(place, decisions)
 
-    def _measure(self, turn: _Turn) -> None:
+    def _measure(self, turn: Turn) -> None:
         """Take the window in: as one of the original, or as one of the visit."""
         rates, reference = rates_of(turn.window), turn.work.reference
         if turn.at_home:
@@ -228,7 +201,7 @@ class Guard:
         if visit.level.count == PROVEN_WINDOWS and self._gain(visit, turn.work) >= 0:
             turn.work.proven.add(visit.place)
 
-    def _charge(self, turn: _Turn, visit: Visit, rates: Rates) -> float:
+    def _charge(self, turn: Turn, visit: Visit, rates: Rates) -> float:
         """Charge the visit; returns what the mount's account is charged.
 
         Elsewhere a look at the original corrects a verdict that bursts brought about. Where knobs act on new opens
@@ -242,11 +215,11 @@ class Guard:
             visit.lost_s = max(kept_s, visit.lost_s) if lost_s > 0 else kept_s
         return lost_s
 
-    def _acts_late(self, turn: _Turn, visit: Visit) -> bool:
+    def _acts_late(self, turn: Turn, visit: Visit) -> bool:
         """Whether the way between the original and the setting in force is felt on new opens only."""
         return turn.record.known_space.acts_late(visit.place, self._homes[turn.members[0].target])
 
-    def _charge_aftermath(self, turn: _Turn, rates: Rates) -> None:
+    def _charge_aftermath(self, turn: Turn, rates: Rates) -> None:
         """What the original still lacks after a visit that did harm."""
         after = turn.work.aftermath
         if after is None or turn.record.look is not None:
@@ -262,7 +235,7 @@ class Guard:
 
     # -- looks at the original ----------------------------------------------------------------------------------
 
-    def _look(self, turn: _Turn) -> _Order | None:
+    def _look(self, turn: Turn) -> Order | None:
         """Go on with a look at the original, or begin one that is due."""
         record, visit = turn.record, turn.record.visit
         if record.look is not None:
@@ -280,7 +253,7 @@ class Guard:
         why = self._due_look(turn, visit)
         return None if why is None else self._begin_look(turn, visit, self.limits.switchback_windows, why)
 
-    def _due_look(self, turn: _Turn, visit: Visit) -> str | None:
+    def _due_look(self, turn: Turn, visit: Visit) -> str | None:
         """Why the original is looked at now; None where it is not time yet."""
         if visit.surge.count >= SURGE_WINDOWS:
             # What the original brought before says nothing about this.
@@ -293,7 +266,7 @@ class Guard:
         due = turn.settled and away_s >= (waited if known else 2.0 * waited)
         return f"was not seen for {waited:.0f} s" if due else None
 
-    def _look_after_s(self, turn: _Turn, visit: Visit) -> float:
+    def _look_after_s(self, turn: Turn, visit: Visit) -> float:
         """How long to wait for the next look: twice as long each time. From the second on it is longer where the
         original brings far less, so that looks cost no more than their share.
         """
@@ -308,14 +281,14 @@ class Guard:
         )
         return min(waited, limits.switchback_most_s)
 
-    def _begin_look(self, turn: _Turn, visit: Visit, windows: int, why: str) -> _Order:
+    def _begin_look(self, turn: Turn, visit: Visit, windows: int, why: str) -> Order:
         back_to = {member.target.name: turn.record.place_of(member.before) for member in turn.members}
         turn.record.look = Look(back_to, visit.place, windows)
         turn.work.reference.begin_look()
         homes = {member.target.name: self._homes[member.target] for member in turn.members}
-        return _Order(homes, "switchback", f"what the original setting brings {why}: a short look", {})
+        return Order(homes, "switchback", f"what the original setting brings {why}: a short look", {})
 
-    def _go_on_looking(self, turn: _Turn, look: Look) -> _Order | None:
+    def _go_on_looking(self, turn: Turn, look: Look) -> Order | None:
         record, visit = turn.record, turn.record.visit
         if not turn.at_home or visit is None:
             # The original could not be set, or somebody else set something: nothing can be compared.
@@ -324,7 +297,7 @@ class Guard:
             return None
         look.taken += turn.settled
         if look.taken < look.windows:
-            return _Order({}, "switchback", "measuring the original setting", {})
+            return Order({}, "switchback", "measuring the original setting", {})
         record.look, fresh = None, turn.work.reference.fresh
         turn.work.reference.end_look()
         level = turn.work.reference.level
@@ -342,9 +315,9 @@ class Guard:
         sentence = (
             f"the original brings {level.mean.total / 1e6:.0f} MB/s, {look.place} {ratio:.2f} times that"
         )
-        return _Order(look.back_to, "return", sentence, {"gain_ratio": ratio, "error": error})
+        return Order(look.back_to, "return", sentence, {"gain_ratio": ratio, "error": error})
 
-    def _give_up(self, turn: _Turn, visit: Visit, ratio: float, error: float) -> _Order:
+    def _give_up(self, turn: Turn, visit: Visit, ratio: float, error: float) -> Order:
         """Stay at the original after a look that did not show the other setting to be better; no harm was done."""
         turn.work.banned[visit.place] = Ban(turn.now_s + self.limits.blacklist_s, 0)
         turn.work.proven.discard(visit.place)
@@ -353,11 +326,11 @@ class Guard:
         sentence = (
             f"the original brings {before / 1e6:.0f} MB/s, {visit.place} {ratio:.2f} times that: given up"
         )
-        return _Order({}, "unpaid", sentence, {"gain_ratio": ratio, "error": error})
+        return Order({}, "unpaid", sentence, {"gain_ratio": ratio, "error": error})
 
     # -- verdicts -----------------------------------------------------------------------------------------------
 
-    def _judge(self, turn: _Turn) -> _Order | None:
+    def _judge(self, turn: Turn) -> Order | None:
         """End a visit that lost what a visit may lose, or that the bound no longer pays for."""
         visit, record = turn.record.visit, turn.record
         if turn.at_home or visit is None:
@@ -371,7 +344,7 @@ class Guard:
             turn.work.reference.begin_look()
         return self._take_back(turn, visit)
 
-    def _take_back(self, turn: _Turn, visit: Visit) -> _Order:
+    def _take_back(self, turn: Turn, visit: Visit) -> Order:
         record, work, now_s = turn.record, turn.work, turn.now_s
         ban = work.banned.get(visit.place, Ban(now_s, 0))
         work.banned[visit.place] = ban.again(now_s, self.limits.blacklist_s)
@@ -388,9 +361,9 @@ class Guard:
         )
         evidence = {"before_bytes_per_s": before, "after_bytes_per_s": after, "lost_s": visit.lost_s}
         homes = {member.target.name: self._homes[member.target] for member in turn.members}
-        return _Order(homes, "revert", sentence, evidence)
+        return Order(homes, "revert", sentence, evidence)
 
-    def _hear(self, turn: _Turn) -> None:
+    def _hear(self, turn: Turn) -> None:
         """Excuse a setting that was taken back if the original, measured afterwards, is no better."""
         accused, work = turn.work.accused, turn.work
         if accused is None:
@@ -407,7 +380,7 @@ class Guard:
                 turn.record.account.losses.append((turn.now_s, -max(work.aftermath.lacks_s, 0.0)))
                 work.aftermath = None
 
-    def _report(self, turn: _Turn, visit: Visit) -> None:
+    def _report(self, turn: Turn, visit: Visit) -> None:
         if visit.level.count < REPORT_WINDOWS or visit.reported:
             return
         visit.reported = True
@@ -416,7 +389,7 @@ class Guard:
         self._tell(turn, visit, 2.0 ** self._gain(visit, turn.work), error)
 
     def _tell(
-        self, turn: _Turn, visit: Visit, ratio: float, error: float, *, switchback: bool = False
+        self, turn: Turn, visit: Visit, ratio: float, error: float, *, switchback: bool = False
     ) -> None:
         """Say what the setting in force turned out to do."""
         before, after = turn.work.reference.level.mean.total, visit.level.mean.total
@@ -428,7 +401,7 @@ class Guard:
 
     # -- what becomes of the policy's wishes --------------------------------------------------------------------
 
-    def _obey(self, member: Decision, order: _Order, turn: _Turn) -> Decision:
+    def _obey(self, member: Decision, order: Order, turn: Turn) -> Decision:
         place = order.places.get(member.target.name)
         wanted = member.before if place is None else member.before.replace(place)
         if wanted != member.before:
@@ -442,7 +415,7 @@ class Guard:
             confidence=None,
         )
 
-    def _ask(self, turn: _Turn) -> list[Decision]:
+    def _ask(self, turn: Turn) -> list[Decision]:
         """Every member's decision if the rules let the unit move, else decisions to keep."""
         moving = next((member for member in turn.members if member.changes), None)
         if moving is None:

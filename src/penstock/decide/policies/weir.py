@@ -65,9 +65,7 @@ class WeirPolicy(Policy):
     def __init__(self, space: KnobSpace, rng: Random, habits: Habits = HABITS) -> None:
         super().__init__(space, rng)
         self._habits = habits
-        self._state = State.SETTLING
-        self._left = 1
-        self._now = 0
+        self._state, self._left, self._now = State.SETTLING, 1, 0
         self._home: Setting | None = None
         self._default = space.default.only(*space.searched)
         self._place: Setting | None = None
@@ -305,7 +303,7 @@ class WeirPolicy(Policy):
         if found.over - here > self._telling_log2(place, found) or self._unproven(place, found):
             return self._return(window, found)
         self._enter(State.RESTING, self._rounds.end(found.over))
-        return Proposal(window.setting, "resting", f"nothing promises enough over {place}", _evidence(found))
+        return Proposal(window.setting, "resting", f"nothing promises enough over {place}", found.evidence)
 
     def _is_sparse(self, place: Setting) -> bool:
         """Whether so few requests are made at the setting in doubt that chance decides what a window shows."""
@@ -433,17 +431,13 @@ class WeirPolicy(Policy):
         if self._left <= 0:
             self._enter(State.RESTING, habits.refused_windows)
             return Proposal(window.setting, "refused", f"{wish} was not granted")
-        evidence = _evidence(found) | {
+        evidence = found.evidence | {
             "gain_log2": float(found.belief.mean[at]) - found.over,
             "deviation_log2": float(found.belief.deviation[at]),
         }
         wanted = window.setting.replace(wish)
         outlook = outlook_of(dominant(window), found.belief, self._model)
         return Proposal(wanted, reason.code, reason.sentence, evidence, reason.chance, outlook=outlook)
-
-
-def _evidence(found: Prospect) -> dict[str, float]:
-    return {"best_log2": found.over, "hope_log2": found.hope}
 
 
 def _wait(window: Window, reason: str, sentence: str) -> Proposal:
