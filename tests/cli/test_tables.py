@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from rich.table import Table
 
+from penstock.cli.agent_control import _targets_table
 from penstock.cli.options import console
 
 NAMES = [
@@ -106,3 +107,13 @@ def test_report_at_eighty_columns_holds_the_ids_that_explain_takes(tmp_path: Pat
     assert "last [id]" in done.stdout
     assert all(f"[{number:012x}]" in done.stdout for number in range(3))
     assert all(f"lustre-OST{number:04x} " in done.stdout for number in range(3))
+
+
+def test_status_names_the_knobs_that_are_left_to_an_administrator() -> None:
+    rates = {"read_bytes_per_s": 0.0, "write_bytes_per_s": 0.0}
+    rows = [
+        {"short": "a", "setting": {"flight": 24}, **rates, "sentence": "resting", "manual": ["flight"]},
+        {"short": "b", "setting": {"flight": 8}, **rates, "sentence": None, "manual": []},
+    ]
+    words = list(_targets_table(rows).columns[-1].cells)
+    assert words == ["resting; left to its administrator: flight", "idle"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -100,6 +101,24 @@ def test_a_setting_that_somebody_else_made_has_no_effect_of_ours() -> None:
     node.setting = node.setting.replace(flight=16)
     node.steps(20)
     assert node.guard.effects() == ()
+
+
+@pytest.mark.parametrize(
+    ("steps", "pages"), [(1, 16), (20, 16), (round(2 * CALM.switchback_first_s) + 2, LUSTRE.default["pages"])]
+)
+def test_a_knob_that_somebody_else_took_over_is_no_part_of_the_original_any_more(
+    steps: int, pages: int
+) -> None:
+    node = Node(lambda setting: 2e8 if setting["pages"] == 16 else 1e8)
+    node.steps(5)
+    node.step({"pages": 16, "flight": 32})
+    node.steps(steps)
+    node.setting = node.setting.replace(flight=24)
+    pinned = tuple(knob.within(24, 24) if knob.id == "flight" else knob for knob in LUSTRE.knobs)
+    node.space = replace(LUSTRE, knobs=pinned)
+    # In the last case a look is under way: the target is at its original already, and stays there.
+    assert ("guard.return" in node.steps(80)) == (pages == 16)
+    assert node.setting.only("pages", "flight") == Setting({"pages": pages, "flight": 24})
 
 
 def test_the_bound_says_what_changes_have_cost_so_far() -> None:

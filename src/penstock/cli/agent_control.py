@@ -61,7 +61,10 @@ def _targets_table(rows: list[dict[str, Any]]) -> Table:
             continue
         setting = " ".join(f"{knob_id}={value}" for knob_id, value in row["setting"].items())
         rates = (f"{row[f'{direction}_bytes_per_s'] / 1e6:.1f}" for direction in ("read", "write"))
-        table.add_row(row["short"], setting, *rates, row["sentence"] or "idle")
+        words = [row["sentence"] or "idle"]
+        if row["manual"]:
+            words.append(f"left to its administrator: {', '.join(row['manual'])}")
+        table.add_row(row["short"], setting, *rates, "; ".join(words))
     return table
 
 

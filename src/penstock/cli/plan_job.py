@@ -37,10 +37,7 @@ def job(**options: Any) -> None:
 
     site = JobSite(options["nodes"], options["osts"], options["stripe_size"])
     advice = review_log(options["darshan"], site, options["system"], options["profile"])
-    if options["as_json"]:
-        emit_json(document(advice))
-    else:
-        _show(advice, options["files"])
+    # Files first: whoever reads the review may stop reading, as `head` does.
     if options["html"] is not None:
         from penstock.plan.job.job_page import page_of_log
 
@@ -48,6 +45,10 @@ def job(**options: Any) -> None:
         click.echo(f"penstock: wrote {options['html']}", err=True)
     if options["out"] is not None:
         _leave(advice, options["out"])
+    if options["as_json"]:
+        emit_json(document(advice))
+    else:
+        _show(advice, options["files"])
 
 
 def document(advice: JobAdvice) -> dict[str, Any]:

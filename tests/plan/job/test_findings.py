@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock.cli.main import main
+from penstock.cli.plan_job import job
 from penstock.observe.darshan_log import RawLog
 from penstock.plan.job.job_advice import JobSite, review_log
 from penstock.plan.job.job_page import page_of_log, timeline
@@ -217,6 +218,20 @@ def test_page_has_a_timeline_where_the_log_traced_or_counted(shared_dir: Path, t
         assert source in page
         assert "<svg" in page
         assert "Findings" in page
+
+
+def test_plan_job_leaves_its_files_even_if_nobody_reads_on(
+    shared_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(*_: object) -> None:
+        raise BrokenPipeError
+
+    (log,) = (shared_dir / "data" / "darshan").glob("*tmatch_id66159987*")
+    page = tmp_path / "review.html"
+    monkeypatch.setattr("penstock.cli.plan_job._show", closed)
+    with pytest.raises(BrokenPipeError):
+        job.main(["--darshan", str(log), "--html", str(page)], standalone_mode=False)
+    assert "Findings" in page.read_text()
 
 
 def test_plan_job_forecasts_another_machine_only_when_asked(

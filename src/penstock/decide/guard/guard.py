@@ -84,8 +84,7 @@ class Guard:
             if isinstance(window, Void):
                 self._interrupt(window)
             else:
-                place = window.setting.only(*space_of(window.target).searched)
-                self._homes.setdefault(window.target, place)
+                self._keep_home(window, space_of(window.target))
         units: dict[str, list[Decision]] = {}
         for decision in decisions:
             units.setdefault(decision.unit or unit_name(decision.target), []).append(decision)
@@ -114,6 +113,21 @@ class Guard:
         unit = self._unit_of.pop(target, unit_name(target))
         if unit == unit_name(target):
             self._records.pop(unit, None)
+
+    def _keep_home(self, window: Window, space: KnobSpace) -> None:
+        """Remember the original. A knob that may not have its original value any more, because somebody else took it
+        over, has theirs as its original from now on, and what was measured before is dropped.
+        """
+        place = window.setting.only(*space.searched)
+        home = self._homes.setdefault(window.target, place)
+        taken = {
+            knob_id: place[knob_id]
+            for knob_id in place
+            if knob_id in home and _allows(space, knob_id, place) and not _allows(space, knob_id, home)
+        }
+        if taken:
+            self._homes[window.target] = home.replace(taken)
+            self._records.pop(self._unit_of.get(window.target, unit_name(window.target)), None)
 
     def _interrupt(self, window: Void) -> None:
         """A reconnect or worse: a look is given up, and the first interval after it is not judged."""
@@ -448,3 +462,7 @@ class Guard:
         record.pauses += 1
         rng = Random(f"{self._seed}/{unit}/guard/{record.pauses}")
         return rng.uniform(0.0, self.limits.jitter_s)
+
+
+def _allows(space: KnobSpace, knob_id: str, setting: Setting) -> bool:
+    return space[knob_id].floor <= setting[knob_id] <= space[knob_id].ceiling
