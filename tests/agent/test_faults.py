@@ -385,8 +385,12 @@ def test_administrators_value_is_given_up_by_an_agent_that_wishes_nothing(
         wait_for(lambda: any(event["actual"] for event in running.events("decision")))
         set_knob(client, "OST0000", "flight", 77)
         wait_for(lambda: "flight" in _row_of(running, client.osc())["manual"])
+        set_knob(client, "OST0000", "flight", 99)
+        wait_for(
+            lambda: [event["knobs"] for event in running.events("yield")] == [{"flight": 77}, {"flight": 99}]
+        )
         assert running.stop() == 0
-    assert knobs(client)["flight"] == 77
+    assert knobs(client)["flight"] == 99
 
 
 def test_knob_is_tuned_again_only_once_its_administrator_says_so(client: Served, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.table import Table
@@ -111,7 +112,7 @@ def test_report_at_eighty_columns_holds_the_ids_that_explain_takes(tmp_path: Pat
 
 def test_status_names_the_knobs_that_are_left_to_an_administrator() -> None:
     rates = {"read_bytes_per_s": 0.0, "write_bytes_per_s": 0.0}
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"short": "a", "setting": {"flight": 24}, **rates, "sentence": "resting", "manual": ["flight"]},
         {"short": "b", "setting": {"flight": 8}, **rates, "sentence": None, "manual": []},
     ]

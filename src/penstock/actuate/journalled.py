@@ -164,7 +164,7 @@ class JournalledActuator(ABC):
         return entry.manual if entry else frozenset()
 
     def notice(self, target: Target) -> None:
-        """Give up the knobs that somebody else has set since the last change.
+        """Give up the knobs that somebody else has set since the last change, and note new values of those given up.
 
         Raises `TargetUnusableError` if the target cannot be read and `JournalUnwritableError` if giving up cannot be
         recorded.
@@ -174,7 +174,7 @@ class JournalledActuator(ABC):
             return
         with self._opened(target) as files:
             known = reconcile(entry, files.setting(), self.connection(files), self.whole)
-        if known.manual != entry.manual:
+        if (known.manual, known.original) != (entry.manual, entry.original):
             self.journal.record(target.name, known)
 
     def take_back(self, target: Target) -> Setting:

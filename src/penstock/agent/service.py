@@ -81,8 +81,8 @@ class Agent:
         # Each agent draws its own seed, so that nodes do not act in step.
         self.seed = int.from_bytes(os.urandom(4), "big")
         self._advised: dict[Target, tuple[str, ...]] = {}
-        #: The knobs of each target that are known to be its administrator's.
-        self._given_up: dict[Target, frozenset[str]] = {}
+        #: The knobs of each target that are known to be its administrator's, with the administrator's values.
+        self._given_up: dict[Target, Setting] = {}
         prepare(places)
         with STOP.finishing():
             recover(places)
@@ -271,12 +271,12 @@ class Agent:
             self._say_what_was_given_up(seen.target)
 
     def _say_what_was_given_up(self, target: Target) -> None:
-        entry, before = self._journal.get(target.name), self._given_up.pop(target, frozenset())
+        entry, before = self._journal.get(target.name), self._given_up.pop(target, Setting())
         if entry is None or not entry.manual:
             return
-        self._given_up[target] = entry.manual
-        if new := entry.manual - before:
-            knobs = entry.original.only(*sorted(new))
+        theirs = self._given_up[target] = entry.original.only(*sorted(entry.manual))
+        knobs = Setting({knob_id: value for knob_id, value in theirs.items() if before.get(knob_id) != value})
+        if knobs:
             self.event("yield", target=target.name, knobs=dict(knobs))
             self.messages.event(
                 f"{target.name}: somebody else set {knobs}, which is left to them from now on"
@@ -422,11 +422,9 @@ def naming(target: Target, error: str) -> str:
 
 
 def _as_left(entry: Entry, setting: Setting) -> bool:
-    """Whether every knob has the value that was last written or read back, or is its administrator's."""
-    left = entry.actual or entry.original
-    return all(
-        setting.get(knob_id) in (value, None) or knob_id in entry.manual for knob_id, value in left.items()
-    )
+    """Whether every knob has the value that was last written, or its administrator's that is known."""
+    left = (entry.actual or entry.original).replace(entry.original.only(*entry.manual))
+    return all(setting.get(knob_id) in (value, None) for knob_id, value in left.items())
 
 
 def _unlogged(decision: Decision) -> Decision:

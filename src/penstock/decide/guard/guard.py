@@ -23,15 +23,15 @@ from penstock.decide.guard.record import (
     Look,
     UnitRecord,
     Visit,
-    WorkRecord,
     allowance_s,
     charge,
     charge_net,
+    gain_of,
 )
 from penstock.decide.guard.refusals import kept, within_budget
 from penstock.decide.guard.reports import BoundUse, Effect, NodeView, bound_use
 from penstock.decide.guard.rules import RULES, Wish
-from penstock.decide.guard.turn import Order, Turn
+from penstock.decide.guard.turn import Order, Turn, look_after_s, taken_over
 from penstock.decide.level import Level
 from penstock.decide.objective import WINDOW_SLACK_LOG2, Rates, gain_log2, rates_of, sent_at_least
 from penstock.decide.tuner import SpaceOf
@@ -120,12 +120,7 @@ class Guard:
         """
         place = window.setting.only(*space.searched)
         home = self._homes.setdefault(window.target, place)
-        taken = {
-            knob_id: place[knob_id]
-            for knob_id in place
-            if knob_id in home and _allows(space, knob_id, place) and not _allows(space, knob_id, home)
-        }
-        if taken:
+        if taken := taken_over(home, place, space):
             self._homes[window.target] = home.replace(taken)
             self._records.pop(self._unit_of.get(window.target, unit_name(window.target)), None)
 
@@ -212,7 +207,7 @@ class Guard:
             return
         visit.take(rates)
         self._report(turn, visit)
-        if visit.level.count == PROVEN_WINDOWS and self._gain(visit, turn.work) >= 0:
+        if visit.level.count == PROVEN_WINDOWS and gain_of(visit, turn.work, self.limits) >= 0:
             turn.work.proven.add(visit.place)
 
     def _charge(self, turn: Turn, visit: Visit, rates: Rates) -> float:
@@ -244,9 +239,6 @@ class Guard:
         missing = 1.0 - 2.0 ** gain_log2(rates, after.original, self.limits.objective, WINDOW_SLACK_LOG2)
         turn.record.account.losses.append((turn.now_s, after.take(missing * turn.window.seconds)))
 
-    def _gain(self, visit: Visit, work: WorkRecord) -> float:
-        return gain_log2(visit.level.mean, work.reference.level.mean, self.limits.objective)
-
     # -- looks at the original ----------------------------------------------------------------------------------
 
     def _look(self, turn: Turn) -> Order | None:
@@ -274,26 +266,11 @@ class Guard:
             visit.level, visit.surge = visit.surge, Level()
             if visit.gained < GAINED_TWICE:
                 return "is not known since the work grew"
-        waited = self._look_after_s(turn, visit)
+        waited = look_after_s(turn, visit, self.limits)
         # A setting that is still being measured is not left for a look, unless it takes too long.
         away_s, known = turn.now_s - visit.looked_s, visit.level.count > self.limits.switchback_windows
         due = turn.settled and away_s >= (waited if known else 2.0 * waited)
         return f"was not seen for {waited:.0f} s" if due else None
-
-    def _look_after_s(self, turn: Turn, visit: Visit) -> float:
-        """How long to wait for the next look: twice as long each time. From the second on it is longer where the
-        original brings far less, so that looks cost no more than their share.
-        """
-        limits = self.limits
-        if not visit.looks:
-            return limits.switchback_first_s
-        if visit.level.count >= limits.switchback_windows:
-            visit.gained = 1.0 - 2.0 ** -max(self._gain(visit, turn.work), 0.0)
-        look_s = (limits.switchback_windows + 1) * turn.window.seconds
-        waited = max(
-            limits.switchback_first_s * 2.0**visit.looks, visit.gained * look_s / limits.switchback_share
-        )
-        return min(waited, limits.switchback_most_s)
 
     def _begin_look(self, turn: Turn, visit: Visit, windows: int, why: str) -> Order:
         back_to = {member.target.name: turn.record.place_of(member.before) for member in turn.members}
@@ -315,7 +292,7 @@ class Guard:
         record.look, fresh = None, turn.work.reference.fresh
         turn.work.reference.end_look()
         level = turn.work.reference.level
-        ratio = 2.0 ** self._gain(visit, turn.work) if visit.level.count else 1.0
+        ratio = 2.0 ** gain_of(visit, turn.work, self.limits) if visit.level.count else 1.0
         error = (visit.level.error**2 + (fresh.error if fresh else level.error) ** 2) ** 0.5
         away_s = turn.now_s - visit.looked_s
         visit.looked_s, visit.looks = turn.now_s, visit.looks + 1
@@ -368,7 +345,7 @@ class Guard:
         record.visit = None
         before, after = work.reference.level.mean.total, visit.level.mean.total or rates_of(turn.window).total
         if visit.level.count:
-            self._tell(turn, visit, 2.0 ** self._gain(visit, work), visit.level.error)
+            self._tell(turn, visit, 2.0 ** gain_of(visit, work, self.limits), visit.level.error)
         sentence = (
             f"the original brings {before / 1e6:.0f} MB/s here, {visit.place} {after / 1e6:.0f}: "
             f"{visit.lost_s:.1f} s of work lost, taken back"
@@ -400,7 +377,7 @@ class Guard:
         visit.reported = True
         level = turn.work.reference.level
         error = (visit.level.error**2 + level.error**2) ** 0.5
-        self._tell(turn, visit, 2.0 ** self._gain(visit, turn.work), error)
+        self._tell(turn, visit, 2.0 ** gain_of(visit, turn.work, self.limits), error)
 
     def _tell(
         self, turn: Turn, visit: Visit, ratio: float, error: float, *, switchback: bool = False
@@ -462,7 +439,3 @@ class Guard:
         record.pauses += 1
         rng = Random(f"{self._seed}/{unit}/guard/{record.pauses}")
         return rng.uniform(0.0, self.limits.jitter_s)
-
-
-def _allows(space: KnobSpace, knob_id: str, setting: Setting) -> bool:
-    return space[knob_id].floor <= setting[knob_id] <= space[knob_id].ceiling

@@ -257,3 +257,8 @@ def shortfall(rates: Rates, original: Rates, limits: GuardLimits) -> float:
 def allowance_s(reference: Reference, limits: GuardLimits) -> float:
     """What a visit may lose: more where the work itself is unsteady, so that noise does not end good visits."""
     return limits.visit_loss_s * (1.0 + 2.0 * min(reference.level.noise, 0.75))
+
+
+def gain_of(visit: Visit, work: WorkRecord, limits: GuardLimits) -> float:
+    """What the setting in force gains over the original, as a base-2 logarithm."""
+    return gain_log2(visit.level.mean, work.reference.level.mean, limits.objective)
