@@ -423,7 +423,9 @@ def naming(target: Target, error: str) -> str:
 
 def _as_left(entry: Entry, setting: Setting) -> bool:
     """Whether every knob has the value that was last written, or its administrator's that is known."""
-    left = (entry.actual or entry.original).replace(entry.original.only(*entry.manual))
+    left = entry.actual or entry.original
+    if entry.manual:
+        left = left.replace(entry.original.only(*entry.manual))
     return all(setting.get(knob_id) in (value, None) for knob_id, value in left.items())
 
 
