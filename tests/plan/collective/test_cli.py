@@ -54,9 +54,10 @@ def test_profile_is_measured_and_hints_are_confirmed(mpi: str, tmp_path: Path) -
     assert {"default", "advice", "ranking", "operations"} <= set(answer)
     assert {"none", "rule"} <= {one["name"] for one in answer["confirmed"]}
     assert answer["default"]["cb_nodes"] == 1
-    # Three repetitions prove nothing, so they were doubled, again and again.
-    assert {len(one["seconds"]) for one in answer["confirmed"]} <= {3 * 2**times for times in range(8)}
-    assert max(len(one["seconds"]) for one in answer["confirmed"]) > 3
+    # Three repetitions prove nothing, so they were doubled, again and again, until somebody won or the time was over.
+    counts = [len(one["seconds"]) for one in answer["confirmed"]]
+    assert min(counts) >= 3
+    assert max(counts) >= 6
     assert not list(tmp_path.glob("penstock-*"))
 
 
