@@ -341,7 +341,7 @@ class JournalledActuator(ABC):
         """Remember a refusal and revert the other knobs of the group. Returns what to report."""
         if error.errno in GONE:
             raise TargetGoneError(f"{files.name} is gone (unmounted)") from None
-        said = self._learn(files.name, error, before)
+        said = self._learned.setdefault(files.name, LearnedBounds()).refuse(files.name, error, before)
         try:
             self._move(files, before)
         except RefusedError as second:
@@ -388,9 +388,6 @@ class JournalledActuator(ABC):
         except JournalUnwritableError as error:
             return [str(error)]
         return []
-
-    def _learn(self, name: str, error: RefusedError, before: Setting) -> str:
-        return self._learned.setdefault(name, LearnedBounds()).refuse(name, error, before)
 
     def _move(self, files: KnobFiles, goal: Mapping[str, int]) -> None:
         """Write, in order, every knob that does not have its new value. Each is read right before it is written."""
