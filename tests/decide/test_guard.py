@@ -338,6 +338,20 @@ def test_nothing_changes_where_the_original_itself_is_anybodys_guess() -> None:
     assert node.step({"flight": 8}).wanted == LUSTRE.default
 
 
+@pytest.mark.parametrize(("times", "reason"), [(1.2, "guard.certainty"), (20.0, "test")])
+def test_a_setting_that_proved_far_better_than_an_uncertain_original_may_be_left_for_another(
+    times: float, reason: str
+) -> None:
+    swings = itertools.cycle((4e7, 1.6e8, 5e7, 1.5e8))
+    node = Node(lambda setting: next(swings) if setting["flight"] == 1 else 1e8 * times)
+    node.setting = LUSTRE.default.replace(pages=64, flight=1)
+    node.steps(6)
+    assert node.step({"pages": 1024, "flight": 8}).changes
+    node.steps(14)
+    assert node.setting == LUSTRE.default
+    assert node.step({"flight": 16}).reason == reason
+
+
 def test_nothing_unproven_is_tried_where_the_page_cache_does_the_work() -> None:
     found = []
     for hit_ratio in (0.97, 0.5):
@@ -418,6 +432,7 @@ def test_a_ban_doubles_and_is_forgiven() -> None:
         ({"write.bytes": 5e6, "app.write_bytes": 1e6, "dirty.grown_bytes": -4e6}, 0.0, 2e6),
         ({"write.bytes": 1e8, "app.write_bytes": 4e8, "dirty.grown_bytes": 0.0}, 0.0, 8e8),
         ({"write.bytes": 1e8}, 0.0, 2e8),
+        ({"write.bytes": 1e7, "app.write_bytes": 0.0, "dirty.grown_bytes": -1e7}, 0.0, 2e7),
         ({"read.bytes": 2e8, "app.read_bytes": 1e8}, 2e8, 0.0),
         ({"read.bytes": 2e8}, 4e8, 0.0),
     ],
@@ -427,6 +442,7 @@ def test_a_ban_doubles_and_is_forgiven() -> None:
         "small writes sent",
         "updates in place",
         "nothing known",
+        "a slow fsync",
         "wasted readahead",
         "reads on the wire",
     ],

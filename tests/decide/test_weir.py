@@ -311,6 +311,42 @@ def test_where_the_original_was_left_for_something_clearly_better_trials_are_bol
     assert bold.hope > timid.hope + 1.0
 
 
+def test_who_has_left_a_bad_original_looks_again_at_what_a_few_noisy_windows_left_open() -> None:
+    known = Knowledge({BAD_START: Measured(), HOME: Measured(), MANY_LARGE: Measured()})
+    for now, wobble in enumerate((0.6, 1.4, 0.7, 1.3)):
+        known.measured[BAD_START].take(Rates(1e8 * wobble, 0.0, 1.0), now)
+        known.measured[HOME].take(Rates(4e8 * wobble, 0.0, 8.5), now)
+        known.measured[MANY_LARGE].take(Rates(4e8 * wobble, 0.0, 20.0), now)
+    # Nothing else is worth a look.
+    doubtful = cases(*[lambda s, g=g: 4e8 * (g if s == MANY_LARGE else 0.2) for g in (0.8, 1.0, 1.5)])
+    belief = known.believe(doubtful, GRID, BAD_START, 4, "fair")
+    timid, bold = (
+        weigh(known.measured, belief, LUSTRE, Stay(HOME, BAD_START, base, 3, 0, surveyed=True), HABITS)
+        for base in (BAD_START, HOME)
+    )
+    assert timid.bet != GRID.places[MANY_LARGE]
+    assert bold.bet == GRID.places[MANY_LARGE]
+    assert bold.hope > HABITS.worth_log2
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weir_climbs_from_a_bad_original_past_the_default_in_spite_of_noise(seed: int) -> None:
+    rng = Random(seed)
+    best, brings = Setting(pages=256, flight=32), {BAD_START: 0.3, HOME: 1.0}
+
+    def noisy(setting: Setting) -> float:
+        place = setting.only("pages", "flight")
+        return 1e8 * (1.3 if place == best else brings.get(place, 0.9)) * rng.lognormvariate(0.0, 0.15)
+
+    guess = cases(
+        *[lambda s, g=g: 1e8 * (g if s == best else brings.get(s, 0.8)) for g in (0.9, 1.1, 1.2)],
+        *[lambda s, g=g: 1e8 * (g if s == MANY_LARGE else brings.get(s, 0.8)) for g in (0.9, 1.1)],
+    )
+    world = World(noisy, guess, LUSTRE.default.replace(BAD_START))
+    world.run(160)
+    assert world.setting.only("pages", "flight") == best
+
+
 def test_weir_leaves_work_with_hardly_any_requests_alone() -> None:
     reasons = set()
     for requests in (2.0, 200.0):

@@ -39,6 +39,13 @@ def test_held_settings_keep_their_intervals_and_the_programs_own_figures() -> No
         assert [len(each.before) for each in intervals] == list(range(len(intervals)))
 
 
+def test_intervals_from_the_last_read_on_are_no_work_of_a_cell() -> None:
+    reads, _ = read_held(DATA)
+    for intervals in reads.intervals.values():
+        rates = [each.window.metrics["app.read_bytes"] / each.window.seconds for each in intervals]
+        assert min(rates) > 0.2 * max(rates)
+
+
 def test_table_pairs_intervals_of_one_setting_with_those_of_another() -> None:
     table = read_table(DATA)
     for direction, name in (("read", "rtt10-rr_1m_4"), ("write", "rtt10-sw_1m_1")):

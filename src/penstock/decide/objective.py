@@ -102,6 +102,9 @@ def _written(window: Window) -> float:
         return 0.0
     if written is None or grown is None:
         return sent_bytes(window)
+    if written <= 0:
+        # Whoever wrote it waits for it (fsync), or nobody does.
+        return sent_bytes(window)
     usual = max(USUAL_GROWTH_BYTES_PER_S * window.seconds, USUAL_GROWTH_SHARE * sent_bytes(window))
     return written - math.copysign(max(abs(grown) - usual, 0.0), grown)
 

@@ -87,12 +87,14 @@ def weigh(
     tried = tried or [candidates.places[stay.place]]
     kept, base = mean - crowd_price, candidates.places[stay.base]
     best = max(tried, key=lambda at: float(kept[at]))
-    if float(kept[best]) < float(kept[base]) + habits.keep_log2:
+    if not stay.bold and float(kept[best]) < float(kept[base]) + habits.keep_log2:
         best = base
     over = max(float(mean[at]) for at in tried)
     risk = 0.0 if stay.bold else _risk(original, stay, habits) * _lengths(candidates, space, stay)
     scores = worth.improvement(over) - risk * worth.shortfall(over)
-    scores[[candidates.places[s] for s, m in known.items() if m.level.count >= habits.least_windows]] = 0.0
+    # Who has left a bad original may come back to a setting until it is known well.
+    enough = habits.most_windows if stay.bold else habits.least_windows
+    scores[[candidates.places[s] for s, m in known.items() if m.level.count >= enough]] = 0.0
     scores[_beyond(candidates, [candidates.places[stay.original], base, best], habits.reach_log2)] = 0.0
     declared = any(candidates.space[knob_id].limits for knob_id in candidates.ids)
     if declared:

@@ -36,7 +36,11 @@ class HeldCell:
     mbps: float | None = None
 
     def windows(self) -> list[Window]:
-        """The windows while the program ran, for the target that moved most."""
+        """The windows while the program ran, for the target that moved most.
+
+        In a cell with reads, those from the last read on are left out: the readers end in it, and the program only
+        waits for what it wrote, or for its own end.
+        """
         seen = [item for item in Replay().windows(self.probes) if isinstance(item, Window)]
         ran = {probe.t_s for probe, running in zip(self.probes, self.running, strict=True) if running}
         inside = [item for item in seen if item.t0_s in ran and item.t1_s in ran]
@@ -45,7 +49,9 @@ class HeldCell:
             key=lambda target: sum(w.bytes_per_s * w.seconds for w in inside if w.target == target),
             default=None,
         )
-        return [item for item in inside if item.target == busiest]
+        found = [item for item in inside if item.target == busiest]
+        reading = [at for at, item in enumerate(found) if (item.metrics.get("app.read_bytes") or 0.0) > 0]
+        return found[: reading[-1]] if reading else found
 
 
 def is_held(directory: Path) -> bool:

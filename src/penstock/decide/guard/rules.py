@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from penstock.decide.guard.limits import GuardLimits
-from penstock.decide.guard.record import PATH_STEPS, UnitRecord, WorkRecord, allowance_s
+from penstock.decide.guard.record import PATH_STEPS, UnitRecord, WorkRecord, allowance_s, gain_of
 from penstock.decision import Decision
 from penstock.knobs import Setting
 
@@ -90,9 +90,15 @@ def reference(wish: Wish, limits: GuardLimits) -> Refusal | None:
 
 
 def certainty(wish: Wish, limits: GuardLimits) -> Refusal | None:
-    """Where it cannot be told what the original brings, it cannot be told either what a change costs."""
+    """Where it cannot be told what the original brings, it cannot be told either what a change costs.
+
+    Not so at a proven setting that brings twice as much: then a change has that to lose first.
+    """
     error = wish.work.reference.level.error
     if error <= limits.reference_error or wish.place in (wish.default, *wish.work.proven):
+        return None
+    visit = wish.record.visit
+    if visit is not None and visit.place in wish.work.proven and gain_of(visit, wish.work, limits) >= 1.0:
         return None
     sentence = (
         f"what the original brings is known to {error:.0%} only; {limits.reference_error:.0%} is needed"

@@ -25,7 +25,7 @@ from penstock.decide.habits import HABITS, Habits
 from penstock.decide.level import Level
 from penstock.decide.memory import Memories, Recollection, remember
 from penstock.decide.objective import Rates, drains, fills, gain_log2, rates_of
-from penstock.decide.policies._base import Policy, Proposal
+from penstock.decide.policies._base import Policy, Proposal, waits
 from penstock.decide.prospect import Prospect, Reason, Stay, bet_on, outlook_of, promise, weigh
 from penstock.decide.reopening import Reopening
 from penstock.decide.starving import Relief, call_bytes, relief, starves
@@ -114,7 +114,7 @@ class WeirPolicy(Policy):
             return self._settle(window, rates)
         overdue = self._default_overdue(place)
         if drains(window) and not overdue:
-            return _wait(window, "draining", "what was written before is still on its way")
+            return waits(window, "draining", "what was written before is still on its way")
         self._learn(place, rates)
         if place == self._default:
             for look in self._known.looks.values():
@@ -129,9 +129,9 @@ class WeirPolicy(Policy):
         if self._is_sparse(place) or self._cache_share.large:
             return self._leave_alone(window, place)
         if fills(window) and not overdue:
-            return _wait(window, "filling", "what is written piles up in memory for now")
+            return waits(window, "filling", "what is written piles up in memory for now")
         if not self._due(place) and not overdue:
-            return _wait(window, str(self._state), f"{self._state} at {place}")
+            return waits(window, str(self._state), f"{self._state} at {place}")
         return self._decide(window, place)
 
     def remembered(self) -> Memories:
@@ -178,15 +178,15 @@ class WeirPolicy(Policy):
         # While the queue of before drains, what is seen is not this setting's doing.
         judged = place != self._home and not self._draining
         best = self._best_elsewhere(place) if judged else None
-        lost = 1.0 - 2.0 ** gain_log2(rates, best.mean, self._habits.objective) if best is not None else 0.0
+        lost = 0.0
+        if best is not None and not self._left_bad_original():
+            lost = 1.0 - 2.0 ** gain_log2(rates, best.mean, self._habits.objective)
         self._lost = fading * self._lost + max(lost, 0.0)
 
     def _collapsed(self, place: Setting, rates: Rates) -> bool:
         """Whether the first interval of a trial already shows that it is hopeless."""
         best = self._best_elsewhere(place)
-        if best is None or self._wish != place or self._state is not State.SETTLING or self._draining:
-            return False
-        if self._opens.awaited:
+        if best is None or self._wish != place or self._draining or self._opens.awaited:
             return False
         lost = gain_log2(rates, best.mean, self._habits.objective) < math.log2(self._habits.hopeless_at_once)
         return lost and self._credible(rates)
@@ -204,7 +204,7 @@ class WeirPolicy(Policy):
                 window.setting, "sparse", "too few requests to tell what a setting brings: left alone"
             )
         if place == self._default != self._home and not self._knows(place):
-            return _wait(window, "measuring", f"measuring at {place}")
+            return waits(window, "measuring", f"measuring at {place}")
         found = self._prospect(place)
         if self._owes_default(place, found):
             return self._try_default(window, found)
@@ -221,7 +221,7 @@ class WeirPolicy(Policy):
         self._left -= 1
         if self._opens.felt(rates) or self._left <= 0:
             self._enter(State.MEASURING, 0)
-        return _wait(window, "settling", "the interval of a change itself is not judged")
+        return waits(window, "settling", "the interval of a change itself is not judged")
 
     def _learn(self, place: Setting, rates: Rates) -> None:
         self._visit.take(rates)
@@ -271,6 +271,10 @@ class WeirPolicy(Policy):
             return home
         gain = gain_log2(known[self._default].level.mean, known[home].level.mean, self._habits.objective)
         return self._default if gain > self._habits.doubtless_log2 else home
+
+    def _left_bad_original(self) -> bool:
+        """Whether the default is what is gone back to: then trials cost nothing that was there before."""
+        return self._base() != self._home
 
     def _knows(self, setting: Setting) -> bool:
         """Whether it was measured long enough to be judged."""
@@ -391,6 +395,8 @@ class WeirPolicy(Policy):
 
     def _telling_log2(self, place: Setting, found: Prospect) -> float:
         """How much better another setting must be to be returned to: more than both means may be off."""
+        if self._left_bad_original():
+            return self._habits.return_log2
         noise, known = self._known.noise(), self._known.measured
         best = known.get(found.belief.candidates[found.best], known[place])
         unsure = math.hypot(known[place].noise_log2(noise, self._now), best.noise_log2(noise, self._now))
@@ -438,11 +444,6 @@ class WeirPolicy(Policy):
         wanted = window.setting.replace(wish)
         outlook = outlook_of(dominant(window), found.belief, self._model)
         return Proposal(wanted, reason.code, reason.sentence, evidence, reason.chance, outlook=outlook)
-
-
-def _wait(window: Window, reason: str, sentence: str) -> Proposal:
-    """Leave it for now; the policy has not made up its mind."""
-    return Proposal(window.setting, reason, sentence, decided=False)
 
 
 POLICY = WeirPolicy
