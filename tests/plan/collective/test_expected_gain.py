@@ -151,3 +151,34 @@ def test_confirming_ends_before_it_takes_too_long(
 ) -> None:
     batches, _ = _confirmed(advise(surrogates, STRIDED), monkeypatch, 40.0)
     assert len(batches) == 2
+
+
+def raced(advice: HintAdvice, median: dict[str, float], noise: float, runs: int) -> HintAdvice:
+    """The advice after so many noisy runs of every candidate; those not named take a tenth more than no hints."""
+    rng = np.random.default_rng(2)
+    return settle(
+        advice,
+        [
+            HintTrial(
+                one.candidate, tuple(median.get(one.candidate.name, 1.1) * rng.lognormal(0, noise, runs))
+            )
+            for one in contenders(advice, 3)
+        ],
+    )
+
+
+def test_on_a_busy_machine_the_rule_is_taken_unless_it_loses_or_another_beats_it(
+    surrogates: Surrogates,
+) -> None:
+    unsure = replace(advise(surrogates, STRIDED), chosen=None, sure=False)
+    other = next(
+        one.candidate.name for one in contenders(unsure, 3) if one.candidate.name not in {"none", "rule"}
+    )
+    for median, expected in (
+        ({"none": 1.0, "rule": 0.85}, "rule"),
+        ({"none": 1.0, "rule": 1.4}, None),
+        ({"none": 1.0, "rule": 0.8, other: 0.79}, "rule"),
+        ({"none": 1.0, "rule": 0.8, other: 0.4}, other),
+    ):
+        chosen = raced(unsure, median, 0.5, 60).chosen
+        assert (chosen.candidate.name if chosen else None) == expected

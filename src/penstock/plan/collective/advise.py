@@ -17,7 +17,14 @@ from penstock.plan.collective.confirm import (
     more,
     try_all,
 )
-from penstock.plan.collective.expected_gain import ALIKE, TYPICAL_GAIN, ExpectedGain, Foreseen, expected_gain
+from penstock.plan.collective.expected_gain import (
+    ALIKE,
+    RULE_BEFORE,
+    TYPICAL_GAIN,
+    ExpectedGain,
+    Foreseen,
+    expected_gain,
+)
 from penstock.plan.collective.operation_profile import LEAST_REPETITIONS, STEADY_SPREAD, OperationProfile
 from penstock.plan.collective.predictor import CallForecast, doubt, forecast
 from penstock.plan.collective.surrogates import Surrogates
@@ -200,18 +207,17 @@ def _buffer_bytes(option: Candidate | None) -> int:
 def settle(advice: HintAdvice, trials: Sequence[HintTrial]) -> HintAdvice:
     """The advice after real runs: the candidate with the largest expected gain, if it is worth setting.
 
-    Among about equal candidates the fixed rule wins, then the one that the forecast ranks first.
+    The fixed rule wins unless another candidate is expected to beat it clearly, because it has paid elsewhere. Among
+    others that are about equal, the one wins that the forecast ranks first.
     """
     gains = expected_gains(advice, trials)
-    advisable = {name: gain for name, gain in gains.items() if gain.advisable}
     winner = clear_winner(trials)
-    if not advisable:
+    chosen = _best_of(advice, trials, gains)
+    if chosen is None:
         won = winner is not None and winner.candidate.name == "none"
         reason = "confirmed: no hints win" if won else "no clear winner within noise; no gain can be expected"
-        chosen = None
     else:
-        chosen = _simplest_of(advice, advisable)
-        name, found = chosen.candidate.name, advisable[chosen.candidate.name]
+        name, found = chosen.candidate.name, gains[chosen.candidate.name]
         begin = (
             "confirmed"
             if winner is not None and winner.candidate.name == name
@@ -230,21 +236,35 @@ def expected_gains(advice: HintAdvice, trials: Sequence[HintTrial]) -> dict[str,
     forecasts = {one.candidate.name: one.forecast for one in advice.ranking}
     return {
         trial.candidate.name: expected_gain(
-            trial, none, _foreseen(forecasts[trial.candidate.name], advice.default.forecast, advice.sure)
+            trial, none, _foreseen(trial.candidate.name, forecasts, advice.sure)
         )
         for trial in trials
         if trial is not none
     }
 
 
-def _foreseen(one: CallForecast, none: CallForecast, sure: bool) -> Foreseen:
+def _foreseen(name: str, forecasts: Mapping[str, CallForecast], sure: bool) -> Foreseen:
     if not sure:
-        return Foreseen()
+        return RULE_BEFORE if name == "rule" else Foreseen()
+    one, none = forecasts[name], forecasts["none"]
     return Foreseen(math.log(none.seconds / one.seconds), max(TYPICAL_GAIN, doubt(one, none)))
 
 
-def _simplest_of(advice: HintAdvice, gains: Mapping[str, ExpectedGain]) -> Ranked:
-    most = max(gain.ratio for gain in gains.values())
-    alike = [name for name, gain in gains.items() if gain.ratio * ALIKE >= most]
-    ranked = [one for one in advice.ranking if one.candidate.name in alike]
-    return next((one for one in ranked if one.candidate.name == "rule"), ranked[0])
+def _best_of(
+    advice: HintAdvice, trials: Sequence[HintTrial], gains: Mapping[str, ExpectedGain]
+) -> Ranked | None:
+    ranked = {one.candidate.name: one for one in advice.ranking}
+    advisable = {name: gain.ratio for name, gain in gains.items() if gain.advisable}
+    if "rule" in gains and gains["rule"].likely:
+        trial = {one.candidate.name: one for one in trials}
+        over_rule = {name: expected_gain(trial[name], trial["rule"], Foreseen()) for name in advisable}
+        advisable = {
+            name: gain.ratio for name, gain in over_rule.items() if gain.advisable and gain.ratio > ALIKE
+        }
+        if not advisable:
+            return ranked["rule"]
+    if not advisable:
+        return None
+    most = max(advisable.values())
+    alike = {name for name, ratio in advisable.items() if ratio * ALIKE >= most}
+    return next(one for name, one in ranked.items() if name in alike)
