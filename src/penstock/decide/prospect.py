@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from penstock.decide.belief import Belief, Floats, Measured
 from penstock.decide.habits import Habits
 from penstock.decide.objective import Rates
+from penstock.decide.policies._base import Proposal
 from penstock.decision import Outlook
 from penstock.knobs import Candidates, KnobSpace, Role, Setting
-from penstock.window import DIRECTIONS
+from penstock.window import DIRECTIONS, Window
 
 # Of the votes for a bet, so much counts; see `sober`.
 SOBER_LEAST, SOBER_SHARE = 0.15, 0.65
@@ -126,6 +127,11 @@ def bet_on(found: Prospect, wish: Setting, code: str, sentence: str) -> tuple[in
     """The place of a setting that is tried for another reason than its promise, and that reason."""
     at = found.belief.candidates.places[wish]
     return at, Reason(code, sentence, float(found.belief.chance(found.over)[at]))
+
+
+def waits(window: Window, reason: str, sentence: str) -> Proposal:
+    """Leave it for now; the policy has not made up its mind."""
+    return Proposal(window.setting, reason, sentence, decided=False)
 
 
 def sober(votes: float) -> float:

@@ -33,11 +33,6 @@ class Proposal:
     outlook: Outlook | None = None
 
 
-def waits(window: Window, reason: str, sentence: str) -> Proposal:
-    """Leave it for now; the policy has not made up its mind."""
-    return Proposal(window.setting, reason, sentence, decided=False)
-
-
 class Policy(ABC):
     """Chooses settings for one target.
 

@@ -25,8 +25,8 @@ from penstock.decide.habits import HABITS, Habits
 from penstock.decide.level import Level
 from penstock.decide.memory import Memories, Recollection, remember
 from penstock.decide.objective import Rates, drains, fills, gain_log2, rates_of
-from penstock.decide.policies._base import Policy, Proposal, waits
-from penstock.decide.prospect import Prospect, Reason, Stay, bet_on, outlook_of, promise, weigh
+from penstock.decide.policies._base import Policy, Proposal
+from penstock.decide.prospect import Prospect, Reason, Stay, bet_on, outlook_of, promise, waits, weigh
 from penstock.decide.reopening import Reopening
 from penstock.decide.starving import Relief, call_bytes, relief, starves
 from penstock.decide.steadiness import Drift, RequestCount, Rounds, wanders
