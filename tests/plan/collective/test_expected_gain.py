@@ -29,6 +29,20 @@ def trial(name: str, *seconds: float) -> HintTrial:
     return HintTrial(Candidate(name, NO_HINTS), seconds)
 
 
+def raced(advice: HintAdvice, median: dict[str, float], noise: float, runs: int) -> HintAdvice:
+    """The advice after so many noisy runs of every candidate; those not named take a tenth more than no hints."""
+    rng = np.random.default_rng(1)
+    return settle(
+        advice,
+        [
+            HintTrial(
+                one.candidate, tuple(median.get(one.candidate.name, 1.1) * rng.lognormal(0, noise, runs))
+            )
+            for one in contenders(advice, 3)
+        ],
+    )
+
+
 def test_scattered_runs_are_believed_less_than_steady_ones() -> None:
     none = trial("none", *[1.0] * 8)
     steady = expected_gain(trial("a", *[0.8] * 8), none, Foreseen())
@@ -71,13 +85,7 @@ def test_larger_gain_wins_over_a_smaller_certain_one(surrogates: Surrogates) -> 
     advice = advise(surrogates, STRIDED)
     names = [one.candidate.name for one in contenders(advice, 3)]
     best = next(name for name in names if name not in {"none", "rule"})
-    rng = np.random.default_rng(1)
-    median = {"none": 1.0, "rule": 0.9, best: 0.6}
-    trials = [
-        HintTrial(one.candidate, tuple(median.get(one.candidate.name, 1.1) * rng.lognormal(0, 0.1, 12)))
-        for one in contenders(advice, 3)
-    ]
-    settled = settle(advice, trials)
+    settled = raced(advice, {"none": 1.0, "rule": 0.9, best: 0.6}, 0.1, 12)
     assert settled.chosen is not None
     assert settled.chosen.candidate.name == best
     assert "can be expected to take 0.6" in settled.reasons[-1]
@@ -151,20 +159,6 @@ def test_confirming_ends_before_it_takes_too_long(
 ) -> None:
     batches, _ = _confirmed(advise(surrogates, STRIDED), monkeypatch, 40.0)
     assert len(batches) == 2
-
-
-def raced(advice: HintAdvice, median: dict[str, float], noise: float, runs: int) -> HintAdvice:
-    """The advice after so many noisy runs of every candidate; those not named take a tenth more than no hints."""
-    rng = np.random.default_rng(2)
-    return settle(
-        advice,
-        [
-            HintTrial(
-                one.candidate, tuple(median.get(one.candidate.name, 1.1) * rng.lognormal(0, noise, runs))
-            )
-            for one in contenders(advice, 3)
-        ],
-    )
 
 
 def test_on_a_busy_machine_the_rule_is_taken_unless_it_loses_or_another_beats_it(
