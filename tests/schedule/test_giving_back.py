@@ -211,23 +211,30 @@ def test_kills_at_random_leave_no_layout_behind(place: Place) -> None:
     killed = 0
     with command_server() as context:
 
-        def together(words: Mapping[str, tuple[str, ...]], kill: bool) -> None:
+        def together(words: Mapping[str, tuple[str, ...]], kills: int, within_s: float = 0.0) -> None:
             nonlocal killed
-            running = [
-                start_command(context, place.arguments(sites[name], *options), place.home / f"{name}.out")
-                for name, options in words.items()
-            ]
-            for process in rng.sample(running, len(running) // 2 if kill else 0):
-                time.sleep(rng.uniform(0, 0.4))
-                process.kill()
+            doomed = rng.sample(list(words), kills)
+            running = []
+            for name, options in words.items():
+                output = place.home / f"{name}.out"
+                process = start_command(context, place.arguments(sites[name], *options), output)
+                running.append(process)
+                if name in doomed:
+                    # Soon after its own start: later it may have ended by itself.
+                    time.sleep(rng.uniform(0, within_s))
+                    process.kill()
             for process in running:
                 process.join(120)
             killed += sum(process.exitcode == -9 for process in running)
 
         starts = dict.fromkeys(names, ("--start", "--apply"))
-        together(starts, True)
-        together(starts, False)
-        together({name: ("--end", name, "--apply") for name in names[:4]}, True)
+        ends = {name: ("--end", name, "--apply") for name in names[:4]}
+        # How long a command takes differs between machines: the first kills meet every one of them.
+        for within_s in (0.001, 0.03, 0.1, 0.4):
+            together(starts, 3, within_s)
+        together(starts, 0)
+        for within_s in (0.001, 0.03, 0.1):
+            together(ends, 2, within_s)
     alive = names[4:]
     assert killed > 0
     (place.home / "jobs").write_text("\n".join(alive) + "\n")
