@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -33,7 +34,14 @@ CONSENT = "--change-knobs-at-random"
     "--workloads", default=",".join(SINGLE_STREAM), help="By default the 12 single-stream patterns."
 )
 @click.option(
-    "--runs", type=click.IntRange(1, 10_000), default=30, show_default=True, help="Runs of each workload."
+    "--worlds",
+    type=click.IntRange(1, 5000),
+    help="Random worlds instead of a cluster and workloads; families as in train survey.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(1, 10_000),
+    help="Runs of each workload or world.  [default: 30 of workloads, 1 of worlds]",
 )
 @click.option("--seconds", type=DURATION, default=300.0, show_default=True, help="Length of a run.")
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes.")
@@ -52,7 +60,8 @@ def collect(
     out: Path,
     cluster: str,
     workloads: str,
-    runs: int,
+    worlds: int | None,
+    runs: int | None,
     seconds: float,
     workers: int,
     live: str | None,
@@ -69,7 +78,10 @@ def collect(
     With --live DIR fio works in that directory for --seconds a workload, and settings of its mount are held in turn.
     """
     from penstock.train.collection import Collection, collect_live, collect_simulated
+    from penstock.train.worlds import DRAWN
 
+    if live is not None and worlds is not None:
+        raise UsageError("--live measures this machine, --worlds simulates: give one of them")
     if live is not None and not consent:
         raise UsageError(
             f"--live changes this client's knobs at random while jobs run; add {CONSENT} to consent"
@@ -81,7 +93,9 @@ def collect(
         _tell(out, [made], as_json, "campaign")
         return
     names = tuple(workloads.split(","))
-    wanted = Collection(out, cluster, names, runs, seconds, seed)
+    wanted = Collection(out, cluster, names, runs or 30, seconds, seed)
+    if worlds is not None:
+        wanted = replace(wanted, cluster=DRAWN, workloads=_drawn(worlds, seed), runs=runs or 1)
     say = progress()
     require_libraries("train", "pyarrow")
     if live is not None:
@@ -92,6 +106,12 @@ def collect(
         prepare_simulator()
         files = collect_simulated(wanted, workers, say)
     _tell(out, files, as_json)
+
+
+def _drawn(count: int, seed: int) -> tuple[str, ...]:
+    from penstock.train.survey import drawn
+
+    return tuple(world.name for world in drawn(count, seed))
 
 
 def _tell(out: Path, files: list[Path], as_json: bool, what: str = "runs") -> None:

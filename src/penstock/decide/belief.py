@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.decide.level import MEMORY, Level
-from penstock.decide.look import WIDTHS_LOG2, Look
+from penstock.decide.look import KINDS, Look
 from penstock.decide.objective import Objective, Rates, gain_log2, gains_log2
 from penstock.decision import Cases
 from penstock.knobs import Candidates, Setting
@@ -94,7 +94,7 @@ class Knowledge:
     """What was measured for one kind of work on this machine, by setting, and what it looks like at the default."""
 
     measured: dict[Setting, Measured] = field(default_factory=dict)
-    looks: Mapping[str, Look] = field(default_factory=lambda: {kind: Look(kind) for kind in WIDTHS_LOG2})
+    looks: Mapping[str, Look] = field(default_factory=lambda: {kind: Look(kind) for kind in KINDS})
 
     def noise(self) -> float:
         """The relative deviation of single windows from their mean, pooled over all settings."""
@@ -140,7 +140,7 @@ class Knowledge:
         weights = cases.weights.get(kind, np.ones(1))
         if kind not in self.looks or kind not in cases.looks:
             return weights
-        return weights * self.looks[kind].likeness(cases.looks[kind])
+        return self.looks[kind].votes(cases.looks[kind], weights)
 
     def _sides(self, original: Rates) -> Floats:
         """The measured gains as an array (direction, measured setting), for the directions that count."""

@@ -2,8 +2,9 @@
 
 Requests in flight tell whether splitting calls can pay (one at a time waits for the disk and the wire in turn,
 several overlap already) and whether more slots can (only full ones are waited for). Bytes and seconds of a request
-tell what lies behind the slots. Only reading is compared: counters of writes show the page cache, not the target, and
-choosing cases by them gained nothing.
+tell what lies behind the slots. Simulated writes are not compared: their counters show the page cache, not the target,
+and choosing cases by them gained nothing. A recorded case that looks the same in all three is taken for the same work
+on such a client, reading or writing.
 """
 
 from __future__ import annotations
@@ -20,9 +21,16 @@ from penstock.window import Window
 
 Floats = NDArray[np.float64]
 
+# The kinds of work that are compared at all.
+KINDS = ("read", "write")
 # Requests in flight, bytes and seconds of a request. A case that differs by so many doublings in one of them has 60 %
 # of the weight of one that does not.
 WIDTHS_LOG2: Mapping[str, tuple[float, ...]] = {"read": (0.7, 2.0, 2.0)}
+# The same for "the same work", where every vote of a case beyond a simulated world's one counts so many times. Played
+# offline with each recorded case left out in turn, the others' best setting gains 9 % with it and 5 % without; for
+# simulated worlds nothing changes.
+SAME_LOG2: Mapping[str, float] = {"read": 0.2, "write": 0.5}
+SAME = 125.0
 # Below half a request in flight and above nine (all slots of the default) more or less says nothing further.
 FLIGHTS_LOG2 = (-1.0, math.log2(9.0))
 # What a case keeps that looks quite different, so that measurements can still prefer it.
@@ -49,18 +57,24 @@ class Look:
         before = self.mean or seen
         self.mean = tuple(old + part * (new - old) for old, new in zip(before, seen, strict=True))
 
-    def likeness(self, cases: Floats) -> Floats:
-        """The weight of each case, a row of the same counters each; one that is unknown counts as somewhat unlike."""
+    def votes(self, cases: Floats, weights: Floats) -> Floats:
+        """The votes of each case, a row of the same counters each, for work that looks like this."""
         if not self.mean:
-            return np.ones(len(cases))
-        apart = (_comparable(cases) - _comparable(np.array([self.mean]))) / WIDTHS_LOG2[self.direction]
-        found: Floats = np.exp(-0.5 * (np.where(np.isnan(apart), 1.0, apart) ** 2).sum(axis=1)) + UNLIKE
+            return weights
+        here = np.array([self.mean])
+        apart = np.nan_to_num(np.abs(cases - here), nan=np.inf)
+        same = np.exp(-0.5 * (apart / SAME_LOG2[self.direction]) ** 2).prod(axis=1)
+        alike = np.ones(len(cases))
+        if self.direction in WIDTHS_LOG2:
+            apart = (_comparable(cases) - _comparable(here)) / WIDTHS_LOG2[self.direction]
+            alike = np.exp(-0.5 * (np.where(np.isnan(apart), 1.0, apart) ** 2).sum(axis=1)) + UNLIKE
+        found: Floats = weights * alike + SAME * (weights - 1.0) * same
         return found
 
 
 def look_of(kind: str, windows: Iterable[Window]) -> tuple[float, ...]:
     """What work of this kind looks like in some windows at the default; empty where it is not compared."""
-    if kind not in WIDTHS_LOG2:
+    if kind not in KINDS:
         return ()
     look = Look(kind)
     for window in windows:

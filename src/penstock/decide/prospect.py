@@ -53,13 +53,14 @@ class Reason:
 class Stay:
     """Where a group is: the setting in force, the original, and the one it returns to when in doubt.
 
-    A trial takes `windows`; a knob that acts on new opens is felt after `unfelt` more. `surveyed` says whether
+    `used` is the original with the lowest limits that would do the same. A trial takes `windows`; a knob that acts on new opens is felt after `unfelt` more. `surveyed` says whether
     anything is known of these knobs from elsewhere.
     """
 
     place: Setting
     original: Setting
     base: Setting
+    used: Setting
     windows: int
     unfelt: int
     surveyed: bool
@@ -96,7 +97,8 @@ def weigh(
     # Who has left a bad original may come back to a setting until it is known well.
     enough = habits.most_windows if stay.bold else habits.least_windows
     scores[[candidates.places[s] for s, m in known.items() if m.level.count >= enough]] = 0.0
-    scores[_beyond(candidates, [candidates.places[stay.original], base, best], habits.reach_log2)] = 0.0
+    near = candidates.locate([stay.original, stay.base, stay.used, candidates[best]])
+    scores[_beyond(candidates, near, habits.reach_log2)] = 0.0
     declared = any(candidates.space[knob_id].limits for knob_id in candidates.ids)
     if declared:
         scores[_idle(candidates, stay, original)] = 0.0
@@ -181,9 +183,9 @@ def _contended(original: Rates, setting: Setting, space: KnobSpace, habits: Habi
     return min(max((used - low) / (high - low), 0.0), 1.0)
 
 
-def _beyond(candidates: Candidates, near: list[int], reach_log2: float) -> NDArray[np.bool_]:
+def _beyond(candidates: Candidates, near: Floats, reach_log2: float) -> NDArray[np.bool_]:
     """Which candidates have a knob further away than that from each of some places."""
-    apart = np.abs(candidates.coordinates[:, None] - candidates.coordinates[near]).max(axis=2)
+    apart = np.abs(candidates.coordinates[:, None] - near).max(axis=2)
     found: NDArray[np.bool_] = apart.min(axis=1) > reach_log2
     return found
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from penstock.decide.objective import SHARE, WAITING, drains, rates_of, sent_bytes, updated_bytes
 from penstock.knobs import KnobSpace, Role, Setting
-from penstock.ratios import in_flight, request_s
+from penstock.ratios import in_flight, request_bytes, request_s
 from penstock.units import format_size
 from penstock.window import DIRECTIONS, Window
 
@@ -174,6 +174,25 @@ class CacheShare:
         updated, moved, hits, asked = self.recent
         chance = CHANCE * math.sqrt(self.spread / min(max(self.windows, 1), 2 * CACHE_WINDOWS))
         return updated - chance > REWRITTEN * moved or hits > HITS * asked
+
+
+@dataclass(slots=True)
+class LargestRequest:
+    """The bytes that requests carried at the original, the most of any window: a limit above that changes nothing."""
+
+    bytes: float = 0.0
+
+    def take(self, window: Window) -> None:
+        """Add a window at the original."""
+        self.bytes = max([self.bytes, *(request_bytes(window, direction) or 0.0 for direction in DIRECTIONS)])
+
+    def as_used(self, space: KnobSpace, setting: Setting) -> Setting:
+        """The setting with the lowest request size that would have done the same."""
+        knob = space.of_role(Role.REQUEST_SIZE)
+        if knob is None or knob.id not in setting or not self.bytes:
+            return setting
+        enough = (value for value in knob.values if value * knob.unit_bytes >= self.bytes)
+        return setting.replace({knob.id: min(next(enough, setting[knob.id]), setting[knob.id])})
 
 
 def _cached(window: Window) -> tuple[float, float, float, float]:

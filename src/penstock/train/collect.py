@@ -20,6 +20,7 @@ from penstock.predict.features import MEASURES, measure
 from penstock.snapshot import Target
 from penstock.train import parquet
 from penstock.train.table import NUMBERS, SHARED, TraceTable
+from penstock.train.worlds import DRAWN
 from penstock.window import DIRECTIONS, Window, windows
 
 
@@ -120,4 +121,12 @@ def plan_runs(
         CollectedRun(cluster, workload, number, seed * 1000 + number, intervals, 0.5)
         for number in range(1, runs + 1)
         for workload in workloads
+    ]
+
+
+def plan_drawn(worlds: Sequence[str], runs: int, intervals: int, seed: int) -> list[CollectedRun]:
+    """Runs of random worlds. Each has a number of its own, because runs with the same one are held out together."""
+    return [
+        CollectedRun(DRAWN, world, number, seed * 1000 + number, intervals, 0.5)
+        for number, world in enumerate([world for _ in range(runs) for world in worlds], start=1)
     ]

@@ -10,8 +10,9 @@ from pathlib import Path
 from penstock.campaign.workers import Workers
 from penstock.errors import AccessError
 from penstock.spaces import LUSTRE
-from penstock.train.collect import CollectedRun, Walk, keep, missing, plan_runs, tabulate, walk
+from penstock.train.collect import CollectedRun, Walk, keep, missing, plan_drawn, plan_runs, tabulate, walk
 from penstock.train.table import TraceTable
+from penstock.train.worlds import DRAWN
 from penstock.workload import parse_workload
 
 INTERVAL_S = 0.5
@@ -32,9 +33,11 @@ class Collection:
 
     def plan(self) -> list[CollectedRun]:
         """Every run. Unknown names are refused."""
+        intervals = max(3, round(self.seconds / INTERVAL_S))
+        if self.cluster == DRAWN:
+            return plan_drawn(self.workloads, self.runs, intervals, self.seed)
         for name in self.workloads:
             parse_workload(name)
-        intervals = max(3, round(self.seconds / INTERVAL_S))
         return plan_runs(self.cluster, self.workloads, self.runs, intervals, self.seed)
 
 

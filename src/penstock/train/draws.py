@@ -35,7 +35,7 @@ from random import Random
 
 from penstock.errors import UsageError
 from penstock.train.drawn_hardware import DrawnHardware, between, draw_hardware
-from penstock.train.worlds import DescribedWorld
+from penstock.train.worlds import DescribedWorld, name_of_draw
 from penstock.units import KIB, MIB
 
 FAMILIES = (
@@ -78,7 +78,17 @@ def draw_world(seed: int, number: int) -> DescribedWorld:
     clients = rng.randint(2, 8) if rng.random() < 1 / 3 else 1
     jobs = _jobs(rng, hardware, clients)
     families = (*hardware.families, *_families_of(jobs))
-    return DescribedWorld(f"world-{seed}-{number}", _text(hardware, clients, jobs, families), families)
+    return DescribedWorld(name_of_draw(seed, number), _text(hardware, clients, jobs, families), families)
+
+
+def drawn_world(name: str) -> DescribedWorld:
+    """The world that was drawn under this name.
+
+    >>> drawn_world("world-3-14").name
+    'world-3-14'
+    """
+    _, seed, number = name.rsplit("-", 2)
+    return draw_world(int(seed), int(number))
 
 
 def draw_worlds(

@@ -17,6 +17,7 @@ from penstock.errors import DataError
 from penstock.predict.featuresets import FULL, FeatureSet
 from penstock.predict.trees.forest import Floats
 from penstock.train.table import Ints, TraceTable
+from penstock.train.worlds import is_drawn
 
 GAIN = 1.15
 # Parts of names: of the traces, of our workloads, and of recordings of held settings (random, sequential).
@@ -68,8 +69,7 @@ def direction_of(workload: str) -> str:
 
 def samples(table: TraceTable, direction: str, history: int, features: FeatureSet = FULL) -> Samples:
     """All samples of a direction, with the features of so many intervals before the middle one."""
-    workloads, at = np.unique(table.workload, return_inverse=True)
-    mine = np.array([direction_of(str(name)) == direction for name in workloads])[at]
+    mine = _of_direction(table, direction)
     series, number = table.series(), table.observation_no
     moved = table.column(f"{direction}_bytes")
     follows = np.zeros(len(table), dtype=np.bool_)
@@ -92,6 +92,16 @@ def samples(table: TraceTable, direction: str, history: int, features: FeatureSe
         past=past,
         candidate=features.candidate(asked),
     )
+
+
+def _of_direction(table: TraceTable, direction: str) -> NDArray[np.bool_]:
+    """The rows of a direction: by their workload's name, or, in a random world, where it moves more than the other."""
+    workloads, at = np.unique(table.workload, return_inverse=True)
+    drawn = np.array([is_drawn(str(name)) for name in workloads])
+    named = [not off and direction_of(str(name)) == direction for name, off in zip(workloads, drawn, strict=True)]
+    reads = table.column("read_bytes") >= table.column("write_bytes")
+    found: NDArray[np.bool_] = np.where(drawn[at], reads == (direction == "read"), np.array(named)[at])
+    return found
 
 
 def _gain(moved: Floats, seconds: Floats, middle: Ints) -> Floats:

@@ -11,6 +11,10 @@ from penstock.simulate.assembly import Plan
 from penstock.simulate.cluster import Cluster, find_cluster
 from penstock.simulate.scenario import ScenarioFile, parse_scenario, scenario_cluster, scenario_plan
 
+# Stands for the cluster of worlds that are drawn, each of which has its own, and how their names begin.
+DRAWN = "drawn"
+_DRAWN_NAME = "world-"
+
 
 @dataclass(frozen=True, slots=True)
 class DescribedWorld:
@@ -48,6 +52,16 @@ class DescribedWorld:
             found.append(tuple(range(following, following + count)))
             following += count
         return tuple(found)
+
+
+def name_of_draw(seed: int, number: int) -> str:
+    """The name of a world that is drawn."""
+    return f"{_DRAWN_NAME}{seed}-{number}"
+
+
+def is_drawn(name: str) -> bool:
+    """Whether a world of this name was drawn."""
+    return name.startswith(_DRAWN_NAME)
 
 
 def cluster_of(scenario: ScenarioFile, directory: Path, source: str) -> Cluster:

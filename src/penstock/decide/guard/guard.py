@@ -193,6 +193,7 @@ class Guard:
                 if turn.record.known_space.late:
                     reference.keep(rates)
                 turn.work.cache.take(turn.window)
+                turn.work.request.take(turn.window)
                 self._hear(turn)
             return
         visit = turn.record.visit

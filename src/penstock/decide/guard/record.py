@@ -13,7 +13,7 @@ from penstock.decide.guard.reference import Reference
 from penstock.decide.level import Level
 from penstock.decide.objective import WINDOW_SLACK_LOG2, Rates, gain_log2
 from penstock.decide.reopening import Reopening
-from penstock.decide.work import CacheShare
+from penstock.decide.work import CacheShare, LargestRequest
 from penstock.knobs import KnobSpace, Setting
 
 PATH_STEPS = 6
@@ -104,6 +104,8 @@ class WorkRecord:
     banned: dict[Setting, Ban] = field(default_factory=dict)
     #: How much of it the page cache does at the original.
     cache: CacheShare = field(default_factory=CacheShare)
+    #: What its requests carry there.
+    request: LargestRequest = field(default_factory=LargestRequest)
     #: What the last visit that was taken back had brought; judged once more against a fresh look at the original.
     accused: Accused | None = None
     #: What the original brought before the last visit that was taken back, while that may still do harm.

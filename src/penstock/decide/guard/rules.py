@@ -114,8 +114,12 @@ def cached(wish: Wish, limits: GuardLimits) -> Refusal | None:
 
 
 def reach(wish: Wish, limits: GuardLimits) -> Refusal | None:
-    """Far away lie settings whose harm outlasts them; the way there leads over settings that did none."""
-    times = min(_apart(wish.place, place) for place in (wish.home, wish.default, *wish.work.proven))
+    """Far away lie settings whose harm outlasts them; the way there leads over settings that did none.
+
+    A limit that requests do not come near is no distance: it counts as if it were just large enough for them.
+    """
+    used = wish.work.request.as_used(wish.record.known_space, wish.home)
+    times = min(_apart(wish.place, place) for place in (wish.home, used, wish.default, *wish.work.proven))
     if times <= limits.reach:
         return None
     sentence = f"{wish.place} is {times:.0f} times away from what did no harm; {limits.reach:.0f} is the most"

@@ -30,7 +30,7 @@ from penstock.decide.prospect import Prospect, Reason, Stay, bet_on, outlook_of,
 from penstock.decide.reopening import Reopening
 from penstock.decide.starving import Relief, call_bytes, relief, starves
 from penstock.decide.steadiness import Drift, RequestCount, Rounds, wanders
-from penstock.decide.work import CacheShare, dominant, echo_windows, hiding_windows
+from penstock.decide.work import CacheShare, LargestRequest, dominant, echo_windows, hiding_windows
 from penstock.decision import Cases, Outlook
 from penstock.knobs import Candidates, KnobSpace, Setting
 from penstock.predict.drawn import drawn_cases
@@ -79,6 +79,7 @@ class WeirPolicy(Policy):
         self._drawn_for: Candidates | None = None
         self._model = "none"
         self._cache_share = CacheShare()
+        self._request = LargestRequest()
         #: At the setting that is gone back to in doubt.
         self._requests = RequestCount(habits)
         self._relief = Relief(habits.relief_windows)
@@ -125,6 +126,7 @@ class WeirPolicy(Policy):
         if place == self._base():
             # Elsewhere more of it may be just what a setting gains.
             self._cache_share.take(window)
+            self._request.take(window)
             self._requests.take(window)
         if self._is_sparse(place) or self._cache_share.large:
             return self._leave_alone(window, place)
@@ -179,7 +181,8 @@ class WeirPolicy(Policy):
         judged = place != self._home and not self._draining
         best = self._best_elsewhere(place) if judged else None
         lost = 0.0
-        if best is not None and not self._left_bad_original():
+        # Who has left a bad original loses nothing that was there before.
+        if best is not None and self._base() == self._home:
             lost = 1.0 - 2.0 ** gain_log2(rates, best.mean, self._habits.objective)
         self._lost = fading * self._lost + max(lost, 0.0)
 
@@ -271,10 +274,6 @@ class WeirPolicy(Policy):
             return home
         gain = gain_log2(known[self._default].level.mean, known[home].level.mean, self._habits.objective)
         return self._default if gain > self._habits.doubtless_log2 else home
-
-    def _left_bad_original(self) -> bool:
-        """Whether the default is what is gone back to: then trials cost nothing that was there before."""
-        return self._base() != self._home
 
     def _knows(self, setting: Setting) -> bool:
         """Whether it was measured long enough to be judged."""
@@ -395,7 +394,7 @@ class WeirPolicy(Policy):
 
     def _telling_log2(self, place: Setting, found: Prospect) -> float:
         """How much better another setting must be to be returned to: more than both means may be off."""
-        if self._left_bad_original():
+        if self._base() != self._home:
             return self._habits.return_log2
         noise, known = self._known.noise(), self._known.measured
         best = known.get(found.belief.candidates[found.best], known[place])
@@ -422,7 +421,8 @@ class WeirPolicy(Policy):
         belief = known.believe(
             self._cases, self.space.candidates(), self._home, self._now, self._habits.objective
         )
-        here = (place, known.best_anchor(self._home), self._base())
+        used = self._request.as_used(self.space, self._home)
+        here = (place, known.best_anchor(self._home), self._base(), used)
         stay = Stay(*here, self._windows_needed(), self._opens.windows, surveyed=self._drawn_for is None)
         return weigh(known.measured, belief, self.space, stay, self._habits)
 
