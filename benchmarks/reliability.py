@@ -92,7 +92,7 @@ def play(world: World, cases: Cases, played: Played) -> None:
             known.measured,
             belief,
             LUSTRE,
-            Stay(place, HOME, HOME, WINDOWS, 0, surveyed=True),
+            Stay(place, HOME, HOME, HOME, WINDOWS, 0, surveyed=True),
             HABITS,
         )
         dearer = HABITS.dearer if known.measured[HOME].level.mean.counts[1] else 1.0

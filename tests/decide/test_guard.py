@@ -41,6 +41,8 @@ class Node:
         self.i = 0
         self.moved: list[float] = []
         self.hit_ratio = 0.0
+        #: What a request carries; not told as long as it is 0.
+        self.request_bytes = 0.0
 
     def step(self, wanted: dict[str, int] | None = None, work: str = "reads", **said: float) -> Decision:
         """One interval: bytes move, the policy wants a setting."""
@@ -48,6 +50,8 @@ class Node:
         t_s, rate = self.i * 0.5, self.rate(self.setting)
         self.moved.append(rate)
         moved = {"read.bytes": rate * 0.5, "app.read_bytes": rate * 0.5 / (1.0 - self.hit_ratio)}
+        if self.request_bytes:
+            moved["read.rpcs"] = moved["read.bytes"] / self.request_bytes
         window = Window(A, t_s - 0.5, t_s, self.setting, moved)
         wish = self.setting.replace(wanted or {})
         decision = Decision(f"d{self.i}", t_s, A, self.setting, wish, "test", "test", said, 0.9, work=work)
@@ -321,6 +325,15 @@ def test_what_lies_far_off_is_reached_over_settings_that_did_no_harm() -> None:
     assert node.step({"pages": 4, "flight": 1}).changes
     node.steps(10)
     assert node.step({"pages": 1, "flight": 1}).changes
+
+
+def test_a_request_size_that_nobody_uses_is_no_distance() -> None:
+    """Requests of two pages: one page is next door, however large they might be."""
+    for request_bytes, refused in ((8192.0, False), (4194304.0, True)):
+        node = Node(lambda setting: 1e8)
+        node.request_bytes = request_bytes
+        node.steps(5)
+        assert (node.step({"pages": 1, "flight": 8}).reason == "guard.reach") is refused
 
 
 def test_the_file_systems_default_is_never_too_far_off() -> None:

@@ -41,14 +41,32 @@ def test_windows_without_reads_and_work_that_is_not_compared_have_no_look() -> N
 def test_cases_that_look_alike_count_most_and_none_counts_nothing() -> None:
     mine, other = look_of("read", [window(1.0)]), look_of("read", [window(8.0)])
     unknown = (math.nan,) * 3
-    alike, unlike, somewhat = Look("read", 1, mine).likeness(np.array([mine, other, unknown]))
+    cases = np.array([mine, other, unknown])
+    alike, unlike, somewhat = Look("read", 1, mine).votes(cases, np.ones(3))
     assert alike > somewhat > unlike >= UNLIKE
 
 
 def test_beyond_full_slots_and_below_half_a_request_nothing_differs() -> None:
     mine = np.array([look_of("read", [window(12.0, requests=120.0)])])
-    (same,) = Look("read", 1, look_of("read", [window(40.0, requests=400.0)])).likeness(mine)
+    (same,) = Look("read", 1, look_of("read", [window(40.0, requests=400.0)])).votes(mine, np.ones(1))
     assert same == pytest.approx(1.0 + UNLIKE)
+
+
+def test_the_same_work_on_a_recorded_client_outvotes_all_simulated_ones() -> None:
+    """Where all three counters agree; a doubling apart it is a case like any other."""
+    mine, near = (2.0, 20.0, -4.0), (2.0, 20.0, -3.0)
+    for direction in ("read", "write"):
+        cases, weights = np.array([mine] + [near] * 80), np.array([5.0] + [1.0] * 80)
+        same = Look(direction, 1, mine).votes(cases, weights)
+        assert same[0] > 0.8 * same.sum()
+        apart = Look(direction, 1, near).votes(cases, weights)
+        assert apart[0] < 0.5 * apart.sum()
+
+
+def test_simulated_writes_are_not_compared() -> None:
+    cases = np.array([(2.0, 20.0, -4.0), (7.0, 12.0, -9.0), (math.nan,) * 3])
+    assert list(Look("write", 1, (2.0, 20.0, -4.0)).votes(cases, np.ones(3))) == [1.0, 1.0, 1.0]
+    assert list(Look("write").votes(cases, np.full(3, 5.0))) == [5.0, 5.0, 5.0]
 
 
 def test_a_look_decides_between_cases_before_anything_else_was_measured() -> None:

@@ -285,7 +285,7 @@ def believed(flight: float, gain: float) -> Prospect:
         known.measured[HOME].take(Rates(1e8, 0.0, flight), now)
     better = cases(*[lambda setting: 1e8 * (gain if setting["flight"] == 32 else 1.0)] * 2)
     belief = known.believe(better, GRID, HOME, 4, "fair")
-    return weigh(known.measured, belief, LUSTRE, Stay(HOME, HOME, HOME, 3, 0, surveyed=True), HABITS)
+    return weigh(known.measured, belief, LUSTRE, Stay(HOME, HOME, HOME, HOME, 3, 0, surveyed=True), HABITS)
 
 
 def test_more_requests_must_bring_more_where_all_slots_are_full() -> None:
@@ -304,7 +304,13 @@ def test_where_the_original_was_left_for_something_clearly_better_trials_are_bol
     risky = cases(*[lambda s, g=g: 1e8 * (g if s == MANY_LARGE else 1.0) for g in (0.7, 1.4)])
     belief = known.believe(risky, GRID, BAD_START, 4, "fair")
     timid, bold = (
-        weigh(known.measured, belief, LUSTRE, Stay(HOME, BAD_START, base, 3, 0, surveyed=True), HABITS)
+        weigh(
+            known.measured,
+            belief,
+            LUSTRE,
+            Stay(HOME, BAD_START, base, BAD_START, 3, 0, surveyed=True),
+            HABITS,
+        )
         for base in (BAD_START, HOME)
     )
     assert bold.bet == GRID.places[MANY_LARGE]
@@ -321,7 +327,13 @@ def test_who_has_left_a_bad_original_looks_again_at_what_a_few_noisy_windows_lef
     doubtful = cases(*[lambda s, g=g: 4e8 * (g if s == MANY_LARGE else 0.2) for g in (0.8, 1.0, 1.5)])
     belief = known.believe(doubtful, GRID, BAD_START, 4, "fair")
     timid, bold = (
-        weigh(known.measured, belief, LUSTRE, Stay(HOME, BAD_START, base, 3, 0, surveyed=True), HABITS)
+        weigh(
+            known.measured,
+            belief,
+            LUSTRE,
+            Stay(HOME, BAD_START, base, BAD_START, 3, 0, surveyed=True),
+            HABITS,
+        )
         for base in (BAD_START, HOME)
     )
     assert timid.bet != GRID.places[MANY_LARGE]
@@ -390,3 +402,32 @@ def test_a_relief_that_did_not_help_is_not_tried_again_soon() -> None:
             asked.append(i)
         setting = LUSTRE.settle(setting, proposal.setting.only("pages", "flight"))
     assert len(asked) == 1
+
+
+def test_a_request_size_that_nobody_uses_is_no_distance() -> None:
+    """One page is ten doublings from the default, and one from requests of two pages."""
+    known = Knowledge({HOME: Measured()})
+    for now in range(4):
+        known.measured[HOME].take(Rates(1e8, 0.0, 1.0), now)
+    single = Setting(pages=1, flight=8)
+    belief = known.believe(cases(*[lambda s: 2e8 if s == single else 1e8] * 2), GRID, HOME, 4, "fair")
+    far, near = (
+        weigh(known.measured, belief, LUSTRE, Stay(HOME, HOME, HOME, used, 3, 0, surveyed=True), HABITS)
+        for used in (HOME, HOME.replace(pages=2))
+    )
+    assert far.bet != GRID.places[single]
+    assert near.bet == GRID.places[single] and near.hope > HABITS.worth_log2
+
+
+def test_what_takes_more_from_others_is_behind_what_brings_nearly_as_much() -> None:
+    """A hundredth more for eight times the requests: the modest one is the best, and the other behind it."""
+    modest, greedy = Setting(pages=16, flight=16), Setting(pages=16, flight=128)
+    known = Knowledge({HOME: Measured(), modest: Measured(), greedy: Measured()})
+    for now in range(8):
+        known.measured[HOME].take(Rates(1e8, 0.0, 1.0), now)
+        known.measured[modest].take(Rates(1.5e8, 0.0, 8.0), now)
+        known.measured[greedy].take(Rates(1.515e8, 0.0, 16.0), now)
+    belief = known.believe(cases(*ALL), GRID, HOME, 8, "fair")
+    found = weigh(known.measured, belief, LUSTRE, Stay(greedy, HOME, HOME, HOME, 3, 0, surveyed=True), HABITS)
+    assert found.best == GRID.places[modest]
+    assert found.behind > HABITS.return_log2

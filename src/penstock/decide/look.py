@@ -2,9 +2,9 @@
 
 Requests in flight tell whether splitting calls can pay (one at a time waits for the disk and the wire in turn,
 several overlap already) and whether more slots can (only full ones are waited for). Bytes and seconds of a request
-tell what lies behind the slots. Simulated writes are not compared: their counters show the page cache, not the target,
-and choosing cases by them gained nothing. A recorded case that looks the same in all three is taken for the same work
-on such a client, reading or writing.
+tell what lies behind the slots. Simulated writes are not compared: their counters show the page cache, not the
+target, and choosing cases by them gained nothing. A recorded case that looks the same in all three is taken for the
+same work on such a client, reading or writing.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ KINDS = ("read", "write")
 # Requests in flight, bytes and seconds of a request. A case that differs by so many doublings in one of them has 60 %
 # of the weight of one that does not.
 WIDTHS_LOG2: Mapping[str, tuple[float, ...]] = {"read": (0.7, 2.0, 2.0)}
-# The same for "the same work", where every vote of a case beyond a simulated world's one counts so many times. Played
-# offline with each recorded case left out in turn, the others' best setting gains 9 % with it and 5 % without; for
-# simulated worlds nothing changes.
+# Recorded cases that differ by less are the same work. Then every vote beyond a simulated world's one counts `SAME`
+# times. Played offline with each recorded reader left out in turn, what the others advise gains 9 % with it and 5 %
+# without; for simulated worlds nothing changes. Counters of writes vary more.
 SAME_LOG2: Mapping[str, float] = {"read": 0.2, "write": 0.5}
 SAME = 125.0
 # Below half a request in flight and above nine (all slots of the default) more or less says nothing further.
@@ -68,7 +68,7 @@ class Look:
         if self.direction in WIDTHS_LOG2:
             apart = (_comparable(cases) - _comparable(here)) / WIDTHS_LOG2[self.direction]
             alike = np.exp(-0.5 * (np.where(np.isnan(apart), 1.0, apart) ** 2).sum(axis=1)) + UNLIKE
-        found: Floats = weights * alike + SAME * (weights - 1.0) * same
+        found: Floats = weights * alike + SAME * np.maximum(weights - 1.0, 0.0) * same
         return found
 
 

@@ -22,12 +22,16 @@ SOBER_LEAST, SOBER_SHARE = 0.15, 0.65
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prospect:
-    """The belief about all candidates, the best setting measured, and the most promising other one (the bet)."""
+    """The belief about all candidates, the best setting measured, and the most promising other one (the bet).
+
+    `behind` is what the setting in force lacks of the best one, both less the price of what they ask for.
+    """
 
     belief: Belief
     best: int
     bet: int
     hope: float
+    behind: float
 
     @property
     def over(self) -> float:
@@ -53,8 +57,8 @@ class Reason:
 class Stay:
     """Where a group is: the setting in force, the original, and the one it returns to when in doubt.
 
-    `used` is the original with the lowest limits that would do the same. A trial takes `windows`; a knob that acts on new opens is felt after `unfelt` more. `surveyed` says whether
-    anything is known of these knobs from elsewhere.
+    `used` is the original with the lowest limits that would do the same. A trial takes `windows`; a knob that acts on
+    new opens is felt after `unfelt` more. `surveyed` says whether anything is known of these knobs from elsewhere.
     """
 
     place: Setting
@@ -110,7 +114,8 @@ def weigh(
         # Others may be waiting for the same server: no gambles on what is expected to bring less.
         scores[mean < over] = 0.0
     bet = int(np.argmax(scores))
-    return Prospect(belief, best, bet, float(scores[bet]))
+    behind = float(kept[best] - kept[candidates.places[stay.place]])
+    return Prospect(belief, best, bet, float(scores[bet]), behind)
 
 
 def promise(found: Prospect) -> Reason:

@@ -95,10 +95,12 @@ def samples(table: TraceTable, direction: str, history: int, features: FeatureSe
 
 
 def _of_direction(table: TraceTable, direction: str) -> NDArray[np.bool_]:
-    """The rows of a direction: by their workload's name, or, in a random world, where it moves more than the other."""
+    """The rows of a direction: by their workload's name, or, in a random world, where it moves the most."""
     workloads, at = np.unique(table.workload, return_inverse=True)
     drawn = np.array([is_drawn(str(name)) for name in workloads])
-    named = [not off and direction_of(str(name)) == direction for name, off in zip(workloads, drawn, strict=True)]
+    named = [
+        not off and direction_of(str(name)) == direction for name, off in zip(workloads, drawn, strict=True)
+    ]
     reads = table.column("read_bytes") >= table.column("write_bytes")
     found: NDArray[np.bool_] = np.where(drawn[at], reads == (direction == "read"), np.array(named)[at])
     return found

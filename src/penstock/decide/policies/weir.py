@@ -294,7 +294,6 @@ class WeirPolicy(Policy):
             return first
         if place == self._home and self._is_unsteady(place) and not self._outshines(place, found):
             return self._leave_unsteady(window)
-        here = float(found.belief.mean[found.belief.candidates.places[place]])
         if self._falls_behind(place) or self._remembers_better(found):
             return self._return(window, found)
         if (
@@ -303,7 +302,7 @@ class WeirPolicy(Policy):
             and not self._relieved(found)
         ):
             return self._ask(window, found, found.bet, promise(found))
-        if found.over - here > self._telling_log2(place, found) or self._unproven(place, found):
+        if found.behind > self._telling_log2(place, found) or self._unproven(place, found):
             return self._return(window, found)
         self._enter(State.RESTING, self._rounds.end(found.over))
         return Proposal(window.setting, "resting", f"nothing promises enough over {place}", found.evidence)
