@@ -30,7 +30,7 @@ FARTHEST = 4.0
 # Corrections are correlated between settings: at this many doublings apart the correlation is 60 %.
 REACH_LOG2 = 1.5
 # All cases together may be off by this much. Without it cases that agree outweigh measurements: a reader over 5 ms
-# rested at a setting that had brought a seventh less than another one. With .25 replays climb less from a bad start.
+# could rest at a setting that had brought a seventh less than another. With .25 replays climb less from a bad start.
 MISFIT_LOG2 = 0.2
 # The smallest standard deviation that a gain is given.
 LEAST_SPREAD = 0.06
