@@ -175,15 +175,16 @@ class WeirPolicy(Policy):
         self._enter(State.SETTLING, 1 + max(echo, unfelt, self._draining))
 
     def _charge(self, place: Setting, rates: Rates) -> None:
-        """Keep account of what trials cost: windows' worth of what the best known setting brings."""
+        """Keep account of what trials cost: windows' worth of what the original brings.
+
+        What they lack of a better setting is no loss: nobody had it before.
+        """
         fading = 1.0 - 1.0 / self._habits.horizon_windows
-        # While the queue of before drains, what is seen is not this setting's doing.
-        judged = place != self._home and not self._draining
-        best = self._best_elsewhere(place) if judged else None
+        original = self._known.measured.get(self._home) if self._home is not None else None
         lost = 0.0
-        # Who has left a bad original loses nothing that was there before.
-        if best is not None and self._base() == self._home:
-            lost = 1.0 - 2.0 ** gain_log2(rates, best.mean, self._habits.objective)
+        # While the queue of before drains, what is seen is not this setting's doing.
+        if original is not None and place != self._home and not self._draining:
+            lost = 1.0 - 2.0 ** gain_log2(rates, original.level.mean, self._habits.objective)
         self._lost = fading * self._lost + max(lost, 0.0)
 
     def _collapsed(self, place: Setting, rates: Rates) -> bool:
