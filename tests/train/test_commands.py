@@ -125,6 +125,7 @@ def test_the_shipped_model_is_sound_small_and_says_where_it_comes_from() -> None
         (["train", "study", "--data", "{traces}", "--histories", "-1"], UsageError, "whole numbers"),
         (["train", "collect", "--out", "d", "--live"], UsageError, "--change-knobs-at-random"),
         (["train", "collect", "--out", "d", "--live", "--worlds", "2"], UsageError, "give one of them"),
+        (["train", "collect", "--out", "d", "--cluster", "drawn"], UsageError, "drawn by --worlds"),
         (["train", "collect", "--out", "d", "--workloads", "s_rd_sq_1x"], UsageError, "unknown workload"),
     ],
 )

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from penstock.campaign.workers import Workers
-from penstock.errors import AccessError
+from penstock.errors import AccessError, UsageError
 from penstock.spaces import LUSTRE
 from penstock.train.collect import CollectedRun, Walk, keep, missing, plan_drawn, plan_runs, tabulate, walk
 from penstock.train.table import TraceTable
-from penstock.train.worlds import DRAWN
+from penstock.train.worlds import DRAWN, is_drawn
 from penstock.workload import parse_workload
 
 INTERVAL_S = 0.5
@@ -35,6 +35,8 @@ class Collection:
         """Every run. Unknown names are refused."""
         intervals = max(3, round(self.seconds / INTERVAL_S))
         if self.cluster == DRAWN:
+            if odd := next((name for name in self.workloads if not is_drawn(name)), None):
+                raise UsageError(f"{odd} is no random world: they are drawn by --worlds")
             return plan_drawn(self.workloads, self.runs, intervals, self.seed)
         for name in self.workloads:
             parse_workload(name)
