@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.decide.belief import Knowledge, Measured
+from penstock.decide.belief import Belief, Knowledge, Measured
 from penstock.decide.habits import HABITS
 from penstock.decide.level import Level
 from penstock.decide.objective import Rates
@@ -278,6 +278,11 @@ def test_beliefs_are_finite_whatever_was_measured(seen: list[tuple[Setting, floa
     assert belief.votes.sum() == pytest.approx(1.0)
 
 
+def weighed(known: Knowledge, belief: Belief, stay: tuple[Setting, Setting, Setting, Setting]) -> Prospect:
+    """The candidates as they look from there: the setting in force, the original, its substitute, what is used."""
+    return weigh(known.measured, belief, LUSTRE, Stay(*stay, 3, 0, surveyed=True), HABITS)
+
+
 def believed(flight: float, gain: float) -> Prospect:
     """A reader with so many requests in flight at the default; cases say that four times the slots bring `gain`."""
     known = Knowledge({HOME: Measured()})
@@ -285,7 +290,7 @@ def believed(flight: float, gain: float) -> Prospect:
         known.measured[HOME].take(Rates(1e8, 0.0, flight), now)
     better = cases(*[lambda setting: 1e8 * (gain if setting["flight"] == 32 else 1.0)] * 2)
     belief = known.believe(better, GRID, HOME, 4, "fair")
-    return weigh(known.measured, belief, LUSTRE, Stay(HOME, HOME, HOME, HOME, 3, 0, surveyed=True), HABITS)
+    return weighed(known, belief, (HOME, HOME, HOME, HOME))
 
 
 def test_more_requests_must_bring_more_where_all_slots_are_full() -> None:
@@ -303,16 +308,7 @@ def test_where_the_original_was_left_for_something_clearly_better_trials_are_bol
     # More bytes in flight than the default's, and as likely to lose as to gain.
     risky = cases(*[lambda s, g=g: 1e8 * (g if s == MANY_LARGE else 1.0) for g in (0.7, 1.4)])
     belief = known.believe(risky, GRID, BAD_START, 4, "fair")
-    timid, bold = (
-        weigh(
-            known.measured,
-            belief,
-            LUSTRE,
-            Stay(HOME, BAD_START, base, BAD_START, 3, 0, surveyed=True),
-            HABITS,
-        )
-        for base in (BAD_START, HOME)
-    )
+    timid, bold = (weighed(known, belief, (HOME, BAD_START, base, BAD_START)) for base in (BAD_START, HOME))
     assert bold.bet == GRID.places[MANY_LARGE]
     assert timid.hope == 0.0
     assert bold.hope > 10 * HABITS.worth_log2
@@ -327,16 +323,7 @@ def test_who_has_left_a_bad_original_looks_again_at_what_a_few_noisy_windows_lef
     # Nothing else is worth a look.
     doubtful = cases(*[lambda s, g=g: 4e8 * (g if s == MANY_LARGE else 0.2) for g in (0.8, 1.0, 1.5)])
     belief = known.believe(doubtful, GRID, BAD_START, 4, "fair")
-    timid, bold = (
-        weigh(
-            known.measured,
-            belief,
-            LUSTRE,
-            Stay(HOME, BAD_START, base, BAD_START, 3, 0, surveyed=True),
-            HABITS,
-        )
-        for base in (BAD_START, HOME)
-    )
+    timid, bold = (weighed(known, belief, (HOME, BAD_START, base, BAD_START)) for base in (BAD_START, HOME))
     assert timid.bet != GRID.places[MANY_LARGE]
     assert bold.bet == GRID.places[MANY_LARGE]
     assert bold.hope > HABITS.worth_log2
@@ -412,10 +399,7 @@ def test_a_request_size_that_nobody_uses_is_no_distance() -> None:
         known.measured[HOME].take(Rates(1e8, 0.0, 1.0), now)
     single = Setting(pages=1, flight=8)
     belief = known.believe(cases(*[lambda s: 2e8 if s == single else 1e8] * 2), GRID, HOME, 4, "fair")
-    far, near = (
-        weigh(known.measured, belief, LUSTRE, Stay(HOME, HOME, HOME, used, 3, 0, surveyed=True), HABITS)
-        for used in (HOME, HOME.replace(pages=2))
-    )
+    far, near = (weighed(known, belief, (HOME, HOME, HOME, used)) for used in (HOME, HOME.replace(pages=2)))
     assert far.bet != GRID.places[single]
     assert near.bet == GRID.places[single] and near.hope > HABITS.worth_log2
 
@@ -429,6 +413,6 @@ def test_what_takes_more_from_others_is_behind_what_brings_nearly_as_much() -> N
         known.measured[modest].take(Rates(1.5e8, 0.0, 8.0), now)
         known.measured[greedy].take(Rates(1.515e8, 0.0, 16.0), now)
     belief = known.believe(cases(*ALL), GRID, HOME, 8, "fair")
-    found = weigh(known.measured, belief, LUSTRE, Stay(greedy, HOME, HOME, HOME, 3, 0, surveyed=True), HABITS)
+    found = weighed(known, belief, (greedy, HOME, HOME, HOME))
     assert found.best == GRID.places[modest]
     assert found.behind > HABITS.return_log2
