@@ -96,3 +96,22 @@ def test_memory_does_not_grow_with_simulated_time(lab: Lab) -> None:
     made.run_until(20.0)
     assert (made.world.table == addresses).all()
     assert (made.world.extent.state != FREE).sum() < made.world.extent.shape[0]
+
+
+@pytest.mark.parametrize("cores", ["0", "8"])
+@pytest.mark.parametrize("slow", ["client_mb_per_s", "server_mb_per_s"])
+@pytest.mark.parametrize("name", ["s_wr_sq_1m", "s_wr_rn_8k", "s_rd_rn_1m", "s_rd_sq_1m"])
+def test_no_setting_makes_a_link_carry_more_than_it_can(lab: Lab, name: str, slow: str, cores: str) -> None:
+    """RPCs of up to 16 KiB carry their data in the request or the reply itself: that takes the wire's time too."""
+    changes = {slow: "50", "client.cores": cores, "server.cores": cores}
+    for pages, flight in ((1, 256), (4, 256), (4, 16), (1024, 8)):
+        totals = lab.measure(name, Setting(pages=pages, flight=flight), changes, seconds=4.0)
+        assert totals.rpc_bytes / 4.0 / 1e6 < 50 * 1.05
+
+
+def test_short_request_waits_for_the_bulk_data_before_it(lab: Lab) -> None:
+    """Four pages take 20 ms on a wire of .8 MB/s, in the request of a write as in the reply to a read."""
+    changes = {"client_mb_per_s": "0.8192", "server_mb_per_s": "0.8192"}
+    for name in ("s_wr_sq_1m", "s_rd_rn_1m"):
+        totals = lab.measure(name, Setting(pages=4, flight=1), changes, seconds=8.0)
+        assert totals.rpc_usec / totals.rpcs >= 20000.0

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import UsageError
-from penstock.train.draws import FAMILIES, draw_world, draw_worlds
+from penstock.train.draws import FAMILIES, DrawnJob, draw_world, draw_worlds
 from penstock.train.worlds import load_world
-from penstock.units import KIB
+from penstock.units import GIB, KIB
 
 DRAWN = [draw_world(1, number) for number in range(120)]
 
@@ -53,6 +53,25 @@ def test_work_and_company_are_what_the_families_say() -> None:
         assert ("company" in world.families) == (plan.clients > 1)
         assert ("bursty" in world.families) == any(work.idle_s > 0 for work in works)
         assert ("mixed" in world.families) == any(0 < work.read_ratio < 1 for work in works)
+
+
+@pytest.mark.parametrize(
+    ("random", "read_ratio", "file", "osts", "rewrites"),
+    [
+        (True, 0.0, GIB, (0,), True),
+        (True, 0.5, 3 * GIB, (0,), False),
+        (False, 0.0, GIB, (0,), False),
+        (False, 0.0, GIB, (0, 1), True),
+        (False, 0.5, GIB // 2, (0,), True),
+        (False, 1.0, GIB // 2, (0,), False),
+    ],
+)
+def test_rewriting_is_what_changes_pages_before_they_are_sent(
+    random: bool, read_ratio: float, file: int, osts: tuple[int, ...], rewrites: bool
+) -> None:
+    """Two files each, in a cache of 4 GiB; 1.5 GiB may be dirty on a target."""
+    job = DrawnJob(read_ratio, random, 64 * KIB, 2, file, 4 * GIB, 0.0, 0.0, 0.0, osts, 0)
+    assert job.rewrites(1.5 * GIB) == rewrites
 
 
 def test_families_can_be_asked_for_and_left_out() -> None:

@@ -21,7 +21,8 @@ Hardware: `disk`, `ssd`, `nvme`, `memory`, `testbed` (a built-in cluster), `far`
 2.5 Gbit/s), `fast-link` (50 or more), `slow-core`, `slow-server`, `few-threads` (at most 32).
 Work: `reads`, `writes`, `mixed` (a job does both), `small` (a job's requests are at most 32 KiB), `large` (4 MiB or
 more), `many-streams` (8 or more in one job), `thinking`, `bursty`, `striped` (one job on several OSTs), `rewriting`
-(a job writes at random to files that fit the page cache together: pages change again before they are sent),
+(pages change again before they are sent: a job writes at random to files that fit the page cache together, or in order,
+again and again, to files that together fit what may be dirty on their target),
 `several-jobs`.
 Company: `company`.
 """
@@ -29,6 +30,7 @@ Company: `company`.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -36,7 +38,7 @@ from random import Random
 from penstock.errors import UsageError
 from penstock.train.drawn_hardware import DrawnHardware, between, draw_hardware
 from penstock.train.worlds import DescribedWorld, name_of_draw
-from penstock.units import KIB, MIB
+from penstock.units import GIB, KIB, MIB
 
 FAMILIES = (
     "disk", "ssd", "nvme", "memory", "testbed", "far", "slow-link", "fast-link", "slow-core", "slow-server",
@@ -47,6 +49,8 @@ FILES_GIB = 32.0
 MOST_TRIES = 5000
 # The limit for all files of a scenario. Larger page tables would not fit beside other simulations.
 ALL_FILES_GIB = 64.0
+# The default of max_dirty_mb; an eighth of memory where that is less.
+MOST_DIRTY_BYTES = 2000 * MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +69,13 @@ class DrawnJob:
     osts: tuple[int, ...]
     client: int
 
-    @property
-    def rewrites(self) -> bool:
-        """Whether it writes at random to files that fit the page cache together."""
-        return self.read_ratio < 1.0 and self.random and self.streams * self.file <= self.cache
+    def rewrites(self, dirty_bytes: float) -> bool:
+        """Whether it changes pages again before they are sent, where so much may be dirty on a target."""
+        if self.random:
+            fits = self.streams * self.file <= self.cache
+        else:
+            fits = math.ceil(self.streams / len(self.osts)) * self.file <= dirty_bytes
+        return self.read_ratio < 1.0 and fits
 
 
 def draw_world(seed: int, number: int) -> DescribedWorld:
@@ -77,7 +84,8 @@ def draw_world(seed: int, number: int) -> DescribedWorld:
     hardware = draw_hardware(rng)
     clients = rng.randint(2, 8) if rng.random() < 1 / 3 else 1
     jobs = _jobs(rng, hardware, clients)
-    families = (*hardware.families, *_families_of(jobs))
+    dirty_bytes = min(MOST_DIRTY_BYTES, hardware.ram_gb * GIB / 8)
+    families = (*hardware.families, *_families_of(jobs, dirty_bytes))
     return DescribedWorld(name_of_draw(seed, number), _text(hardware, clients, jobs, families), families)
 
 
@@ -163,7 +171,7 @@ def _job(rng: Random, client: int, room_gib: float, first: Sequence[int]) -> Dra
     )
 
 
-def _families_of(jobs: Sequence[DrawnJob]) -> list[str]:
+def _families_of(jobs: Sequence[DrawnJob], dirty_bytes: float) -> list[str]:
     signs = {
         "reads": any(job.read_ratio == 1.0 for job in jobs),
         "writes": any(job.read_ratio == 0.0 for job in jobs),
@@ -174,7 +182,7 @@ def _families_of(jobs: Sequence[DrawnJob]) -> list[str]:
         "thinking": any(job.think_s > 0.0 for job in jobs),
         "bursty": any(job.active_s > 0.0 for job in jobs),
         "striped": any(len(job.osts) > 1 and job.streams > 1 for job in jobs),
-        "rewriting": any(job.rewrites for job in jobs),
+        "rewriting": any(job.rewrites(dirty_bytes) for job in jobs),
         "several-jobs": sum(job.client == 0 for job in jobs) > 1,
         "company": any(job.client > 0 for job in jobs),
     }

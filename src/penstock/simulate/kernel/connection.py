@@ -8,18 +8,17 @@ starts anew. Its counters go on; the import's generation tells that something ha
 
 from __future__ import annotations
 
-from penstock.simulate.kernel.calendar import IMPORT_IS_FULL, IMPORT_RECONNECTS, REQUEST_ARRIVES, schedule
+from penstock.simulate.kernel.calendar import IMPORT_IS_FULL, IMPORT_RECONNECTS, schedule
 from penstock.simulate.kernel.compiler import kernel
 from penstock.simulate.kernel.counters import account
 from penstock.simulate.kernel.extents import clear_labels
 from penstock.simulate.kernel.locks import forfeit_locks
-from penstock.simulate.kernel.network import link_between, send_small
+from penstock.simulate.kernel.network import link_between
 from penstock.simulate.kernel.offsets import next_cached, note_start
 from penstock.simulate.kernel.pagecache import forget
 from penstock.simulate.kernel.queues import delist, free_extent, head_of
 from penstock.simulate.kernel.records import NONE, READ, World
-from penstock.simulate.kernel.rpcs import free_rpc, send_rpcs
-from penstock.simulate.kernel.server import reach_server, server_of
+from penstock.simulate.kernel.rpcs import free_rpc, hand_over, send_rpcs
 from penstock.simulate.kernel.states import (
     ABSENT,
     DISCONN,
@@ -79,7 +78,6 @@ def import_is_full(w: World, o: int, now_us: float) -> None:
     """Connected again: send what was never answered once more, and go on."""
     w.osc.state[o] = FULL_IMPORT
     w.osc.generation[o] += 1
-    c = w.osc.client[o]
     for r in range(w.rpc.shape[0]):
         if w.rpc.osc[r] == o and w.rpc.lost[r] == 1:
             if w.rpc.dead[r] == 1:
@@ -87,9 +85,7 @@ def import_is_full(w: World, o: int, now_us: float) -> None:
                 continue
             w.rpc.lost[r] = 0
             w.rpc.handed_us[r] = now_us
-            s = server_of(w, r)
-            arrival_us = send_small(w, link_between(w, c, s, 1), w.client.nic[c], now_us)
-            schedule(w, reach_server(w, s, arrival_us), REQUEST_ARRIVES, r)
+            hand_over(w, r, now_us)
     send_rpcs(w, o, now_us)
 
 

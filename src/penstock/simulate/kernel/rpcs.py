@@ -7,11 +7,11 @@ from penstock.simulate.kernel.compiler import kernel
 from penstock.simulate.kernel.cores import in_turn
 from penstock.simulate.kernel.counters import account, tally_send
 from penstock.simulate.kernel.extents import depart
-from penstock.simulate.kernel.network import link_between, send_small
+from penstock.simulate.kernel.network import link_between, send_small, send_with_data
 from penstock.simulate.kernel.offsets import next_cached
 from penstock.simulate.kernel.queues import delist, head_of
-from penstock.simulate.kernel.records import LAST_PAGE, NONE, READ, ROOMY, RPCS_FULL, WRITE, World
-from penstock.simulate.kernel.server import reach_server, server_of
+from penstock.simulate.kernel.records import LAST_PAGE, NONE, PAGE, READ, ROOMY, RPCS_FULL, WRITE, World
+from penstock.simulate.kernel.server import is_short, reach_server, server_of
 from penstock.simulate.kernel.states import FULL, FULL_IMPORT, HIGH_PRIORITY, TO_READ, URGENT
 
 EXTENTS_PER_RPC = 256
@@ -64,10 +64,16 @@ def _built_us(w: World, r: int, start_us: float) -> float:
 
 
 @kernel
-def _hand_over(w: World, r: int, built_us: float) -> None:
+def hand_over(w: World, r: int, built_us: float) -> None:
+    """Send the request of an RPC that is built then; a short write carries its data itself."""
     c = w.osc.client[w.rpc.osc[r]]
     s = server_of(w, r)
-    arrival_us = send_small(w, link_between(w, c, s, 1), w.client.nic[c], built_us)
+    link = link_between(w, c, s, 1)
+    if w.rpc.direction[r] != READ and is_short(w, r):
+        size = w.rpc.pages[r] * PAGE
+        arrival_us = send_with_data(w, link, w.client.nic[c], w.oss.nic[s], size, built_us)
+    else:
+        arrival_us = send_small(w, link, w.client.nic[c], built_us)
     schedule(w, reach_server(w, s, arrival_us), REQUEST_ARRIVES, r)
 
 
@@ -91,7 +97,7 @@ def _dispatch(w: World, r: int, now_us: float) -> None:
     if w.sim.paced[0] == 1:
         schedule(w, start_us, RPC_IS_DUE, r)
     else:
-        _hand_over(w, r, built_us)
+        hand_over(w, r, built_us)
 
 
 @kernel
@@ -103,7 +109,7 @@ def rpc_is_due(w: World, r: int, now_us: float) -> None:
     built_us = in_turn(w, c, work_us, now_us)
     w.osc.build_free_us[o] = max(w.osc.build_free_us[o], built_us)
     w.rpc.handed_us[r] = built_us
-    _hand_over(w, r, built_us)
+    hand_over(w, r, built_us)
 
 
 @kernel

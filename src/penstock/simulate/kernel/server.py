@@ -24,7 +24,7 @@ from penstock.simulate.kernel.compiler import kernel
 from penstock.simulate.kernel.cores import on_client, on_server
 from penstock.simulate.kernel.disk import disk_done, is_disk, queue_on_disk
 from penstock.simulate.kernel.foresight import foresee_counters, foresee_reply
-from penstock.simulate.kernel.network import link_between, room_us, send_bulk, send_small
+from penstock.simulate.kernel.network import link_between, room_us, send_bulk, send_small, send_with_data
 from penstock.simulate.kernel.rangelock import lock_range, next_unlocked, unlock_range
 from penstock.simulate.kernel.records import NONE, PAGE, READ, World
 from penstock.simulate.kernel.replies import deal_with_reply
@@ -61,7 +61,7 @@ def _goes_unheard(w: World, r: int, now_us: float) -> bool:
 
 
 @kernel
-def _is_short(w: World, r: int) -> bool:
+def is_short(w: World, r: int) -> bool:
     """Whether an RPC's data travels in the request or the reply itself."""
     return w.rpc.fragments[r] == 1 and w.rpc.pages[r] <= SHORT_PAGES
 
@@ -77,7 +77,7 @@ def _to_device(w: World, r: int, now_us: float) -> None:
 
 @kernel
 def _pull(w: World, r: int, now_us: float) -> None:
-    if _is_short(w, r):
+    if is_short(w, r):
         _to_device(w, r, now_us)
         return
     s = server_of(w, r)
@@ -181,11 +181,21 @@ def bulk_arrives(w: World, r: int, now_us: float) -> None:
 
 
 @kernel
+def _replied_us(w: World, r: int, link: int, now_us: float) -> float:
+    """When a reply handed over now arrives."""
+    sender = w.oss.nic[server_of(w, r)]
+    if w.rpc.direction[r] == READ and is_short(w, r):
+        receiver = w.client.nic[w.osc.client[w.rpc.osc[r]]]
+        return send_with_data(w, link, sender, receiver, w.rpc.pages[r] * PAGE, now_us)
+    return send_small(w, link, sender, now_us)
+
+
+@kernel
 def _reply(w: World, r: int, more_us: float, now_us: float) -> None:
     s = server_of(w, r)
     link = link_between(w, w.osc.client[w.rpc.osc[r]], s, 0)
     done_us = on_server(w, s, w.oss.reply_us[s] + w.oss.message_us[s] + more_us, now_us)
-    schedule(w, send_small(w, link, w.oss.nic[s], done_us), REPLY_IS_IN, r)
+    schedule(w, _replied_us(w, r, link, done_us), REPLY_IS_IN, r)
     _leave(w, r, now_us)
 
 
@@ -195,7 +205,7 @@ def _answer(w: World, r: int, now_us: float) -> None:
     s = server_of(w, r)
     if w.rpc.direction[r] != READ:
         _reply(w, r, 0.0, now_us)
-    elif _is_short(w, r):
+    elif is_short(w, r):
         _reply(w, r, w.rpc.pages[r] * (w.oss.page_us[s] + w.oss.send_us_page[s]), now_us)
     else:
         start_bulk(w, r, on_server(w, s, w.rpc.pages[r] * w.oss.page_us[s], now_us))
@@ -227,10 +237,13 @@ def device_done(w: World, r: int, now_us: float) -> None:
         return
     if w.rpc.direction[r] == READ:
         checked_us = now_us + pages * w.oss.page_us[s]
-        arrival_us = send_bulk(w, link, w.oss.nic[s], w.client.nic[c], w.rpc.pages[r] * PAGE, checked_us)
+        if is_short(w, r):
+            arrival_us = _replied_us(w, r, link, checked_us)
+        else:
+            arrival_us = send_bulk(w, link, w.oss.nic[s], w.client.nic[c], pages * PAGE, checked_us)
         arrival_us += w.client.reply_read_us[c] + pages * w.client.reply_us_page[c]
     else:
-        arrival_us = send_small(w, link, w.oss.nic[s], now_us) + w.client.reply_write_us[c]
+        arrival_us = _replied_us(w, r, link, now_us) + w.client.reply_write_us[c]
     foresee_reply(w, r)
     schedule(w, arrival_us + w.oss.reply_us[s], REPLY_ARRIVES, r)
     _leave(w, r, now_us)
