@@ -108,20 +108,20 @@ def test_a_setting_that_somebody_else_made_has_no_effect_of_ours() -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "pages"), [(1, 16), (20, 16), (round(2 * CALM.switchback_first_s) + 2, LUSTRE.default["pages"])]
+    ("steps", "pages"), [(1, 64), (20, 64), (round(2 * CALM.switchback_first_s) + 2, LUSTRE.default["pages"])]
 )
 def test_a_knob_that_somebody_else_took_over_is_no_part_of_the_original_any_more(
     steps: int, pages: int
 ) -> None:
-    node = Node(lambda setting: 2e8 if setting["pages"] == 16 else 1e8)
+    node = Node(lambda setting: 2e8 if setting["pages"] == 64 else 1e8)
     node.steps(5)
-    node.step({"pages": 16, "flight": 32})
+    node.step({"pages": 64, "flight": 32})
     node.steps(steps)
     node.setting = node.setting.replace(flight=24)
     pinned = tuple(knob.within(24, 24) if knob.id == "flight" else knob for knob in LUSTRE.knobs)
     node.space = replace(LUSTRE, knobs=pinned)
     # In the last case a look is under way: the target is at its original already, and stays there.
-    assert ("guard.return" in node.steps(80)) == (pages == 16)
+    assert ("guard.return" in node.steps(80)) == (pages == 64)
     assert node.setting.only("pages", "flight") == Setting({"pages": pages, "flight": 24})
 
 
@@ -322,9 +322,20 @@ def test_what_lies_far_off_is_reached_over_settings_that_did_no_harm() -> None:
     node = Node(lambda setting: 1e8)
     node.steps(5)
     assert node.step({"pages": 1, "flight": 1}).reason == "guard.reach"
-    assert node.step({"pages": 4, "flight": 1}).changes
+    assert node.step({"pages": 16, "flight": 8}).reason == "guard.reach"
+    assert node.step({"pages": 32, "flight": 1}).changes
     node.steps(10)
     assert node.step({"pages": 1, "flight": 1}).changes
+
+
+def test_knobs_are_raised_further_than_they_are_lowered() -> None:
+    """A request that is too large or one too many costs less than many that are too small."""
+    node = Node(lambda setting: 1e8)
+    node.setting = LUSTRE.default.replace(pages=4, flight=256)
+    node.request_bytes = 16384.0
+    node.steps(5)
+    assert node.step({"pages": 4, "flight": 4}).reason == "guard.reach"
+    assert node.step({"pages": 1024, "flight": 256}).changes
 
 
 def test_a_request_size_that_nobody_uses_is_no_distance() -> None:

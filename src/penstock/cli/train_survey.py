@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option(
     "--seconds",
     type=DURATION,
-    default=3.5,
+    default=12.0,
     show_default=True,
     help="Time a setting is measured.",
 )

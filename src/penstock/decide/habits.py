@@ -18,7 +18,7 @@ class Habits:
     most_windows: int = 10
     aim: float = 0.06
     #: A trial disturbs: less expected improvement, net of what the trial may lose, is not worth it.
-    worth_log2: float = 0.005
+    worth_log2: float = 0.02
     #: Every further trial must promise a little more, so that looking around comes to an end.
     worth_more_log2: float = 0.002
     #: Both are so many times as large where writes are at work, because what a trial disturbs there lasts longer, and
@@ -42,9 +42,10 @@ class Habits:
     contended_times: float = 3.0
     contended_from: float = 0.5
     contended_full: float = 0.9
-    #: No knob goes further, in doublings, from the original, its substitute, or the best one measured. The guard says
-    #: nearly the same.
+    #: No knob is raised further, in doublings, from the original, its substitute, or the best one measured, ...
     reach_log2: float = 8.0
+    #: ... or lowered further. The guard says nearly the same.
+    reach_down_log2: float = 5.0
     #: A trial that brings less than this of the best one over two windows, or than the other in its very first,
     #: is left at once.
     hopeless: float = 0.75

@@ -102,7 +102,7 @@ def weigh(
     enough = habits.most_windows if stay.bold else habits.least_windows
     scores[[candidates.places[s] for s, m in known.items() if m.level.count >= enough]] = 0.0
     near = candidates.locate([stay.original, stay.base, stay.used, candidates[best]])
-    scores[_beyond(candidates, near, habits.reach_log2)] = 0.0
+    scores[_beyond(candidates, near, habits)] = 0.0
     declared = any(candidates.space[knob_id].limits for knob_id in candidates.ids)
     if declared:
         scores[_idle(candidates, stay, original)] = 0.0
@@ -188,10 +188,11 @@ def _contended(original: Rates, setting: Setting, space: KnobSpace, habits: Habi
     return min(max((used - low) / (high - low), 0.0), 1.0)
 
 
-def _beyond(candidates: Candidates, near: Floats, reach_log2: float) -> NDArray[np.bool_]:
-    """Which candidates have a knob further away than that from each of some places."""
-    apart = np.abs(candidates.coordinates[:, None] - near).max(axis=2)
-    found: NDArray[np.bool_] = apart.min(axis=1) > reach_log2
+def _beyond(candidates: Candidates, near: Floats, habits: Habits) -> NDArray[np.bool_]:
+    """Which candidates have a knob raised or lowered too far from each of some places."""
+    raised = candidates.coordinates[:, None] - near
+    outside = (raised > habits.reach_log2) | (-raised > habits.reach_down_log2)
+    found: NDArray[np.bool_] = outside.any(axis=2).all(axis=1)
     return found
 
 

@@ -21,9 +21,8 @@ Hardware: `disk`, `ssd`, `nvme`, `memory`, `testbed` (a built-in cluster), `far`
 2.5 Gbit/s), `fast-link` (50 or more), `slow-core`, `slow-server`, `few-threads` (at most 32).
 Work: `reads`, `writes`, `mixed` (a job does both), `small` (a job's requests are at most 32 KiB), `large` (4 MiB or
 more), `many-streams` (8 or more in one job), `thinking`, `bursty`, `striped` (one job on several OSTs), `rewriting`
-(pages change again before they are sent: a job writes at random to files that fit the page cache together, or in order,
-again and again, to files that together fit what may be dirty on their target),
-`several-jobs`.
+(pages change again before they are sent: a job writes at random to files that fit the page cache together, or in
+order, again and again, to files that together fit what may be dirty on their target), `several-jobs`.
 Company: `company`.
 """
 

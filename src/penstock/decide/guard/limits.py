@@ -27,8 +27,10 @@ class GuardLimits:
     loss_window_s: float = 600.0
     #: For so long after a visit that did harm, what the original lacks is charged to that visit.
     aftermath_s: float = 60.0
-    #: No knob goes further than so many times from the original, or from a setting that proved itself.
+    #: No knob is raised further than so many times from the original, or from a setting that proved itself, ...
     reach: float = 256.0
+    #: ... or lowered further: small requests, and few of them, cost a server and its disks more than large ones.
+    reach_down: float = 32.0
     #: Wait after a visit that did harm; every further one doubles it, up to the most; `forgive_s` without harm
     #: halves it.
     hold_s: float = 10.0

@@ -119,11 +119,15 @@ def reach(wish: Wish, limits: GuardLimits) -> Refusal | None:
     A limit that requests do not come near is no distance: it counts as if it were just large enough for them.
     """
     used = wish.work.request.as_used(wish.record.known_space, wish.home)
-    times = min(_apart(wish.place, place) for place in (wish.home, used, wish.default, *wish.work.proven))
-    if times <= limits.reach:
+    known = (wish.home, used, wish.default, *wish.work.proven)
+    times = min(_beyond(wish.place, place, limits) for place in known)
+    if times <= 1.0:
         return None
-    sentence = f"{wish.place} is {times:.0f} times away from what did no harm; {limits.reach:.0f} is the most"
-    return Refusal("reach", sentence, {"times": times})
+    sentence = (
+        f"{wish.place} is too far from what did no harm: a knob is raised {limits.reach:.0f} times at most and "
+        f"lowered {limits.reach_down:.0f} times"
+    )
+    return Refusal("reach", sentence, {"times_too_far": times})
 
 
 def hold(wish: Wish, limits: GuardLimits) -> Refusal | None:
@@ -206,10 +210,10 @@ def is_finite(value: object) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)
 
 
-def _apart(one: Setting, other: Setting) -> float:
-    """How many times larger or smaller the knob is that differs most."""
+def _beyond(one: Setting, other: Setting, limits: GuardLimits) -> float:
+    """How many times further from the other setting than allowed the knob is that is furthest."""
     pairs = [(max(one[knob_id], 1), max(other[knob_id], 1)) for knob_id in one]
-    return max(max(a / b, b / a) for a, b in pairs)
+    return max(max(a / b / limits.reach, b / a / limits.reach_down) for a, b in pairs)
 
 
 def _swings(record: UnitRecord) -> bool:

@@ -2,7 +2,7 @@
 
 A pipe sends one message after the other. Beyond `peer_credits` messages under way to one peer, the next waits for
 the oldest to be acknowledged. Small requests carry next to no data but queue behind bulk in their sender's pipe.
-Requests and replies that carry the data of a short RPC take the pipes' time for it like bulk, but no credit.
+Requests and replies that carry the data of a short RPC themselves are sent like bulk.
 """
 
 from __future__ import annotations
@@ -45,43 +45,29 @@ def room_us(w: World, link: int, sender: int, size: int, asked_us: float) -> flo
 
 
 @kernel
-def _carry(w: World, link: int, sender: int, receiver: int, size: int, start_us: float) -> float:
-    """Send one message no sooner than then, and answer when it has left. Both pipes are busy for their part of it."""
-    start_us = max(start_us, w.nic.send_free_us[sender])
-    sent_us = start_us + size * w.nic.us_per_byte[sender]
-    w.nic.send_free_us[sender] = sent_us
-    if w.link.us_per_byte[link] > 0.0:
-        # What TCP may have under way to this peer is less than the pipe carries: others may use the rest.
-        start_us = max(start_us, w.link.free_us[link])
-        sent_us = start_us + size * max(w.link.us_per_byte[link], w.nic.us_per_byte[sender])
-        w.link.free_us[link] = sent_us
-    receiving_us = max(w.nic.receive_free_us[receiver], start_us + w.link.latency_us[link])
-    w.nic.receive_free_us[receiver] = receiving_us + size * w.nic.us_per_byte[receiver]
-    return sent_us
-
-
-@kernel
-def send_with_data(w: World, link: int, sender: int, receiver: int, size: int, now_us: float) -> float:
-    """When a request or reply that carries so many bytes of data itself arrives.
-
-    It uses the connection of bulk data: only what is smaller than 1 KiB has one of its own.
-    """
-    sent_us = _carry(w, link, sender, receiver, size, now_us)
-    return max(sent_us + w.link.latency_us[link], w.nic.receive_free_us[receiver])
-
-
-@kernel
 def send_bulk(w: World, link: int, sender: int, receiver: int, size: int, now_us: float) -> float:
-    """When the last byte of bulk data handed over now arrives; both pipes are busy for their part of that time."""
+    """When the last byte of data handed over now arrives; both pipes are busy for their part of that time.
+
+    Requests and replies that carry the data of a short RPC are sent like this too: LNet has no other way for them.
+    """
     credits = w.credit.shape[1]
     latency_us = w.link.latency_us[link]
     arrival_us = now_us
     while size > 0:
         message = min(size, MESSAGE_BYTES)
         turn = w.link.turn[link]
-        sent_us = _carry(w, link, sender, receiver, message, max(now_us, w.credit[link, turn]))
+        start_us = max(max(now_us, w.nic.send_free_us[sender]), w.credit[link, turn])
+        sent_us = start_us + message * w.nic.us_per_byte[sender]
+        w.nic.send_free_us[sender] = sent_us
+        if w.link.us_per_byte[link] > 0.0:
+            # What TCP may have under way to this peer is less than the pipe carries: others may use the rest.
+            start_us = max(start_us, w.link.free_us[link])
+            sent_us = start_us + message * max(w.link.us_per_byte[link], w.nic.us_per_byte[sender])
+            w.link.free_us[link] = sent_us
         w.credit[link, turn] = sent_us + (2.0 * latency_us if message >= ACKNOWLEDGED_BYTES else 0.0)
         w.link.turn[link] = (turn + 1) % credits
+        receiving_us = max(w.nic.receive_free_us[receiver], start_us + latency_us)
+        w.nic.receive_free_us[receiver] = receiving_us + message * w.nic.us_per_byte[receiver]
         arrival_us = max(sent_us + latency_us, w.nic.receive_free_us[receiver])
         size -= message
     return arrival_us

@@ -7,7 +7,7 @@ from penstock.simulate.kernel.compiler import kernel
 from penstock.simulate.kernel.cores import in_turn
 from penstock.simulate.kernel.counters import account, tally_send
 from penstock.simulate.kernel.extents import depart
-from penstock.simulate.kernel.network import link_between, send_small, send_with_data
+from penstock.simulate.kernel.network import link_between, send_bulk, send_small
 from penstock.simulate.kernel.offsets import next_cached
 from penstock.simulate.kernel.queues import delist, head_of
 from penstock.simulate.kernel.records import LAST_PAGE, NONE, PAGE, READ, ROOMY, RPCS_FULL, WRITE, World
@@ -71,7 +71,7 @@ def hand_over(w: World, r: int, built_us: float) -> None:
     link = link_between(w, c, s, 1)
     if w.rpc.direction[r] != READ and is_short(w, r):
         size = w.rpc.pages[r] * PAGE
-        arrival_us = send_with_data(w, link, w.client.nic[c], w.oss.nic[s], size, built_us)
+        arrival_us = send_bulk(w, link, w.client.nic[c], w.oss.nic[s], size, built_us)
     else:
         arrival_us = send_small(w, link, w.client.nic[c], built_us)
     schedule(w, reach_server(w, s, arrival_us), REQUEST_ARRIVES, r)

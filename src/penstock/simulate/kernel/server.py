@@ -24,7 +24,7 @@ from penstock.simulate.kernel.compiler import kernel
 from penstock.simulate.kernel.cores import on_client, on_server
 from penstock.simulate.kernel.disk import disk_done, is_disk, queue_on_disk
 from penstock.simulate.kernel.foresight import foresee_counters, foresee_reply
-from penstock.simulate.kernel.network import link_between, room_us, send_bulk, send_small, send_with_data
+from penstock.simulate.kernel.network import link_between, room_us, send_bulk, send_small
 from penstock.simulate.kernel.rangelock import lock_range, next_unlocked, unlock_range
 from penstock.simulate.kernel.records import NONE, PAGE, READ, World
 from penstock.simulate.kernel.replies import deal_with_reply
@@ -186,7 +186,7 @@ def _replied_us(w: World, r: int, link: int, now_us: float) -> float:
     sender = w.oss.nic[server_of(w, r)]
     if w.rpc.direction[r] == READ and is_short(w, r):
         receiver = w.client.nic[w.osc.client[w.rpc.osc[r]]]
-        return send_with_data(w, link, sender, receiver, w.rpc.pages[r] * PAGE, now_us)
+        return send_bulk(w, link, sender, receiver, w.rpc.pages[r] * PAGE, now_us)
     return send_small(w, link, sender, now_us)
 
 
@@ -237,13 +237,10 @@ def device_done(w: World, r: int, now_us: float) -> None:
         return
     if w.rpc.direction[r] == READ:
         checked_us = now_us + pages * w.oss.page_us[s]
-        if is_short(w, r):
-            arrival_us = _replied_us(w, r, link, checked_us)
-        else:
-            arrival_us = send_bulk(w, link, w.oss.nic[s], w.client.nic[c], pages * PAGE, checked_us)
+        arrival_us = send_bulk(w, link, w.oss.nic[s], w.client.nic[c], pages * PAGE, checked_us)
         arrival_us += w.client.reply_read_us[c] + pages * w.client.reply_us_page[c]
     else:
-        arrival_us = _replied_us(w, r, link, now_us) + w.client.reply_write_us[c]
+        arrival_us = send_small(w, link, w.oss.nic[s], now_us) + w.client.reply_write_us[c]
     foresee_reply(w, r)
     schedule(w, arrival_us + w.oss.reply_us[s], REPLY_ARRIVES, r)
     _leave(w, r, now_us)
