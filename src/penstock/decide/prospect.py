@@ -192,7 +192,8 @@ def _beyond(candidates: Candidates, near: Floats, habits: Habits) -> NDArray[np.
     """Which candidates have a knob raised or lowered too far from each of some places."""
     raised = candidates.coordinates[:, None] - near
     outside = (raised > habits.reach_log2) | (-raised > habits.reach_down_log2)
-    found: NDArray[np.bool_] = outside.any(axis=2).all(axis=1)
+    # The stubs of `any` forget that an axis is left.
+    found: NDArray[np.bool_] = outside.any(axis=2).all(axis=1)  # type: ignore[call-overload, assignment]
     return found
 
 
