@@ -31,7 +31,7 @@ from penstock.testing.served import Served, wait_for
 from penstock.units import GIB
 from penstock.window import Window
 
-HOME, SMALL, TINY = Setting(pages=1024, flight=8), Setting(pages=64, flight=16), Setting(pages=4, flight=1)
+HOME, SMALL, TINY = Setting(pages=1024, flight=8), Setting(pages=64, flight=16), Setting(pages=8, flight=1)
 READS = Work("read", 20.0)
 
 
@@ -87,6 +87,20 @@ def test_a_world_that_changed_meanwhile_is_left_for_the_original_within_the_guar
     assert moves[1][1] == HOME
     assert read >= 0.95 * plain
     assert TINY not in [setting for _, setting in moves[1:]]
+
+
+def test_what_is_remembered_beyond_the_guards_reach_is_not_asked_for(tmp_path: Path) -> None:
+    """Otherwise the policy would ask for it, be refused, and try nothing else."""
+    tune(tmp_path, "weir", 15.0, 7)
+    document = json.loads((tmp_path / FILE).read_text())
+    settings = document["units"][0]["settings"]
+    original = next(one for one in settings if one["knobs"] == dict(HOME))
+    far = original | {"knobs": {"pages": 1, "flight": 1}, "read": 5.0 * original["read"]}
+    document["units"][0]["settings"] = [original, far]
+    (tmp_path / FILE).write_text(json.dumps(document))
+    moves, _ = tune(tmp_path, "weir", 20.0, 8)
+    assert moves
+    assert moves[0][0] == "promising"
 
 
 @pytest.mark.parametrize(
