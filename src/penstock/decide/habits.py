@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.decide.objective import OBJECTIVES, Objective
+from penstock.knobs import Setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,14 @@ class Habits:
     #: Windows for which a change is asked for before resting a while.
     patience: int = 4
     refused_windows: int = 8
+
+    def reaches(self, setting: Setting, near: Sequence[Setting]) -> bool:
+        """Whether no knob is raised or lowered too far from one of some settings."""
+        up, down = 2.0**self.reach_log2, 2.0**self.reach_down_log2
+        pairs = (
+            [(max(setting[at], 1), max(known[at], 1)) for at in setting if at in known] for known in near
+        )
+        return any(all(there / down <= here <= there * up for here, there in each) for each in pairs)
 
 
 HABITS = Habits()

@@ -175,10 +175,7 @@ class WeirPolicy(Policy):
         self._enter(State.SETTLING, 1 + max(echo, unfelt, self._draining))
 
     def _charge(self, place: Setting, rates: Rates) -> None:
-        """Keep account of what trials cost: windows' worth of what the original brings.
-
-        What they lack of a better setting is no loss: nobody had it before.
-        """
+        """Keep account of what trials lose, in windows of the original's work. What they lack of more is no loss."""
         fading = 1.0 - 1.0 / self._habits.horizon_windows
         original = self._known.measured.get(self._home) if self._home is not None else None
         lost = 0.0
@@ -322,24 +319,11 @@ class WeirPolicy(Policy):
         """What was remembered counts once the original is measured, and until a measurement contradicts it."""
         memory = self._recollection
         if memory.aside and place == self._home:
-            memory.aside = {setting: one for setting, one in memory.aside.items() if self._reaches(setting)}
+            near = (place, self._default, self._request.as_used(self.space, place))
+            memory.aside = {at: one for at, one in memory.aside.items() if self._habits.reaches(at, near)}
             memory.consult(place, self._known, self.space.candidates(), self._now)
         if memory.contradicted(self._known, self._habits.objective):
             memory.drop(self._known)
-
-    def _reaches(self, setting: Setting) -> bool:
-        """Whether the guard lets a setting be taken up from the original; what lies further off is found again."""
-        home = self._home or self._default
-        near = (home, self._default, self._request.as_used(self.space, home))
-        up, down = 2.0**self._habits.reach_log2, 2.0**self._habits.reach_down_log2
-        return any(
-            all(
-                known[knob_id] / down <= max(value, 1) <= max(known[knob_id], 1) * up
-                for knob_id, value in setting.items()
-                if knob_id in known
-            )
-            for known in near
-        )
 
     def _remembers_better(self, found: Prospect) -> bool:
         """Whether the best setting known is one that was measured before a restart only."""
