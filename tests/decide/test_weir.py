@@ -136,28 +136,14 @@ def test_weir_tries_the_default_even_of_work_in_the_cache_and_keeps_it_only_for_
     assert slight.moves == 2
 
 
-def test_weir_leaves_work_alone_that_wanders_by_itself() -> None:
-    slow, quick = World(flat, cases(flat)), World(flat, cases(flat))
-    slow.rate = lambda setting: small_is_good(setting) * (1.0 + 0.5 * np.sin(slow.i / 4.0))
-    quick.rate = lambda setting: small_is_good(setting) * (1.4 if quick.i % 2 else 0.6)
-    for world in (slow, quick):
-        world.run(40)
-        world.survey = cases(*ALL)
-        world.run(60)
-    assert slow.moves == 0
-    assert quick.moves > 0
-
-
-def test_weir_tries_what_outshines_all_wandering() -> None:
-    """Four times the rate shows through a rate that wanders by half, and the survey is sure of it."""
-
-    def much_better(setting: Setting) -> float:
-        return 1e8 if setting["pages"] == 1024 else 4e8
-
-    world = World(flat, cases(much_better))
-    world.rate = lambda setting: much_better(setting) * (1.0 + 0.5 * np.cos(world.i / 1.5))
-    world.run(20)
-    assert world.setting["pages"] != 1024
+def test_weir_does_not_stay_at_what_other_work_of_its_targets_left_behind() -> None:
+    """The other work was quiet, so what its last trial brings now looks good; the original brings more."""
+    world = World(flat, cases(flat))
+    world.run(8)
+    world.i += 20
+    world.setting = LUSTRE.default.replace(pages=33, flight=256)
+    world.run(1)
+    assert world.setting == LUSTRE.default
 
 
 def test_weir_waits_after_trials_that_lost() -> None:

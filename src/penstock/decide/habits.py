@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.decide.objective import OBJECTIVES, Objective
-from penstock.knobs import Setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +63,6 @@ class Habits:
     requests_windows: float = 20.0
     #: A relief for who starves that did not help is tried again after so many windows, then after twice as many.
     relief_windows: int = 240
-    #: Work whose rate wanders by more than this share at one setting is left alone. It wanders if so much of the
-    #: windows' deviation is slow; what is quick averages out.
-    unsteady: float = 0.25
-    slow_share: float = 0.3
-    #: Not so if the best bet is expected to gain so many times what the rate wanders by, both in doublings.
-    outshining: float = 2.0
     #: The best setting is returned to only if the one in force is worse by more than this.
     return_log2: float = 0.03
     #: The original is left only for something that was measured to gain at least this: nobody can tell less,
@@ -86,14 +78,8 @@ class Habits:
     #: Windows for which a change is asked for before resting a while.
     patience: int = 4
     refused_windows: int = 8
-
-    def reaches(self, setting: Setting, near: Sequence[Setting]) -> bool:
-        """Whether no knob is raised or lowered too far from one of some settings."""
-        up, down = 2.0**self.reach_log2, 2.0**self.reach_down_log2
-        pairs = (
-            [(max(setting[at], 1), max(known[at], 1)) for at in setting if at in known] for known in near
-        )
-        return any(all(there / down <= here <= there * up for here, there in each) for each in pairs)
+    #: Work that was away for longer than this many seconds has paused.
+    gap_s: float = 1.0
 
 
 HABITS = Habits()

@@ -22,10 +22,6 @@ class Level:
     count: int = 0
     mean: Rates = field(default_factory=lambda: Rates(0.0, 0.0))
     variance: float = 0.0
-    #: Half the mean square of the difference between neighbouring windows. It equals the variance if they are
-    #: independent.
-    steps: float = 0.0
-    last: float = 0.0
 
     def take(self, rates: Rates) -> None:
         """Add a window. Older windows lose weight."""
@@ -41,9 +37,6 @@ class Level:
             old.others + part * (new.others - old.others),
             old.others_busy + part * (new.others_busy - old.others_busy),
         )
-        if self.count > 1:
-            self.steps += max(part, 1.0 / (MEMORY - 1)) * ((new.total - self.last) ** 2 / 2.0 - self.steps)
-        self.last = new.total
         self.variance += part * (off * (new.total - self.mean.total) - self.variance)
 
     @property
@@ -52,13 +45,6 @@ class Level:
         if self.count < 3 or self.mean.total <= 0:
             return UNKNOWN_NOISE
         return min(math.sqrt(max(self.variance, 0.0)) / self.mean.total, 1.0)
-
-    @property
-    def wander(self) -> float:
-        """The slow part of the deviation, as a share of the mean. Averaging over more windows does not reduce it."""
-        if self.count < 3 or self.mean.total <= 0:
-            return 0.0
-        return min(math.sqrt(max(self.variance - self.steps, 0.0)) / self.mean.total, 1.0)
 
     @property
     def error(self) -> float:

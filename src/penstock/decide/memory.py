@@ -36,7 +36,7 @@ class Remembered:
     def level(self, windows: int, rates: Rates) -> Level:
         """A `Level` as it would be after `windows` windows with these mean rates."""
         variance = (self.noise * rates.total) ** 2
-        return Level(windows, rates, variance, variance, rates.total)
+        return Level(windows, rates, variance)
 
 
 Memories = Mapping[Setting, Remembered]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -161,6 +161,12 @@ def outlook_of(direction: str, belief: Belief, model: str) -> Outlook:
         belief.mean.tolist(),
         belief.deviation.tolist(),
     )
+
+
+def reached(candidates: Candidates, near: Sequence[Setting], habits: Habits) -> set[Setting]:
+    """The candidates that have no knob raised or lowered too far from each of some settings."""
+    beyond = _beyond(candidates, candidates.locate(near), habits)
+    return {candidate for candidate, far in zip(candidates, beyond, strict=True) if not far}
 
 
 def _prices(candidates: Candidates, home: int, space: KnobSpace, habits: Habits) -> tuple[Floats, Floats]:

@@ -94,8 +94,3 @@ class Rounds:
 
     def _longer(self) -> int:
         return min(2 * self.rest, self.habits.most_rest_windows)
-
-
-def wanders(level: Level, habits: Habits) -> bool:
-    """Whether the rate at a setting wanders too much and too slowly for another one to be compared with it."""
-    return level.noise > habits.unsteady and level.wander > habits.slow_share * level.noise

@@ -26,10 +26,20 @@ from penstock.decide.level import Level
 from penstock.decide.memory import Memories, Recollection, remember
 from penstock.decide.objective import Rates, drains, fills, gain_log2, rates_of
 from penstock.decide.policies._base import Policy, Proposal
-from penstock.decide.prospect import Prospect, Reason, Stay, bet_on, outlook_of, promise, waits, weigh
+from penstock.decide.prospect import (
+    Prospect,
+    Reason,
+    Stay,
+    bet_on,
+    outlook_of,
+    promise,
+    reached,
+    waits,
+    weigh,
+)
 from penstock.decide.reopening import Reopening
 from penstock.decide.starving import Relief, call_bytes, relief, starves
-from penstock.decide.steadiness import Drift, RequestCount, Rounds, wanders
+from penstock.decide.steadiness import Drift, RequestCount, Rounds
 from penstock.decide.work import CacheShare, LargestRequest, dominant, echo_windows, hiding_windows
 from penstock.decision import Cases, Outlook
 from penstock.knobs import Candidates, KnobSpace, Setting
@@ -44,10 +54,6 @@ class State(StrEnum):
     MEASURING = "measuring"
     RESTING = "resting"
     ASKING = "asking"
-
-
-# Work that was away for longer has paused.
-GAP_S = 1.0
 
 
 class WeirPolicy(Policy):
@@ -105,14 +111,15 @@ class WeirPolicy(Policy):
         self._stayed += 1
         if place != self._place:
             self._arrive(place, window, rates)
-        elif window.t0_s - self._seen_s > GAP_S:
+        elif window.t0_s - self._seen_s > self._habits.gap_s:
             # What was measured before a pause is not mixed with what comes after.
             self._enter(State.SETTLING, 1)
         self._seen_s = window.t1_s
         self._charge(place, rates)
         self._draining = max(0, self._draining - 1)
-        if self._state is State.SETTLING and not self._collapsed(place, rates):
-            return self._settle(window, rates)
+        settling = self._state is State.SETTLING and not self._collapsed(place, rates)
+        if settling or self._is_foreign(place):
+            return self._settle(window, place, rates)
         overdue = self._default_overdue(place)
         if drains(window) and not overdue:
             return waits(window, "draining", "what was written before is still on its way")
@@ -218,7 +225,9 @@ class WeirPolicy(Policy):
         self._enter(State.RESTING, self._habits.refused_windows)
         return Proposal(window.setting, "cached", "the page cache does much of this work: left alone")
 
-    def _settle(self, window: Window, rates: Rates) -> Proposal:
+    def _settle(self, window: Window, place: Setting, rates: Rates) -> Proposal:
+        if self._is_foreign(place):
+            return self._return(window, self._prospect(self._home or place))
         self._left -= 1
         if self._opens.felt(rates) or self._left <= 0:
             self._enter(State.MEASURING, 0)
@@ -259,6 +268,11 @@ class WeirPolicy(Policy):
         behind = gain_log2(self._visit.mean, best.mean, self._habits.objective) < math.log2(least)
         return behind and (again or self._credible(self._visit.mean))
 
+    def _is_foreign(self, place: Setting) -> bool:
+        """Whether other work of the same targets left this setting behind: never asked for or measured here."""
+        own = (self._home, self._wish, *self._known.measured)
+        return place not in own and self._knows(self._home or place)
+
     def _must_be_borne(self, place: Setting) -> bool:
         """Whether a bad look is waited out: coming back later would take files that are opened anew once more."""
         late = self._home is not None and self.space.acts_late(place, self._home)
@@ -290,8 +304,6 @@ class WeirPolicy(Policy):
         first = self._first_of_all(window, place, found)
         if first is not None:
             return first
-        if place == self._home and self._is_unsteady(place) and not self._outshines(place, found):
-            return self._leave_unsteady(window)
         if self._falls_behind(place) or self._remembers_better(found):
             return self._return(window, found)
         if (
@@ -320,7 +332,8 @@ class WeirPolicy(Policy):
         memory = self._recollection
         if memory.aside and place == self._home:
             near = (place, self._default, self._request.as_used(self.space, place))
-            memory.aside = {at: one for at, one in memory.aside.items() if self._habits.reaches(at, near)}
+            kept = reached(self.space.candidates().and_beside([place]), near, self._habits)
+            memory.aside = {at: one for at, one in memory.aside.items() if at in kept}
             memory.consult(place, self._known, self.space.candidates(), self._now)
         if memory.contradicted(self._known, self._habits.objective):
             memory.drop(self._known)
@@ -328,19 +341,6 @@ class WeirPolicy(Policy):
     def _remembers_better(self, found: Prospect) -> bool:
         """Whether the best setting known is one that was measured before a restart only."""
         return found.belief.candidates[found.best] in self._recollection.counted
-
-    def _is_unsteady(self, place: Setting) -> bool:
-        return wanders(self._known.measured[place].level, self._habits)
-
-    def _outshines(self, place: Setting, found: Prospect) -> bool:
-        """Whether the best bet is expected to gain so much that it would show in spite of all wandering."""
-        noise = math.log2(1.0 + self._known.measured[place].level.noise)
-        return float(found.belief.mean[found.bet]) - found.over > self._habits.outshining * noise
-
-    def _leave_unsteady(self, window: Window) -> Proposal:
-        self._enter(State.RESTING, self._habits.rest_windows)
-        sentence = "the rate wanders by itself: what another setting brings cannot be told"
-        return Proposal(window.setting, "unsteady", sentence)
 
     def _owes_default(self, place: Setting, found: Prospect) -> bool:
         """Whether somebody set other values than the file system's own, and those were never tried."""
