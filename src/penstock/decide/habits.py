@@ -59,7 +59,7 @@ class Habits:
     #: Windows' worth of work that trials may have lost lately, fading over the horizon, before the next one waits.
     most_lost: float = 2.0
     #: Work with fewer requests in a window is left alone: chance decides what a window of it shows.
-    least_requests: float = 3.0
+    least_requests: float = 8.0
     requests_windows: float = 20.0
     #: A relief for who starves that did not help is tried again after so many windows, then after twice as many.
     relief_windows: int = 240
