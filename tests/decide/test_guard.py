@@ -20,7 +20,7 @@ from penstock.window import Void, VoidReason, Window
 
 A, B = (Target(f"fs-OST000{i}-osc-1", "fs", f"OST000{i}") for i in range(2))
 CALM = GuardLimits(jitter_s=0.0, dwell_s=0.0)
-BAD, GOOD = {"flight": 1}, {"flight": 32}
+BAD, GOOD = {"flight": 1}, {"pages": 256, "flight": 32}
 
 
 class Node:
@@ -208,7 +208,7 @@ def test_a_setting_that_turns_bad_is_taken_back_within_seconds() -> None:
 def test_a_setting_is_measured_before_the_original_is_looked_at_again() -> None:
     node = Node(lambda setting: 1e8 + 1e5 * setting["flight"])
     node.steps(5)
-    node.step({"flight": 16})
+    node.step({"pages": 512, "flight": 16})
     node.steps(2 * round(CALM.switchback_first_s) - 3)
     node.step(GOOD)
     assert "guard.switchback" not in node.steps(CALM.switchback_windows)
@@ -290,7 +290,7 @@ def test_the_original_is_never_refused_and_never_blacklisted() -> None:
     node = Node(by_flight, GuardLimits(jitter_s=0.0, dwell_s=1e6, changes_per_hour=1))
     node.steps(5)
     assert node.step(GOOD).changes
-    assert node.step({"flight": 8}).changes
+    assert node.step({"pages": 1024, "flight": 8}).changes
     assert node.setting == LUSTRE.default
 
 
@@ -400,10 +400,24 @@ def test_harm_that_outlasts_a_visit_is_charged_to_it() -> None:
     assert node.step({"flight": 2}).reason == "guard.loss"
 
 
+@pytest.mark.parametrize(("gain", "fair_share", "stays"), [(1.5, 1.0, False), (5.0, 1.0, True), (1.5, 0.0, True)])
+def test_bytes_in_flight_beyond_the_usual_must_pay_for_what_others_may_lose(
+    gain: float, fair_share: float, stays: bool
+) -> None:
+    """Four times the bytes in flight must bring four times as much."""
+    limits = replace(CALM, fair_share=fair_share)
+    node = Node(lambda setting: 1e8 * (gain if setting["flight"] == 32 else 1.0), limits)
+    node.steps(5)
+    node.step({"flight": 32})
+    reasons = node.steps(8)
+    assert ("guard.revert" in reasons) != stays
+    assert (node.setting["flight"] == 32) == stays
+
+
 def test_swinging_between_two_settings_breaks_the_circuit() -> None:
     node = Node(lambda setting: 1e8)
     node.steps(5)
-    reasons = [node.step({"flight": 16 if i % 2 else 32}).reason for i in range(8)]
+    reasons = [node.step({"pages": 256, "flight": 16 if i % 2 else 32}).reason for i in range(8)]
     assert "guard.breaker" in reasons
     assert node.step(GOOD).reason == "guard.breaker"
 

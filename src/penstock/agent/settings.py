@@ -141,6 +141,7 @@ class GuardSection(Section):
     aftermath_s: Duration = Field(_LIMITS.aftermath_s, ge=0)
     reach: float = Field(_LIMITS.reach, gt=1)
     reach_down: float = Field(_LIMITS.reach_down, gt=1)
+    fair_share: float = Field(_LIMITS.fair_share, ge=0, le=1)
     hold_s: Duration = Field(_LIMITS.hold_s, ge=0)
     hold_most_s: Duration = Field(_LIMITS.hold_most_s, ge=0)
     forgive_s: Duration = Field(_LIMITS.forgive_s, gt=0)

@@ -27,6 +27,7 @@ from penstock.decide.guard.record import (
     charge,
     charge_net,
     gain_of,
+    price_of,
 )
 from penstock.decide.guard.refusals import kept, within_budget
 from penstock.decide.guard.reports import BoundUse, Effect, NodeView, bound_use
@@ -166,22 +167,26 @@ class Guard:
                 hidden = hiding_windows(record.known_space, record.place, place, window)
                 record.settle = 1 + max(echo_windows(window), unfelt, hidden)
             record.place = place
-            self._move(record, place, at_home, now_s)
+            home = record.place_of(self._homes[members[0].target])
+            self._move(record, place, None if at_home else home, now_s)
         settled = record.settle == 0
         felt = not settled and record.opens.awaited and record.opens.felt(rates_of(window))
         record.settle = 0 if felt else max(0, record.settle - 1)
         return Turn(unit, members, window, record, record.of(work), at_home, settled)
 
-    def _move(self, record: UnitRecord, place: Setting, at_home: bool, now_s: float) -> None:
+    def _move(self, record: UnitRecord, place: Setting, home: Setting | None, now_s: float) -> None:
+        """The setting in force is another one; `home` is the original it is away from, none if it is back there."""
         # Only the decision that was let through last can have brought this move; a later one was somebody else's.
         decisions, record.let_through = record.let_through, {}
-        if at_home:
+        if home is None:
             if record.look is None:
                 record.visit = None
-        elif record.visit is None:
-            record.visit = Visit(place, now_s, decisions, looked_s=now_s)
+            return
+        price = price_of(record.known_space, place, home, self.limits)
+        if record.visit is None:
+            record.visit = Visit(place, now_s, decisions, looked_s=now_s, price=price)
         elif record.visit.place != place:
-            record.visit.move(place, decisions)
+            record.visit.move(place, decisions, price)
 
     def _measure(self, turn: Turn) -> None:
         """Take the window in: as one of the original, or as one of the visit."""
@@ -208,7 +213,7 @@ class Guard:
             return
         visit.take(rates)
         self._report(turn, visit)
-        if visit.level.count == PROVEN_WINDOWS and gain_of(visit, turn.work, self.limits) >= 0:
+        if visit.level.count == PROVEN_WINDOWS and gain_of(visit, turn.work, self.limits) >= visit.price:
             turn.work.proven.add(visit.place)
 
     def _charge(self, turn: Turn, visit: Visit, rates: Rates) -> float:
@@ -297,12 +302,13 @@ class Guard:
         error = (visit.level.error**2 + (fresh.error if fresh else level.error) ** 2) ** 0.5
         away_s = turn.now_s - visit.looked_s
         visit.looked_s, visit.looks = turn.now_s, visit.looks + 1
-        visit.lost_s += max(0.0, 1.0 - ratio - error) * away_s
+        paid = ratio / 2.0**visit.price
+        visit.lost_s += max(0.0, 1.0 - paid - error) * away_s
         visit.gained = 1.0 - 1.0 / max(ratio, 1.0)
         self._tell(turn, visit, ratio, error, switchback=True)
         if visit.lost_s > allowance_s(turn.work.reference, self.limits):
             return self._take_back(turn, visit)
-        if ratio < 1.0 + self.limits.least_gain and visit.level.count >= self.limits.switchback_windows:
+        if paid < 1.0 + self.limits.least_gain and visit.level.count >= self.limits.switchback_windows:
             return self._give_up(turn, visit, ratio, error)
         sentence = (
             f"the original brings {level.mean.total / 1e6:.0f} MB/s, {look.place} {ratio:.2f} times that"

@@ -31,6 +31,9 @@ class GuardLimits:
     reach: float = 256.0
     #: ... or lowered further: small requests, and few of them, cost a server and its disks more than large ones.
     reach_down: float = 32.0
+    #: What other clients lose cannot be seen here, so bytes in flight beyond those of the original and of the default
+    #: have a price: twice the bytes must bring twice as much. With 0.5 it is the square root of that, with 0 nothing.
+    fair_share: float = 1.0
     #: Wait after a visit that did harm; every further one doubles it, up to the most; `forgive_s` without harm
     #: halves it.
     hold_s: float = 10.0

@@ -14,7 +14,7 @@ from penstock.decide.level import Level
 from penstock.decide.objective import WINDOW_SLACK_LOG2, Rates, gain_log2
 from penstock.decide.reopening import Reopening
 from penstock.decide.work import CacheShare, LargestRequest
-from penstock.knobs import KnobSpace, Setting
+from penstock.knobs import KnobSpace, Role, Setting
 
 PATH_STEPS = 6
 KEPT_WORKS = 16
@@ -63,6 +63,8 @@ class Visit:
     reported: bool = False
     #: The share of what it brings that the original would not.
     gained: float = 0.0
+    #: What the setting in force must bring for its bytes in flight, in doublings.
+    price: float = 0.0
     #: What a few windows of the original itself lack of its mean, as a share; None until it is asked for.
     dip: float | None = None
     #: The latest windows of any setting, where work may come in bursts.
@@ -79,10 +81,10 @@ class Visit:
         self.surge = Level()
         self.level.take(rates)
 
-    def move(self, place: Setting, decisions: Mapping[str, str]) -> None:
+    def move(self, place: Setting, decisions: Mapping[str, str], price: float) -> None:
         """Another setting; what was lost so far still counts."""
         self.place, self.decisions, self.level, self.reported = place, decisions, Level(), False
-        self.surge = Level()
+        self.surge, self.price = Level(), price
 
 
 @dataclass(slots=True)
@@ -208,7 +210,7 @@ class UnitRecord:
 
 def charge(visit: Visit, rates: Rates, original: Rates, seconds: float, limits: GuardLimits) -> float:
     """Add a window to a visit; returns the seconds of the original's work that this window alone lost."""
-    lost = shortfall(rates, original, limits)
+    lost = shortfall(rates, original, limits, visit.price)
     visit.lost_s = max(-limits.visit_credit_s, visit.lost_s + lost * seconds)
     return float(max(0.0, lost) * seconds)
 
@@ -225,7 +227,7 @@ def charge_net(
         visit.dip, visit.latest = usual_dip(reference, limits), reference.recent
     visit.latest = [*visit.latest[1 - BURST_WINDOWS :], rates]
     before = max(visit.lost_s, 0.0)
-    lost = shortfall(_mean(visit.latest), reference.level.mean, limits) - visit.dip
+    lost = shortfall(_mean(visit.latest), reference.level.mean, limits, visit.price) - visit.dip
     visit.lost_s = max(-limits.visit_credit_s, visit.lost_s + lost * seconds)
     return max(visit.lost_s, 0.0) - before
 
@@ -250,15 +252,28 @@ def _mean(rates: Sequence[Rates]) -> Rates:
     return Rates(*(statistics.fmean(column) for column in columns))
 
 
-def shortfall(rates: Rates, original: Rates, limits: GuardLimits) -> float:
-    """The share of the original's work that is lacking; below zero, what there is beyond it, as far as it counts."""
-    gain = gain_log2(rates, original, limits.objective, WINDOW_SLACK_LOG2)
+def shortfall(rates: Rates, original: Rates, limits: GuardLimits, price: float = 0.0) -> float:
+    """The share of the original's work, and of what must come on top of it, that is lacking; below zero, what there is
+    beyond that, as far as it counts.
+    """
+    gain = gain_log2(rates, original, limits.objective, WINDOW_SLACK_LOG2) - price
     return float(1.0 - min(2.0**gain, 1.0 + MOST_REFUND))
 
 
 def allowance_s(reference: Reference, limits: GuardLimits) -> float:
     """What a visit may lose: more where the work itself is unsteady, so that noise does not end good visits."""
     return limits.visit_loss_s * (1.0 + 2.0 * min(reference.level.noise, 0.75))
+
+
+def price_of(space: KnobSpace, place: Setting, home: Setting, limits: GuardLimits) -> float:
+    """What a setting must bring for bytes in flight beyond those of the original and the default, in doublings;
+    nothing where requests have no size that a knob limits.
+    """
+    if space.of_role(Role.REQUEST_SIZE) is None:
+        return 0.0
+    room, original = (space.in_flight_bytes(space.default.replace(each)) for each in (place, home))
+    usual = max(original, space.in_flight_bytes(space.default), 1)
+    return limits.fair_share * math.log2(max(room / usual, 1.0))
 
 
 def gain_of(visit: Visit, work: WorkRecord, limits: GuardLimits) -> float:
