@@ -400,7 +400,9 @@ def test_harm_that_outlasts_a_visit_is_charged_to_it() -> None:
     assert node.step({"flight": 2}).reason == "guard.loss"
 
 
-@pytest.mark.parametrize(("gain", "fair_share", "stays"), [(1.5, 1.0, False), (5.0, 1.0, True), (1.5, 0.0, True)])
+@pytest.mark.parametrize(
+    ("gain", "fair_share", "stays"), [(1.5, 1.0, False), (5.0, 1.0, True), (1.5, 0.0, True)]
+)
 def test_bytes_in_flight_beyond_the_usual_must_pay_for_what_others_may_lose(
     gain: float, fair_share: float, stays: bool
 ) -> None:

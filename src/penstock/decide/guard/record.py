@@ -253,8 +253,8 @@ def _mean(rates: Sequence[Rates]) -> Rates:
 
 
 def shortfall(rates: Rates, original: Rates, limits: GuardLimits, price: float = 0.0) -> float:
-    """The share of the original's work, and of what must come on top of it, that is lacking; below zero, what there is
-    beyond that, as far as it counts.
+    """The share that is lacking of the original's work and of what must come on top of it; below zero, what there
+    is beyond that, as far as it counts.
     """
     gain = gain_log2(rates, original, limits.objective, WINDOW_SLACK_LOG2) - price
     return float(1.0 - min(2.0**gain, 1.0 + MOST_REFUND))
