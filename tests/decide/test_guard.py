@@ -414,6 +414,9 @@ def test_bytes_in_flight_beyond_the_usual_must_pay_for_what_others_may_lose(
     reasons = node.steps(8)
     assert ("guard.revert" in reasons) != stays
     assert (node.setting["flight"] == 32) == stays
+    assert node.step({"flight": 32}).reason == ("test" if stays else "guard.hold")
+    node.steps(100)
+    assert (node.step({"flight": 32}).reason == "guard.blacklist") != stays
 
 
 def test_swinging_between_two_settings_breaks_the_circuit() -> None:

@@ -337,7 +337,7 @@ class Guard:
         over = record.account.lost_s(turn.now_s, self.limits) > most_s and visit.place not in turn.work.proven
         if not over and visit.lost_s <= allowance_s(turn.work.reference, self.limits):
             return None
-        if visit.level.count:
+        if visit.level.count and not visit.price:
             turn.work.accused = Accused(visit.place, visit.level)
             turn.work.reference.begin_look()
         return self._take_back(turn, visit)
@@ -353,8 +353,9 @@ class Guard:
         before, after = work.reference.level.mean.total, visit.level.mean.total or rates_of(turn.window).total
         if visit.level.count:
             self._tell(turn, visit, 2.0 ** gain_of(visit, work, self.limits), visit.level.error)
+        dear = ", too little for its bytes in flight" if visit.price else ""
         sentence = (
-            f"the original brings {before / 1e6:.0f} MB/s here, {visit.place} {after / 1e6:.0f}: "
+            f"the original brings {before / 1e6:.0f} MB/s here, {visit.place} {after / 1e6:.0f}{dear}: "
             f"{visit.lost_s:.1f} s of work lost, taken back"
         )
         evidence = {"before_bytes_per_s": before, "after_bytes_per_s": after, "lost_s": visit.lost_s}
