@@ -64,7 +64,7 @@ def test_a_day_of_virtual_time_floods_no_log(tmp_path: Path, caplog: pytest.LogC
     config = AgentConfig(
         mode=Mode.TUNE,
         interval_s=INTERVAL_S,
-        guard=GuardSection(pause_s=INTERVAL_S),
+        guard=GuardSection(pause_s=INTERVAL_S, fair_share=0.0),
         log_max_bytes=200_000,
         log_keep=3,
     )
