@@ -137,7 +137,7 @@ def test_weir_tries_the_default_even_of_work_in_the_cache_and_keeps_it_only_for_
 
 
 def test_weir_does_not_stay_at_what_other_work_of_its_targets_left_behind() -> None:
-    """The other work was quiet, so what its last trial brings now looks good; the original brings more."""
+    """Nor is it measured, whatever it brings; even a value that is no candidate is left at once."""
     world = World(flat, cases(flat))
     world.run(8)
     world.i += 20

@@ -167,8 +167,7 @@ class Guard:
                 hidden = hiding_windows(record.known_space, record.place, place, window)
                 record.settle = 1 + max(echo_windows(window), unfelt, hidden)
             record.place = place
-            home = record.place_of(self._homes[members[0].target])
-            self._move(record, place, None if at_home else home, now_s)
+            self._move(record, place, None if at_home else self._homes[members[0].target], now_s)
         settled = record.settle == 0
         felt = not settled and record.opens.awaited and record.opens.felt(rates_of(window))
         record.settle = 0 if felt else max(0, record.settle - 1)

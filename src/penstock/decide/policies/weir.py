@@ -117,9 +117,10 @@ class WeirPolicy(Policy):
         self._seen_s = window.t1_s
         self._charge(place, rates)
         self._draining = max(0, self._draining - 1)
-        settling = self._state is State.SETTLING and not self._collapsed(place, rates)
-        if settling or self._is_foreign(place):
-            return self._settle(window, place, rates)
+        if self._is_foreign(place):
+            return self._return(window, self._prospect(self._home))
+        if self._state is State.SETTLING and not self._collapsed(place, rates):
+            return self._settle(window, rates)
         overdue = self._default_overdue(place)
         if drains(window) and not overdue:
             return waits(window, "draining", "what was written before is still on its way")
@@ -139,9 +140,12 @@ class WeirPolicy(Policy):
             return self._leave_alone(window, place)
         if fills(window) and not overdue:
             return waits(window, "filling", "what is written piles up in memory for now")
-        if not self._due(place) and not overdue:
-            return waits(window, str(self._state), f"{self._state} at {place}")
-        return self._decide(window, place)
+        due = self._due(place) or overdue
+        return (
+            self._decide(window, place)
+            if due
+            else waits(window, str(self._state), f"{self._state} at {place}")
+        )
 
     def remembered(self) -> Memories:
         """What was measured here; what was recalled and is still to be checked, as it was."""
@@ -225,9 +229,7 @@ class WeirPolicy(Policy):
         self._enter(State.RESTING, self._habits.refused_windows)
         return Proposal(window.setting, "cached", "the page cache does much of this work: left alone")
 
-    def _settle(self, window: Window, place: Setting, rates: Rates) -> Proposal:
-        if self._is_foreign(place):
-            return self._return(window, self._prospect(self._home or place))
+    def _settle(self, window: Window, rates: Rates) -> Proposal:
         self._left -= 1
         if self._opens.felt(rates) or self._left <= 0:
             self._enter(State.MEASURING, 0)
@@ -270,8 +272,8 @@ class WeirPolicy(Policy):
 
     def _is_foreign(self, place: Setting) -> bool:
         """Whether other work of the same targets left this setting behind: never asked for or measured here."""
-        own = (self._home, self._wish, *self._known.measured)
-        return place not in own and self._knows(self._home or place)
+        own = place in (self._home, self._wish) or place in self._known.measured
+        return not own and self._home is not None and self._knows(self._home)
 
     def _must_be_borne(self, place: Setting) -> bool:
         """Whether a bad look is waited out: coming back later would take files that are opened anew once more."""
