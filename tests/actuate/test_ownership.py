@@ -253,6 +253,40 @@ def test_original_beyond_what_may_be_written_is_restored(ours: dict[str, int]) -
     client.teardown()
 
 
+@pytest.mark.parametrize("layout", ["2.15", "2.17"])
+@pytest.mark.parametrize("ours", [{"dirty": 32}, {"dirty": 900}, {"pages": 64, "flight": 256, "dirty": 64}])
+def test_limit_that_an_administrator_left_behind_is_given_back(layout: str, ours: dict[str, int]) -> None:
+    client = LargeClient()
+    client.start(layout)
+    client.administrate_wide(256)
+    client.administrate_wide(8)
+    original = client.now()
+    assert original == Setting(pages=4096, flight=8, dirty=4096)
+    for calls in itertools.count(1):
+        client.tune(ours, 10**9)
+        assert client.now() == original.replace(ours)
+        with contextlib.suppress(KilledError):
+            restore_all(client.root, client.state, TreeSystem(client.node, client.root, calls))
+            break
+        restore_all(client.root, client.state, TreeSystem(client.node, client.root))
+        assert client.now() == original, f"killed at call {calls}"
+    assert client.now() == original
+    client.teardown()
+
+
+def test_limit_that_could_not_be_given_back_is_left_alone() -> None:
+    client = LargeClient()
+    client.start("2.15")
+    client.administrate_wide(256)
+    client.reconnect(0)
+    assert client.now() == Setting(pages=256, flight=256, dirty=4096)
+    mine = client.actuator()
+    receipt = mine.set(mine.targets()[0], Setting(pages=64, dirty=512))
+    assert receipt.actual == client.now() == Setting(pages=64, flight=256, dirty=4096)
+    assert receipt.error == "dirty=4096 is left alone: it could not be given back"
+    client.teardown()
+
+
 TestClient = Client.TestCase
 TestClient.settings = settings(max_examples=60, stateful_step_count=12, deadline=None)
 TestLargeClient = LargeClient.TestCase

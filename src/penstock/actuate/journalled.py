@@ -13,6 +13,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from penstock.actuate.detour import is_out_of_reach, writes_to
 from penstock.actuate.journal import Entry, Journal
 from penstock.actuate.knob_errors import (
     GONE,
@@ -273,6 +274,9 @@ class JournalledActuator(ABC):
         )
         entry = reconcile(entry, before, connection, self.whole)
         goal, problems = self._goal(target, entry, before, wanted)
+        for knob_id in _lost_if_changed(self.storing(connection), entry.original, goal):
+            problems.append(f"{knob_id}={entry.original[knob_id]} is left alone: it could not be given back")
+            goal = goal.only(*(kept for kept in goal if kept != knob_id))
         receipt = Receipt(target, wanted, before, "; ".join(problems) or None, before)
         if not goal:
             return _Plan(receipt, entry if known is not None else None)
@@ -390,19 +394,15 @@ class JournalledActuator(ABC):
         return []
 
     def _move(self, files: KnobFiles, goal: Mapping[str, int]) -> None:
-        """Write, in order, every knob that does not have its new value. Each is read right before it is written."""
+        """Write, in order, every knob that does not have its new value. Each is read right before it is written.
+
+        A value that can neither be written nor be made by other knobs any more becomes the most that may be written.
+        """
         for knob_id in self.whole.ids:
             if knob_id in goal and not files.is_at(knob_id, goal[knob_id]):
-                written = self._cause(knob_id, goal)
-                files.write(written, goal[written])
-
-    def _cause(self, knob_id: str, goal: Mapping[str, int]) -> str:
-        """The knob to write so that this one gets its value, because some values arise only as side effects."""
-        if goal[knob_id] <= self.whole[knob_id].ceiling:
-            return knob_id
-        couplings = (coupling for coupling in self.whole.couplings if coupling.affects == knob_id)
-        causes = (cause for coupling in couplings for cause in sorted(coupling.when) if cause in goal)
-        return next(causes, knob_id)
+                space = self.storing(self.connection(files))
+                for written, value in writes_to(space, files.setting(), knob_id, goal[knob_id]):
+                    files.write(written, value)
 
     def _forget(self, name: str) -> None:
         """Drop everything known about a target that was unmounted."""
@@ -411,6 +411,15 @@ class JournalledActuator(ABC):
             self.journal.drop(name)
         except JournalUnwritableError as error:
             log.warning("%s: %s", name, error)
+
+
+def _lost_if_changed(space: KnobSpace, original: Setting, goal: Setting) -> list[str]:
+    """The knobs whose originals nobody could bring back, because they may not be written and nothing makes them."""
+    return [
+        knob_id
+        for knob_id, value in goal.items()
+        if is_out_of_reach(space, original.replace({knob_id: value}), knob_id, original[knob_id])
+    ]
 
 
 def _why_advice(knob: Knob) -> str:

@@ -369,7 +369,11 @@ class WeirPolicy(Policy):
         if self._owes_default(place, found):
             return self._try_default(window, found)
         wish = self._relief_at(place)
-        return None if wish is None else self._relieve(window, found, wish)
+        if wish is None:
+            return None
+        if self._known.measured[place].level.count < self._habits.starving_windows:
+            return waits(window, "starving", "one direction gets little beside the other so far")
+        return self._relieve(window, found, wish)
 
     def _relief_at(self, place: Setting) -> Setting | None:
         """The setting to try first where one direction starves; None where none does or it was tried."""
