@@ -36,7 +36,7 @@ class Node:
         self.guard = Guard(limits)
         self.view = view or NodeView()
         self.space = space
-        self.setting = space.default
+        self.setting = self.original = space.default
         self.rate = rate
         self.i = 0
         self.moved: list[float] = []
@@ -52,7 +52,7 @@ class Node:
         moved = {"read.bytes": rate * 0.5, "app.read_bytes": rate * 0.5 / (1.0 - self.hit_ratio)}
         if self.request_bytes:
             moved["read.rpcs"] = moved["read.bytes"] / self.request_bytes
-        window = Window(A, t_s - 0.5, t_s, self.setting, moved)
+        window = Window(A, t_s - 0.5, t_s, self.setting, moved, self.original)
         wish = self.setting.replace(wanted or {})
         decision = Decision(f"d{self.i}", t_s, A, self.setting, wish, "test", "test", said, 0.9, work=work)
         (verdict,) = self.guard.review([window], [decision], lambda target: self.space, self.view)
@@ -117,7 +117,7 @@ def test_a_knob_that_somebody_else_took_over_is_no_part_of_the_original_any_more
     node.steps(5)
     node.step({"pages": 64, "flight": 32})
     node.steps(steps)
-    node.setting = node.setting.replace(flight=24)
+    node.setting, node.original = node.setting.replace(flight=24), node.original.replace(flight=24)
     pinned = tuple(knob.within(24, 24) if knob.id == "flight" else knob for knob in LUSTRE.knobs)
     node.space = replace(LUSTRE, knobs=pinned)
     # In the last case a look is under way: the target is at its original already, and stays there.
@@ -331,7 +331,7 @@ def test_what_lies_far_off_is_reached_over_settings_that_did_no_harm() -> None:
 def test_knobs_are_raised_further_than_they_are_lowered() -> None:
     """A request that is too large or one too many costs less than many that are too small."""
     node = Node(lambda setting: 1e8)
-    node.setting = LUSTRE.default.replace(pages=4, flight=256)
+    node.setting = node.original = LUSTRE.default.replace(pages=4, flight=256)
     node.request_bytes = 16384.0
     node.steps(5)
     assert node.step({"pages": 4, "flight": 4}).reason == "guard.reach"
@@ -368,7 +368,7 @@ def test_a_setting_that_proved_far_better_than_an_uncertain_original_may_be_left
 ) -> None:
     swings = itertools.cycle((4e7, 1.6e8, 5e7, 1.5e8))
     node = Node(lambda setting: next(swings) if setting["flight"] == 1 else 1e8 * times)
-    node.setting = LUSTRE.default.replace(pages=64, flight=1)
+    node.setting = node.original = LUSTRE.default.replace(pages=64, flight=1)
     node.steps(6)
     assert node.step({"pages": 1024, "flight": 8}).changes
     node.steps(14)

@@ -1,7 +1,9 @@
 """How to reach a value that nobody may write: by storing other knobs whose side effect makes it.
 
 Storing a Lustre RPC knob can raise max_dirty_mb beyond the most that may be written there. An administrator who moves
-an RPC knob up and down again leaves such a limit behind, and giving it back takes the same two stores.
+an RPC knob up and down again leaves such a limit behind. It is never changed, because nothing brings it back for
+sure: a server that comes back with smaller requests may rule out every way. Earlier versions did change it, so a
+restore knows the way.
 """
 
 from __future__ import annotations
@@ -18,18 +20,13 @@ Writes = tuple[tuple[str, int], ...]
 
 def writes_to(space: KnobSpace, now: Setting, knob_id: str, value: int) -> Writes:
     """The stores that bring one knob to a value, or to the most that may be written if nothing leads there."""
-    if not _arises_only(space, knob_id, value):
+    if not arises_only(space, knob_id, value):
         return ((knob_id, value),)
     found = _detour(space, now, knob_id, value)
     return ((knob_id, space[knob_id].ceiling),) if found is None else found
 
 
-def is_out_of_reach(space: KnobSpace, now: Setting, knob_id: str, value: int) -> bool:
-    """Whether neither a write nor a detour can give a knob this value."""
-    return _arises_only(space, knob_id, value) and _detour(space, now, knob_id, value) is None
-
-
-def _arises_only(space: KnobSpace, knob_id: str, value: int) -> bool:
+def arises_only(space: KnobSpace, knob_id: str, value: int) -> bool:
     """Whether a value is beyond what may be written, so that only a side effect can make it."""
     affected = any(coupling.affects == knob_id for coupling in space.couplings)
     return affected and value > space[knob_id].ceiling

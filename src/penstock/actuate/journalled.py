@@ -13,7 +13,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from penstock.actuate.detour import is_out_of_reach, writes_to
+from penstock.actuate.detour import arises_only, writes_to
 from penstock.actuate.journal import Entry, Journal
 from penstock.actuate.knob_errors import (
     GONE,
@@ -145,11 +145,13 @@ class JournalledActuator(ABC):
         with self.open(target) as files:
             space, now = self.bounds(target, files), files.setting()
         learned = self._learned.get(target.name, LearnedBounds())
+        original = self.original(target) or now
         knobs = []
         for knob in space.knobs:
             low = learned.floors.get(knob.id, knob.floor)
             high = learned.ceilings.get(knob.id, knob.ceiling)
-            if knob.id in learned.read_only or knob.id in self.yielded(target) | self.denied(target):
+            fixed = knob.id in self.yielded(target) | self.denied(target) | learned.read_only.keys()
+            if fixed or arises_only(self.whole, knob.id, original[knob.id]):
                 low = high = min(max(now[knob.id], knob.floor), knob.ceiling)
             knobs.append(knob.within(low, high))
         return replace(space, knobs=tuple(knobs))
@@ -158,6 +160,11 @@ class JournalledActuator(ABC):
         """The setting in force. Raises `TargetGoneError` if the target was unmounted."""
         with self.open(target) as files:
             return files.setting()
+
+    def original(self, target: Target) -> Setting | None:
+        """What a restore would bring back, as the journal states it; None if the target was never changed."""
+        entry = self.journal.get(target.name)
+        return entry.original if entry else None
 
     def yielded(self, target: Target) -> frozenset[str]:
         """The knobs of this target that belong to its administrator."""
@@ -274,15 +281,15 @@ class JournalledActuator(ABC):
         )
         entry = reconcile(entry, before, connection, self.whole)
         goal, problems = self._goal(target, entry, before, wanted)
-        for knob_id in _lost_if_changed(self.storing(connection), entry.original, goal):
-            problems.append(f"{knob_id}={entry.original[knob_id]} is left alone: it could not be given back")
-            goal = goal.only(*(kept for kept in goal if kept != knob_id))
         receipt = Receipt(target, wanted, before, "; ".join(problems) or None, before)
         if not goal:
             return _Plan(receipt, entry if known is not None else None)
         fixed = entry.manual | self.denied(target)
         goal = self.completed(TargetWish(target.name, entry, before, wanted, connection, fixed), goal)
         path = reachable(self.storing(connection), before, goal)
+        if lost := [knob_id for knob_id in self._irreplaceable(entry) if len(path[knob_id]) > 1]:
+            said = f"{', '.join(lost)} would move, and its value cannot be written back: left alone"
+            return _Plan(replace(receipt, error=said), entry if known is not None else None)
         return _Plan(receipt, replace(entry, possible=merged(entry.possible, path)), goal)
 
     def _carry_out(self, plan: _Plan, settled: dict[str, Entry]) -> Receipt:
@@ -330,6 +337,8 @@ class JournalledActuator(ABC):
                 problems.append(f"{knob_id} is its administrator's ({before[knob_id]})")
             elif knob_id in denied:
                 problems.append(f"{knob_id} is denied by the configuration")
+            elif knob_id in self._irreplaceable(entry):
+                problems.append(f"{knob_id}={entry.original[knob_id]} cannot be written back: left alone")
             elif not self.whole.may_set(knob_id):
                 problems.append(f"{knob_id} is not set while jobs run: {_why_advice(self.whole[knob_id])}")
             elif knob_id in learned.read_only:
@@ -340,6 +349,10 @@ class JournalledActuator(ABC):
             else:
                 goal[knob_id] = value
         return Setting(goal), problems
+
+    def _irreplaceable(self, entry: Entry) -> list[str]:
+        """The knobs whose originals only a side effect can make. They are never changed."""
+        return [one for one in self.whole.ids if arises_only(self.whole, one, entry.original[one])]
 
     def _revert(self, files: KnobFiles, before: Setting, error: RefusedError) -> list[str]:
         """Remember a refusal and revert the other knobs of the group. Returns what to report."""
@@ -411,15 +424,6 @@ class JournalledActuator(ABC):
             self.journal.drop(name)
         except JournalUnwritableError as error:
             log.warning("%s: %s", name, error)
-
-
-def _lost_if_changed(space: KnobSpace, original: Setting, goal: Setting) -> list[str]:
-    """The knobs whose originals nobody could bring back, because they may not be written and nothing makes them."""
-    return [
-        knob_id
-        for knob_id, value in goal.items()
-        if is_out_of_reach(space, original.replace({knob_id: value}), knob_id, original[knob_id])
-    ]
 
 
 def _why_advice(knob: Knob) -> str:

@@ -72,6 +72,10 @@ class NodeActuator:
         """What is in force now."""
         return self._of(target).get(target)
 
+    def original(self, target: Target) -> Setting | None:
+        """What a restore would bring back; None if the target was never changed."""
+        return self._of(target).original(target)
+
     def set(self, target: Target, wanted: Setting) -> Receipt:
         """Write the given knobs, read all back."""
         return self._of(target).set(target, wanted)

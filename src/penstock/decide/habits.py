@@ -61,8 +61,6 @@ class Habits:
     #: Work with fewer requests in a window is left alone: chance decides what a window of it shows.
     least_requests: float = 8.0
     requests_windows: float = 20.0
-    #: Who starves is relieved after so many windows: at first memory takes what is written, and reads seem to starve.
-    starving_windows: int = 12
     #: A relief for who starves that did not help is tried again after so many windows, then after twice as many.
     relief_windows: int = 240
     #: The best setting is returned to only if the one in force is worse by more than this.

@@ -27,7 +27,7 @@ KEPT_WORKS = 12
 # more than HITS of the bytes read come from the cache. Fewer hits do not hide what a setting does to the rest: random
 # readers with a third to two thirds of hits gain up to 1.9 times.
 REWRITTEN = 0.05
-HITS = 0.5
+HITS = 0.95
 # `CacheShare` averages over this many windows. CHANCE is the number of standard errors that it subtracts.
 CACHE_WINDOWS = 20
 CHANCE = 0.7

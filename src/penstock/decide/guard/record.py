@@ -170,6 +170,8 @@ class UnitRecord:
     """The part of a unit's history that the guard's rules need."""
 
     account: Account
+    #: The originals that everything here was measured against, by target. They are compared, never returned to.
+    homes: dict[str, Setting] = field(default_factory=dict)
     works: dict[str, WorkRecord] = field(default_factory=dict)
     work: str = ""
     space: KnobSpace | None = None
