@@ -27,6 +27,7 @@ from penstock.emulate.stores import visible_bytes
 from penstock.emulate.tree import File
 from penstock.emulate.treelayout import load_layout
 from penstock.knobs import Setting
+from penstock.spaces import lustre
 from penstock.testing.served import SteadyClient
 from penstock.units import KIB
 
@@ -167,6 +168,12 @@ class Client(RuleBasedStateMachine):
         if cut or "dirty" in self.unseen:
             # Nor can what a request size that we never saw made of max_dirty_mb, nor theirs that connecting raised.
             self.rightful["dirty"].add(self.now()["dirty"])
+        if len(self.rightful["pages"]) > 1:
+            # Whichever of these the original is, connecting raises max_dirty_mb to what it needs.
+            space = lustre(visible_bytes(self.ram_gib))
+            for pages, flight, dirty in itertools.product(*(sorted(self.rightful[k]) for k in FILES)):
+                connected = Setting(pages=min(pages, brw_pages), flight=flight, dirty=dirty)
+                self.rightful["dirty"].add(space.store(connected, "pages", connected["pages"])["dirty"])
         self.remember()
 
     @rule(calls=st.one_of(st.just(10**9), st.integers(1, 200)))

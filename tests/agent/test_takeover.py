@@ -23,7 +23,7 @@ from penstock.snapshot import Target
 from penstock.testing.agents import knobs, set_knob
 from penstock.testing.predictors import FakePredictor
 from penstock.testing.queueing import Hardware, Load, QueueingTarget
-from penstock.testing.served import Served, served, wait_for, why_not
+from penstock.testing.served import Served, served, why_not
 
 # Legal values that no policy would choose.
 THEIRS = {"pages": (300, 700), "flight": (24, 11), "dirty": (123, 124)}
@@ -120,6 +120,7 @@ def test_every_policy_goes_on_with_the_other_knobs(policy: str, knob_id: str) ->
 
 # -- a live agent, with its own journal and actuator over a served client ----------------------------------------
 
+
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     if (reason := why_not()) is not None:
@@ -141,15 +142,6 @@ class LiveRun:
             wait = self.agent.clock.now() + 0.03
             self.agent.clock.sleep_until(wait)
             self.agent.tick()
-
-    def until(self, reached: str) -> None:
-        """Tick until the log has such an event."""
-        wait_for(lambda: (self.ticks(1), reached in self.happened())[1])
-
-    def happened(self) -> list[str]:
-        from penstock.agent.log import read_log
-
-        return [str(event["event"]) for event in read_log(self.agent.places.log)]
 
 
 @pytest.mark.parametrize("policy", POLICY_NAMES)

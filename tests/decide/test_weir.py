@@ -358,7 +358,9 @@ def test_the_default_is_tried_at_last_although_the_cache_only_ever_fills() -> No
     wanted = []
     for i in range(30):
         metrics = {"write.bytes": 1e7, "app.write_bytes": 5e7, "dirty.grown_bytes": 4e7}
-        wanted.append(policy.propose(Window(TARGET, i / 2, i / 2 + 0.5, start, metrics, start), outlook).setting)
+        wanted.append(
+            policy.propose(Window(TARGET, i / 2, i / 2 + 0.5, start, metrics, start), outlook).setting
+        )
     assert wanted[8] == start
     assert any(setting.only("pages", "flight") == HOME for setting in wanted[12:16])
 

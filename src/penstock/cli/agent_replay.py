@@ -50,7 +50,9 @@ def replay(log: Path | None, policy: str | None, model: Path | None, state_dir: 
         _show(runs, unknown)
     for run in runs:
         if run.not_judged:
-            click.echo(f"{path}: a run of policy {run.start.policy} is shown, not judged: {run.not_judged}", err=True)
+            click.echo(
+                f"{path}: a run of policy {run.start.policy} is shown, not judged: {run.not_judged}", err=True
+            )
     judged = [run for run in runs if not run.not_judged]
     if not any(run.intervals for run in judged):
         if len(judged) < len(runs):

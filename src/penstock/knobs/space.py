@@ -133,7 +133,9 @@ class KnobSpace:
 
     def allows(self, setting: Mapping[str, int]) -> bool:
         """Whether every value lies within its knob's bounds."""
-        return all(self[knob_id].floor <= value <= self[knob_id].ceiling for knob_id, value in setting.items())
+        return all(
+            self[knob_id].floor <= value <= self[knob_id].ceiling for knob_id, value in setting.items()
+        )
 
     def settle(self, before: Setting, wanted: Mapping[str, int]) -> Setting:
         """What is in force once `wanted` was written over `before` in order, side effects included."""

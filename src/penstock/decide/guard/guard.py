@@ -8,19 +8,21 @@ again in short looks (switchbacks), so that a loss that came with a change is to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
 from penstock.decide.guard.limits import GuardLimits
 from penstock.decide.guard.record import (
     PROVEN_WINDOWS,
+    REFUGE_WINDOWS,
     SURGE_WINDOWS,
     Account,
     Accused,
     Aftermath,
     Ban,
     Look,
+    Proof,
     UnitRecord,
     Visit,
     allowance_s,
@@ -200,6 +202,8 @@ class Guard:
         if not turn.settled:
             return
         visit.take(rates)
+        if visit.level.count >= REFUGE_WINDOWS:
+            turn.work.proofs[visit.place] = Proof(visit.level, visit.price, turn.now_s)
         self._report(turn, visit)
         if visit.level.count == PROVEN_WINDOWS and gain_of(visit, turn.work, self.limits) >= visit.price:
             turn.work.proven.add(visit.place)
@@ -270,7 +274,9 @@ class Guard:
         back_to = {member.target.name: turn.record.place_of(member.before) for member in turn.members}
         turn.record.look = Look(back_to, visit.place, windows)
         turn.work.reference.begin_look()
-        return Order(turn.unit.homes, "switchback", f"what the original setting brings {why}: a short look", {})
+        return Order(
+            turn.unit.homes, "switchback", f"what the original setting brings {why}: a short look", {}
+        )
 
     def _go_on_looking(self, turn: Turn, look: Look) -> Order | None:
         record, visit = turn.record, turn.record.visit
@@ -311,7 +317,8 @@ class Guard:
         sentence = (
             f"the original brings {before / 1e6:.0f} MB/s, {visit.place} {ratio:.2f} times that: given up"
         )
-        return Order({}, "unpaid", sentence, {"gain_ratio": ratio, "error": error})
+        places, where_to = self._back(turn, visit)
+        return Order(places, "unpaid", sentence + where_to, {"gain_ratio": ratio, "error": error})
 
     # -- verdicts -----------------------------------------------------------------------------------------------
 
@@ -324,10 +331,11 @@ class Guard:
         over = record.account.lost_s(turn.now_s, self.limits) > most_s and visit.place not in turn.work.proven
         if not over and visit.lost_s <= allowance_s(turn.work.reference, self.limits):
             return None
-        if visit.level.count and not visit.price:
+        order = self._take_back(turn, visit)
+        if visit.level.count and not visit.price and order.places is turn.unit.homes:
             turn.work.accused = Accused(visit.place, visit.level)
             turn.work.reference.begin_look()
-        return self._take_back(turn, visit)
+        return order
 
     def _take_back(self, turn: Turn, visit: Visit) -> Order:
         record, work, now_s = turn.record, turn.work, turn.now_s
@@ -346,7 +354,20 @@ class Guard:
             f"{visit.lost_s:.1f} s of work lost, taken back"
         )
         evidence = {"before_bytes_per_s": before, "after_bytes_per_s": after, "lost_s": visit.lost_s}
-        return Order(turn.unit.homes, "revert", sentence, evidence)
+        places, where_to = self._back(turn, visit)
+        return Order(places, "revert", sentence + where_to, evidence)
+
+    def _back(self, turn: Turn, visit: Visit) -> tuple[Mapping[str, Setting], str]:
+        """Where a trial is taken back to, and how to say so: to the best setting that is certain to bring more than
+        the original, else to the original.
+        """
+        refuge = turn.work.refuge(visit.place, turn.now_s, self.limits)
+        if refuge is None:
+            return turn.unit.homes, ""
+        proof, original = turn.work.proofs[refuge], turn.work.reference.level
+        times = 2.0 ** gain_log2(proof.level.mean, original.mean, self.limits.objective)
+        sentence = f"; back to {refuge}, which brought {times:.2f} times the original"
+        return dict.fromkeys(turn.unit.homes, refuge), sentence
 
     def _hear(self, turn: Turn) -> None:
         """Excuse a setting that was taken back if the original, measured afterwards, is no better."""

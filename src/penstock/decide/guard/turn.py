@@ -76,4 +76,3 @@ def look_after_s(turn: Turn, visit: Visit, limits: GuardLimits) -> float:
         limits.switchback_first_s * 2.0**visit.looks, visit.gained * look_s / limits.switchback_share
     )
     return min(waited, limits.switchback_most_s)
-
