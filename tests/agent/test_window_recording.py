@@ -11,7 +11,7 @@ from penstock.agent.interval_lines import RecordedInput
 from penstock.agent.run_start import RunStart
 from penstock.agent.settings import GuardSection
 from penstock.agent.startup import WINDOWS_FILE
-from penstock.agent.window_recording import FORMAT, FULL, RunBegins, TORN, WindowRecorder, read_windows
+from penstock.agent.window_recording import FORMAT, FULL, TORN, RunBegins, WindowRecorder, read_windows
 from penstock.decide.guard import NodeView
 from penstock.knobs import KnobSpace, Setting
 from penstock.snapshot import Target

@@ -377,7 +377,7 @@ def test_a_setting_that_proved_far_better_than_an_uncertain_original_may_be_left
 
 
 def from_a_bad_start(setting: Setting) -> float:
-    """As a real client brought it: 64 x 1 a third of the default, a little more with 16 in flight, hardly more with 32."""
+    """As a real client brought it: 64 x 1 a third of the default, a little more with 16 in flight, and with 32."""
     return {1: 13e6, 8: 33e6, 16: 37e6, 32: 39e6}[setting["flight"]]
 
 

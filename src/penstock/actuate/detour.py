@@ -34,7 +34,7 @@ def arises_only(space: KnobSpace, knob_id: str, value: int) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _detour(space: KnobSpace, now: Setting, knob_id: str, value: int) -> Writes | None:
-    """The stores of other knobs that give this one its value and then take the others back; None if there are none."""
+    """The stores of other knobs that give this one its value and end where they began; None if there are none."""
     if now[knob_id] == value:
         return ()
     # Side effects only raise a limit, so one that is too high is lowered first.

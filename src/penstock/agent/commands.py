@@ -51,6 +51,8 @@ class Commanded(Protocol):
         """Manage knobs again that were given up to an administrator."""
         ...
 
+    def forget_trial(self) -> Mapping[str, Any] | None: ...
+
     def note_trial(self, verdict: Mapping[str, Any]) -> None:
         """Keep the result of a switchback trial."""
         ...
@@ -128,7 +130,10 @@ class AgentCommands:
         return {"restored": restored, "paused": sorted(agent.paused)}
 
     def _trial(self, arguments: Arguments) -> Answer:
-        """Keep the verdict of a switchback trial. It comes first in status and report."""
+        """Keep the verdict of a switchback trial, which comes first in status and report, or forget it."""
+        if arguments.get("forget"):
+            forgotten = self._agent.forget_trial()
+            return {"forgotten": None if forgotten is None else dict(forgotten)}
         try:
             verdict = {key: float(arguments[key]) for key in ("gain", "low", "high")}
             found = {**verdict, "pairs": int(arguments["pairs"]), "time_s": time.time()}

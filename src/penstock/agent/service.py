@@ -205,6 +205,13 @@ class Agent:
         self.ledger.trial = verdict
         self.log.append({"event": "trial", **verdict})
 
+    def forget_trial(self) -> Mapping[str, Any] | None:
+        """Drop the result of the last switchback trial and return it. Reports of the log drop it too."""
+        forgotten, self.ledger.trial = self.ledger.trial, None
+        if forgotten is not None:
+            self.event("trial_forgotten")
+        return forgotten
+
     def event(self, kind: str, **fields: Any) -> None:
         """Add an event that is not a decision to the log."""
         self.log.append({"event": kind, "time_s": time.time(), **fields})

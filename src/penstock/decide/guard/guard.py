@@ -40,7 +40,8 @@ from penstock.decide.objective import WINDOW_SLACK_LOG2, Rates, gain_log2, rates
 from penstock.decide.tuner import SpaceOf
 from penstock.decide.work import echo_windows, hiding_windows
 from penstock.decision import UNIT_SEPARATOR, Decision, unit_name
-from penstock.knobs import KnobSpace, Setting
+from penstock.gains import measured
+from penstock.knobs import Setting
 from penstock.snapshot import Target
 from penstock.units import MIB
 from penstock.window import Void, Window
@@ -303,9 +304,8 @@ class Guard:
             return self._take_back(turn, visit)
         if paid < 1.0 + self.limits.least_gain and visit.level.count >= self.limits.switchback_windows:
             return self._give_up(turn, visit, ratio, error)
-        sentence = (
-            f"the original brings {level.mean.total / 1e6:.0f} MB/s, {look.place} {ratio:.2f} times that"
-        )
+        times = measured(ratio, error).words
+        sentence = f"the original brings {level.mean.total / 1e6:.0f} MB/s, {look.place} {times} that"
         return Order(look.back_to, "return", sentence, {"gain_ratio": ratio, "error": error})
 
     def _give_up(self, turn: Turn, visit: Visit, ratio: float, error: float) -> Order:
@@ -314,9 +314,8 @@ class Guard:
         turn.work.proven.discard(visit.place)
         turn.record.visit = None
         before = turn.work.reference.level.mean.total
-        sentence = (
-            f"the original brings {before / 1e6:.0f} MB/s, {visit.place} {ratio:.2f} times that: given up"
-        )
+        times = measured(ratio, error).words
+        sentence = f"the original brings {before / 1e6:.0f} MB/s, {visit.place} {times} that: given up"
         places, where_to = self._back(turn, visit)
         return Order(places, "unpaid", sentence + where_to, {"gain_ratio": ratio, "error": error})
 

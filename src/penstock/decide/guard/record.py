@@ -27,7 +27,7 @@ SURGE_WINDOWS = 2
 BURST_WINDOWS = 8
 # Windows of a visit after which a setting that lost nothing counts as proven.
 PROVEN_WINDOWS = 8
-# A trial is taken back to a setting that was measured in so many windows, if its gain lies above 1 with 95 % certainty.
+# A trial is taken back to a setting measured in so many windows whose gain lies above 1 with 95 % certainty.
 REFUGE_WINDOWS = 6
 CERTAIN = 1.96
 
@@ -102,7 +102,10 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a setting brought in its last visit of at least `REFUGE_WINDOWS`, what it had to bring for its bytes in flight, and when that was."""
+    """What a setting brought in its last visit of at least `REFUGE_WINDOWS`, and when that was.
+
+    `price` is what it had to bring for its bytes in flight.
+    """
 
     level: Level
     price: float

@@ -172,7 +172,7 @@ class WeirPolicy(Policy):
             self._drift.latest.clear()
 
     def _drop_what_cannot_be_set(self) -> None:
-        """Forget settings outside the bounds, which change when an administrator takes a knob over or gives it back."""
+        """Forget settings outside the bounds, which change when an administrator takes a knob or gives it back."""
         if self._bounds is self.space:
             return
         self._bounds = self.space
