@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from benchmarks.evidence import replays
+from benchmarks.evidence.asked import FOUR, HEADLINE, HERE, PAPERS, REPLAYED, USERS, VARIANTS, Runs
+from benchmarks.evidence.asks import BEST, DEFAULT, SINGLE
+from benchmarks.evidence.cases import REWRITING, REWRITTEN
+from benchmarks.evidence.paired_ratios import RatioBook, app, phases, wire
+
 from penstock.evaluate import budgets, dynamic
-from penstock.evaluate.evidence import replays
-from penstock.evaluate.evidence.asked import FOUR, HEADLINE, HERE, PAPERS, REPLAYED, USERS, VARIANTS, Runs
-from penstock.evaluate.evidence.asks import BEST, DEFAULT, SINGLE
-from penstock.evaluate.evidence.cases import REWRITING, REWRITTEN
-from penstock.evaluate.evidence.paired_ratios import Ratio, RatioBook, app, phases, wire
-from penstock.evaluate.evidence.seen import seen
 from penstock.evaluate.figures import geomean
 from penstock.evaluate.request import OWN
+from penstock.evaluate.seed_ratios import Ratio
+from penstock.evaluate.seen import seen
 from penstock.report.page import Section, Table
 
 DEFAULTS: Runs = (DEFAULT, "", "")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from benchmarks.evidence.asks import Ask
+
 from penstock.errors import UsageError
 from penstock.evaluate import applications, budgets, dynamic, independent, interference, static
 from penstock.evaluate.drivers import Course
-from penstock.evaluate.evidence.asks import Ask
 from penstock.evaluate.request import Request
 from penstock.evaluate.search import ROUNDS, Round
 from penstock.evaluate.trial import WARMUP_S

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from benchmarks.evidence import replays
+from benchmarks.evidence.asks import BEST, DEFAULT, SINGLE, Ask
+from benchmarks.evidence.cases import REWRITING, REWRITTEN
+
 from penstock.decide.policies import policy_class
 from penstock.evaluate import applications, budgets, dynamic, independent, interference
-from penstock.evaluate.evidence import replays
-from penstock.evaluate.evidence.asks import BEST, DEFAULT, SINGLE, Ask
-from penstock.evaluate.evidence.cases import REWRITING, REWRITTEN
 from penstock.evaluate.request import OWN, SHIPPED
 from penstock.workload import NAMES
 

@@ -6,7 +6,8 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-from penstock.evaluate.evidence.asks import Ask, Found
+from benchmarks.evidence.asks import Ask, Found
+
 from penstock.evaluate.replay import ReplayTerms, replay
 from penstock.train.intervals import RecordedWorkload, read_workloads
 
