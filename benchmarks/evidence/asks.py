@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from penstock.decide.policies import MOVED_NAMES
+from penstock.decide.policies._base import Policy
+from penstock.evaluate.tuners import find_policy
 
 DEFAULT, BEST, SINGLE, PHASE = "default", "best-static", "best-single", "phase-optimum"
 #: Labels that are not policies: a setting is held throughout.
 HELD = (DEFAULT, BEST, SINGLE, PHASE)
+ABLATIONS = Path(__file__).parents[1] / "ablations"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -41,3 +48,14 @@ class Found:
     write: float
     phases: tuple[float, ...] = ()
     setting: tuple[int, ...] | None = None
+
+
+def policy_of(label: str) -> str:
+    """The policy of a label: its name, or its file."""
+    return str(ABLATIONS / f"{label.replace('-', '_')}.py") if label in MOVED_NAMES else label
+
+
+@cache
+def class_of(label: str) -> type[Policy]:
+    """The class of the policy of a label."""
+    return find_policy(policy_of(label))

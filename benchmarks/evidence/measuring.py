@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.evidence import cases, replays
-from benchmarks.evidence.asks import BEST, DEFAULT, HELD, Ask, Found
+from benchmarks.evidence.asks import BEST, DEFAULT, HELD, Ask, Found, policy_of
 
 from penstock.evaluate import budgets
 from penstock.evaluate.drivers import Course
@@ -84,10 +84,10 @@ class Evidence:
     def _own(self, asks: Sequence[Ask]) -> dict[tuple[str, str], str]:
         found: dict[tuple[str, str], str] = {}
         for cluster in dict.fromkeys(ask.cluster for ask in asks):
-            policies = list(dict.fromkeys(ask.label for ask in asks if ask.cluster == cluster))
+            labels = {policy_of(ask.label): ask.label for ask in asks if ask.cluster == cluster}
             world = OwnWorld(find_cluster(cluster))
-            made = own_models(world, policies, self._models, self._lab.workers, self._say)
-            found |= {(cluster, policy): path for policy, path in made.items()}
+            made = own_models(world, list(labels), self._models, self._lab.workers, self._say)
+            found |= {(cluster, labels[policy]): path for policy, path in made.items()}
         return found
 
 

@@ -12,17 +12,15 @@ from typing import Any
 from unittest.mock import patch
 
 from penstock.agent.loop import Loop, Step
-from penstock.decide.policies import POLICY_NAMES, policy_class
+from penstock.decide.policies import POLICY_NAMES
 from penstock.decision import Decision
 from penstock.evaluate.drivers import Course
 from penstock.evaluate.policy_traces import TraceWorld, figures, mark_of, worlds_of
 from penstock.evaluate.trial import Measured, perform
 
+SHOWN = 8
 FILE = Path(__file__).with_name("decisions.json")
-SHIPPED = [
-    name for name in POLICY_NAMES if policy_class(name).model_kind not in ("printed-history", "printed-soft")
-]
-CASES = [(policy, world) for policy in (*SHIPPED, "bayes", "oracle") for world in worlds_of(policy)]
+CASES = [(policy, world) for policy in (*POLICY_NAMES, "bayes", "oracle") for world in worlds_of(policy)]
 
 
 def name_of(policy: str, world: TraceWorld) -> str:
@@ -43,7 +41,9 @@ def known_marks() -> dict[str, str]:
 
 
 def run(policy: str, world: TraceWorld) -> dict[str, Any]:
-    """A trace: how many decisions, a digest of all with their reasons, one of what was measured, and every move."""
+    """A trace: how many decisions, a digest of all with their reasons, one of what was measured, and the first moves
+    in words, to see what changed.
+    """
     made: list[Decision] = []
     tick = Loop.tick
 
@@ -55,11 +55,13 @@ def run(policy: str, world: TraceWorld) -> dict[str, Any]:
     with patch.object(Loop, "tick", watched):
         measured = perform(world.trial(Course(0.0, 0.0, policy=policy)))
     lines = [_line(decision) for decision in made]
+    moves = [_line(each) for each in made if each.changes] or _path(measured)
     return {
         "decisions": len(lines),
         "sha256": hashlib.sha256("\n".join(lines).encode()).hexdigest()[:24],
         "figures": figures(measured),
-        "moves": [_line(each) for each in made if each.changes] or _path(measured),
+        "moves": len(moves),
+        "first": moves[:SHOWN],
     }
 
 
