@@ -1,7 +1,7 @@
 """The table behind a page: the figures it shows, the commit they were measured at, and the marks of the policies.
 
-`docs/explanation/NAME/figures.json` belongs to `docs/explanation/NAME.md`. A test compares the two, and the marks
-with those of the program: figures of an earlier behaviour may stay, but the page says so.
+`results/figures.json` belongs to `results.md` in the same folder. A test compares the two, and the marks with those
+of the program: figures of an earlier behaviour may stay, but the page says so.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ OTHERS = {
         TraceWorld("s_rd_rn_16m", 60.0, {"round_trip_us": "2000"}),
     ),
     # It simulates 99 futures of every interval.
-    "oracle": (TraceWorld("s_rd_rn_1m", 2.0),),
+    "oracle": (TraceWorld("s_rd_rn_1m", 1.0),),
 }
 
 
