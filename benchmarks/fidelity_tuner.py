@@ -24,12 +24,11 @@ from statistics import fmean
 from typing import Any
 
 from benchmarks import fidelity, fidelity_real, fidelity_writes
+from benchmarks.evidence import replays
+from benchmarks.evidence.asks import BEST, DEFAULT, Ask
+from benchmarks.evidence.measuring import Evidence
 from benchmarks.fidelity_page import SMALL_RANDOM, Goal
-from benchmarks.results import ROWS
 
-from penstock.evaluate.evidence import replays
-from penstock.evaluate.evidence.asks import BEST, DEFAULT, Ask, RowFile
-from penstock.evaluate.evidence.measuring import Evidence
 from penstock.evaluate.figures import geomean
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import OWN
@@ -236,7 +235,7 @@ def main() -> int:
         say(f"skipped: {chosen.traces} is not there (real traces, not part of the project)")
         return 0
     with Lab(Store(default_directory()), chosen.workers) as lab:
-        evidence = Evidence(lab, RowFile(ROWS), default_directory() / "models", say, chosen.traces)
+        evidence = Evidence(lab, default_directory() / "models", say, chosen.traces)
         rows = best_settings(evidence, chosen.only, chosen.traces)
         taught = replayed(evidence, chosen.only, chosen.policy)
     document: dict[str, Any] = {"settings": rows, "replay": taught}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.decide.budget import CacheBudget
-from penstock.decide.cache import Demand, DemandHistory, allocate, as_printed, fitted, sparing
+from penstock.decide.cache import Demand, DemandHistory, allocate, as_printed, sparing
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE
 from penstock.units import MIB
@@ -38,44 +38,6 @@ def test_printed_allocation_is_algorithm_2_to_the_letter() -> None:
     busy = Demand(write_bytes=3e9, peak_dirty_bytes=100 * MIB, peak_flight_bytes=40 * MIB)
     calm = Demand(write_bytes=1e9, peak_dirty_bytes=10 * MIB, peak_flight_bytes=300 * MIB)
     assert as_printed({A: busy, B: calm}, [C], CacheBudget(2000)) == {A: 2047, B: 512, C: 32}
-
-
-wide_demands = st.builds(
-    Demand, st.floats(0, 1e12), st.floats(0, 4e9), st.floats(0, 4e9), st.floats(0, 1), st.integers(0, 9)
-)
-
-
-def test_fitted_cache_serves_requests_in_flight_first_and_shares_the_rest_alike() -> None:
-    busy, calm = (
-        Demand(volume, 300 * MIB, flight * MIB, 1.0, 9) for volume, flight in ((3e9, 140), (1e9, 40))
-    )
-    limits = fitted({A: busy, B: calm}, [C], CacheBudget(1032))
-    assert limits == {A: 140 + 410, B: 40 + 410, C: 32}
-
-
-def test_fitted_cache_gives_what_one_cannot_use_to_the_others() -> None:
-    busy, calm = Demand(1e9, 900 * MIB, 0.0, 1.0, 9), Demand(1e9, 80 * MIB, 0.0, 0.1, 9)
-    assert fitted({A: busy, B: calm}, [], CacheBudget(1000)) == {A: 900, B: 100}
-    # A single window tells nothing.
-    calm.windows = 1
-    assert fitted({A: busy, B: calm}, [], CacheBudget(1000)) == {A: 500, B: 500}
-
-
-@given(
-    st.lists(wide_demands, min_size=1, max_size=9),
-    st.integers(0, 5),
-    st.integers(32, 20000),
-)
-def test_fitted_cache_stays_within_the_budget(active: list[Demand], idle: int, node_mib: int) -> None:
-    targets = [Target(f"t{i}", "fs") for i in range(len(active) + idle)]
-    demands = dict(zip(targets, active, strict=False))
-    limits = fitted(demands, targets[len(active) :], CacheBudget(node_mib))
-    assert set(limits) == set(targets)
-    assert all(32 <= limit <= 2047 for limit in limits.values())
-    assert sum(limits.values()) <= max(node_mib, 32 * len(targets))
-    if node_mib < 2047 * len(active) + 32 * idle:
-        spare = node_mib - sum(limits.values())
-        assert spare <= len(targets) or all(limits[t] == 2047 for t in demands)
 
 
 def test_demand_history_keeps_the_last_stage_beside_the_present_one() -> None:

@@ -100,22 +100,3 @@ def test_epsilon_greedy_explores_about_one_time_in_ten() -> None:
 def test_model_policy_without_a_model_does_nothing() -> None:
     proposal = policy_class("carat")(LUSTRE, Random(0)).propose(window())
     assert (proposal.setting, proposal.reason) == (LUSTRE.default, "no-model")
-
-
-def test_logarithm_keeps_the_largest_from_outweighing_the_rest() -> None:
-    near, far = Setting(pages=64, flight=64), Setting(pages=4, flight=256)
-    asked = outlook("read", {SMALL: 0.85, near: 0.99, far: 0.82})
-    kept = score.survivors(asked)
-    assert kept.setting(score.best(score.printed(kept, "read"))) == far
-    assert kept.setting(score.best(score.printed(score.by_logarithm(kept), "read"))) == near
-
-
-@pytest.mark.parametrize(
-    ("name", "liked"), [("carat", Setting(pages=4, flight=256)), ("carat-log2", Setting(pages=64, flight=64))]
-)
-def test_variant_ranks_by_its_own_score(name: str, liked: Setting) -> None:
-    asked = outlook(
-        "read", {SMALL: 0.85, Setting(pages=64, flight=64): 0.99, Setting(pages=4, flight=256): 0.82}
-    )
-    proposal = policy_class(name)(LUSTRE, Random(0)).propose(window(), asked)
-    assert proposal.setting.only("pages", "flight") == liked

@@ -68,7 +68,7 @@ def test_tuner_chooses_the_model_by_dominant_volume() -> None:
 
 def test_tuner_does_not_act_outside_the_training_range() -> None:
     oracle = Oracle(Setting(pages=64, flight=32), in_range=False)
-    (decision,) = step(Tuner(policy_class("carat-veto"), predictor=oracle), 0, window(0, write=1e8))
+    (decision,) = step(Tuner(policy_class("greedy"), predictor=oracle), 0, window(0, write=1e8))
     assert decision.reason == "out-of-range"
     assert not decision.changes
 
@@ -128,7 +128,7 @@ def test_weir_leaves_targets_that_never_worked_alone() -> None:
 
 def test_cache_goes_by_the_last_stage_where_a_new_one_has_only_begun() -> None:
     """B starts one interval after A: what A wrote in one window says nothing; its last stage does."""
-    tuner = Tuner(policy_class("cache-printed"), cache=CacheBudget(1000))
+    tuner = Tuner(policy_class("carat"), cache=CacheBudget(1000))
     for i in range(6):
         step(tuner, i, window(i, A, write=3e8), window(i, B, write=1e8))
     for i in range(6, 12):
@@ -136,16 +136,6 @@ def test_cache_goes_by_the_last_stage_where_a_new_one_has_only_begun() -> None:
     step(tuner, 12, window(12, A, write=1e6), window(12, B))
     decisions = {d.target: d for d in step(tuner, 13, window(13, A, write=1e6), window(13, B, write=1e8))}
     assert (decisions[A].wanted["dirty"], decisions[B].wanted["dirty"]) == (1024, 512)
-
-
-def test_fitted_cache_keeps_a_share_for_who_was_active_a_moment_ago() -> None:
-    tuner = Tuner(policy_class("cache-fitted"), cache=CacheBudget(1000))
-    for i in range(8):
-        step(tuner, i, window(i, A, write=3e8, dirty=20), window(i, B))
-    for i in range(8, 14):
-        step(tuner, i, window(i, A), window(i, B))
-    decisions = {d.target: d for d in step(tuner, 14, window(14, A), window(14, B, write=1e8))}
-    assert decisions[A].wanted["dirty"] == decisions[B].wanted["dirty"] == 500
 
 
 def test_tuner_starts_its_history_anew_after_a_void_window() -> None:

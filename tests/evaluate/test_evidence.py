@@ -1,32 +1,22 @@
-"""Rows that are kept with what made them, and what may be claimed of them."""
+"""Rows of the results, and what may be claimed of them."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from benchmarks import results
+from benchmarks.evidence import asked, chapters, claims, explained, first_page, measuring, replays
+from benchmarks.evidence.asks import Ask, Found
+from benchmarks.evidence.paired_ratios import RatioBook, app, phases
 
 from penstock.evaluate import budgets
-from penstock.evaluate.evidence import (
-    asked,
-    chapters,
-    claims,
-    digest,
-    explained,
-    first_page,
-    measuring,
-    replays,
-)
-from penstock.evaluate.evidence.asks import Ask, Found, RowFile
-from penstock.evaluate.evidence.paired_ratios import RatioBook, app, over_seeds, phases
-from penstock.evaluate.evidence.seen import seen
 from penstock.evaluate.lab import Lab
+from penstock.evaluate.seed_ratios import over_seeds
+from penstock.evaluate.seen import seen
 from penstock.evaluate.store import Store
-from penstock.simulate.catalogue import named_plan
-from penstock.simulate.cluster import builtin_cluster
+from penstock.report.page import markdown
 from penstock.train.intervals import read_workloads
 
 ASK = Ask("static", "c220g5", "s_rd_rn_1m", "default", 2.0, 0)
@@ -37,103 +27,15 @@ def carat(ask: Ask, model: str = "own") -> Ask:
     return replace(ask, label="carat", model=model, guard="off")
 
 
-def test_row_is_found_again_only_by_the_makers_that_made_it(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    RowFile(path).keep(ASK, "one", FOUND)
-    again = RowFile(path)
-    assert again.find(ASK, "one") == FOUND
-    assert again.find(ASK, "another") is None
-    assert again.find(replace(ASK, seed=1), "one") is None
-
-
-def test_row_file_survives_a_line_cut_short_and_is_tidied(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    rows = RowFile(path)
-    later = replace(ASK, case="s_wr_sq_1m")
-    rows.keep(later, "one", replace(FOUND, phases=(1.0, 2.0), setting=(64, 8)))
-    rows.keep(ASK, "stale", FOUND)
-    rows.keep(ASK, "one", FOUND)
-    with path.open("a") as file:
-        file.write('{"ask": {"experi')
-    again = RowFile(path)
-    again.tidy({ASK: "one", later: "one"})
-    assert [json.loads(line)["ask"]["case"] for line in path.read_text().splitlines()] == [
-        "s_rd_rn_1m",
-        "s_wr_sq_1m",
-    ]
-    assert RowFile(path).find(later, "one") == replace(FOUND, phases=(1.0, 2.0), setting=(64, 8))
-
-
-def test_mark_of_carat_knows_its_own_sources_and_not_weirs() -> None:
-    sources = digest.closure((*digest.DRIVERS, "penstock.decide.policies.carat"), (digest.GUARD,))
-    assert {"penstock.decide.score", "penstock.decide.cache", "penstock.simulate.probe"} <= sources
-    assert "penstock.decide.policies.weir" not in sources
-    assert not any(name.startswith(digest.GUARD) for name in sources)
-    assert digest.policy_mark("penstock.decide.policies.carat", guard=True) != digest.policy_mark(
-        "penstock.decide.policies.carat", guard=False
-    )
-
-
-def test_simulator_counts_by_what_it_does_and_a_world_by_its_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    def mark(case: str, seed: int = 0, seconds: float = 60.0) -> str:
-        return digest.world_mark(named_plan(builtin_cluster("c220g5"), case, seed=seed), seconds)
-
-    sources = digest.closure((*digest.RUNNING, *digest.DRIVERS))
-    assert not any(name.startswith("penstock.simulate.kernel") for name in sources)
-    first = mark("s_rd_rn_1m")
-    assert first == mark("s_rd_rn_1m")
-    assert len({first, mark("s_rd_rn_8k"), mark("s_rd_rn_1m", 1), mark("s_rd_rn_1m", 0, 30.0)}) == 4
-    monkeypatch.setattr(digest, "BEHAVIOUR", "another")
-    assert mark("s_rd_rn_1m") != first
-
-
-def test_words_for_readers_do_not_make_a_row_old() -> None:
-    plain = digest.code_of("def f():\n    return 1\n")
-    told = digest.code_of('"""A module."""\n\ndef f():\n    """One."""\n    return 1  # really\n')
-    assert plain == told
-    assert plain != digest.code_of("def f():\n    return 2\n")
-
-
-def test_mark_depends_on_model_and_policy() -> None:
-    marks = {
-        measuring.made_by(carat(ASK)),
-        measuring.made_by(carat(ASK, model="shipped")),
-        measuring.made_by(replace(carat(ASK), label="carat-tuned")),
-        measuring.made_by(replace(carat(ASK), cluster="c6525-25g")),
-        measuring.made_by(ASK),
-    }
-    assert len(marks) == 5
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        Ask("static", "c220g5", "s_rd_rn_8k", "default", 60.0, 3),
-        Ask("static", "c220g5", "s_rd_rn_1m", "carat", 60.0, 0, "shipped", "off"),
-    ],
-    ids=lambda ask: f"{ask.case}-{ask.label}",
-)
-def test_committed_row_is_what_the_program_gives(ask: Ask, tmp_path: Path) -> None:
-    """Where marks say that a row is still valid, measuring it again must give the same figures."""
-    stored = RowFile(results.ROWS).find(ask, measuring.made_by(ask))
-    if stored is None:
-        pytest.skip("the row is old: ./run bench results measures it again")
-    evidence = measuring.Evidence(Lab(Store(None), workers=1), RowFile(tmp_path / "r"), tmp_path, print)
-    assert evidence.measure([ask])[ask] == stored
-
-
 def test_measuring_asks_the_simulator_once(tmp_path: Path) -> None:
-    lab = Lab(Store(None), workers=1)
     asks = [ASK, replace(ASK, label="climb", guard="off")]
-    said: list[str] = []
-    evidence = measuring.Evidence(lab, RowFile(tmp_path / "rows"), tmp_path, said.append)
-    first = evidence.measure(asks)
-    assert said == ["0 of 2 rows are known"]
+    first = measuring.Evidence(Lab(Store(tmp_path), workers=1), tmp_path, print).measure(asks)
     assert first[ASK].app > 100
     assert 0 < first[ASK].wire < 1.1 * first[ASK].app
-    again = measuring.Evidence(lab, RowFile(tmp_path / "rows"), tmp_path, said.append)
-    assert again.measure(asks).keys() == first.keys()
-    assert len(said) == 1
+    stages: list[str] = []
+    lab = Lab(Store(tmp_path), 1, lambda stage, done, total: stages.append(stage))
+    assert measuring.Evidence(lab, tmp_path, print).measure(asks) == first
+    assert not stages
 
 
 def test_shipped_model_is_asked_though_an_own_one_is_there(
@@ -144,15 +46,13 @@ def test_shipped_model_is_asked_though_an_own_one_is_there(
         measuring, "own_models", lambda world, policies, *_: dict.fromkeys(policies, str(own))
     )
     asks = [carat(ASK), carat(ASK, model="shipped")]
-    evidence = measuring.Evidence(Lab(Store(None), workers=1), RowFile(tmp_path / "r"), tmp_path, print)
+    evidence = measuring.Evidence(Lab(Store(None), workers=1), tmp_path, print)
     assert [trial.course.model for trial in evidence.trials(asks).values()] == [str(own), None]
 
 
 def test_sequence_keeps_the_rate_of_every_phase(tmp_path: Path) -> None:
     ask = Ask("dynamic", "c220g5", "read", "default", 1.0, 0)
-    found = measuring.Evidence(Lab(Store(None), workers=1), RowFile(tmp_path / "r"), tmp_path, print).measure(
-        [ask]
-    )
+    found = measuring.Evidence(Lab(Store(None), workers=1), tmp_path, print).measure([ask])
     assert len(found[ask].phases) == 4
     assert phases(found[ask]) > 0
 
@@ -277,9 +177,7 @@ def test_split_uses_the_budget_and_keeps_its_bounds() -> None:
 def test_stage_two_inside_the_budget_serves_uneven_demand_better_than_equal_shares(tmp_path: Path) -> None:
     ask = Ask("budgets", "c220g5", "one-heavy-1%", "equal", 18.0, 0)
     fitted = replace(ask, label="cache-fitted", guard="off")
-    found = measuring.Evidence(Lab(Store(None), workers=1), RowFile(tmp_path / "r"), tmp_path, print).measure(
-        [ask, fitted]
-    )
+    found = measuring.Evidence(Lab(Store(None), workers=1), tmp_path, print).measure([ask, fitted])
     assert app(found[fitted]) > 1.2 * app(found[ask])
 
 
@@ -295,21 +193,17 @@ def test_replayed_row_says_what_steps_were_worth_and_where_it_stayed() -> None:
     assert usual.app <= best.app
     assert mine.app <= best.app
     assert mine.setting is not None
-    assert measuring.made_by(ask) != measuring.made_by(replace(ask, guard="on"))
-    assert measuring.made_by(replace(ask, label="default")) == "lustre-traces"
 
 
-def test_page_begins_with_what_is_claimed_and_says_what_is_missing(tmp_path: Path) -> None:
+def test_page_begins_with_what_is_claimed() -> None:
     found = rows(
         {
             "s_rd_rn_1m": [(1.9, 1.9), (1.92, 1.9), (1.91, 1.9)],
             "s_rd_sq_1m": [(1.3, 1.3), (0.8, 0.8), (1.4, 1.4)],
         }
     )
-    results.write(found, 7, tmp_path / "results.md")
-    page = (tmp_path / "results.md").read_text()
+    page = markdown("Results", (), results.sections(found))
     assert page.index("## In five minutes") < page.index("## Static workloads (c220g5)")
-    assert "7 of 19 rows have not been measured" in page
     assert "gains claimed on 1 (the largest: s_rd_rn_1m 1.91" in page
     assert "**1.91" in page
     assert "**1.13" not in page

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from penstock.campaign.program import version
-from penstock.evaluate import store as stores
+from penstock.decide.policies import policy_class
+from penstock.decide.policies.default import DefaultPolicy
+from penstock.evaluate import marks
 from penstock.evaluate.drivers import INTERVAL_S, Course
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.store import Store
@@ -64,17 +66,45 @@ def test_store_resumes_and_forgives_a_torn_line(tmp_path: Path) -> None:
     first = Store(tmp_path)
     measured = perform(HELD)
     first.keep(HELD, measured)
-    file = next(tmp_path.glob("held-*.jsonl"))
+    (file,) = tmp_path.glob("*.jsonl")
     file.write_text(file.read_text() + '{"key": "torn')
     again = Store(tmp_path)
     assert again.find(HELD) == measured
     assert again.find(TUNED) is None
 
 
-def test_store_never_mixes_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Store(tmp_path).keep(HELD, perform(HELD))
-    monkeypatch.setattr(stores, "version", lambda *parts: f"other{len(parts)}")
-    assert Store(tmp_path).find(HELD) is None
+def test_store_keeps_results_as_long_as_behaviour_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other sources cost a new trace and no result; other behaviour of one policy costs its results alone."""
+    store = Store(tmp_path)
+    measured = {trial.key: perform(trial) for trial in (HELD, TUNED)}
+    for trial in (HELD, TUNED):
+        store.keep(trial, measured[trial.key])
+    monkeypatch.setattr(marks, "version", lambda *parts: "other sources")
+    assert Store(tmp_path).find(TUNED) == measured[TUNED.key]
+    monkeypatch.setattr(marks, "version", lambda *parts: "yet others")
+    monkeypatch.setattr(policy_class("random"), "propose", DefaultPolicy.propose)
+    assert Store(tmp_path).find(TUNED) is None
+    assert Store(tmp_path).find(HELD) == measured[HELD.key]
+
+
+def test_marks_are_traced_once_for_the_same_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    traced: list[str | None] = []
+
+    def trace(course: Course) -> str:
+        traced.append(course.policy)
+        return "a mark"
+
+    monkeypatch.setattr(marks, "traced_mark", trace)
+    own = tmp_path / "own.py"
+    own.write_text("from penstock.decide.policies.default import POLICY\n")
+    for _ in range(2):
+        found = marks.Marks(tmp_path)
+        assert found.find(TUNED.course) == found.find(replace(TUNED.course, seconds=9.0)) == "a mark"
+        found.find(replace(TUNED.course, guard=True))
+        found.find(replace(TUNED.course, policy=str(own)))
+    assert traced == ["random", "random", str(own), str(own)]
 
 
 def test_version_follows_the_sources() -> None:

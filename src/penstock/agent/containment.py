@@ -25,7 +25,7 @@ def contained(inner: type[Policy], report: Report) -> PolicyFactory:
         name = inner.name
         uses_model, model_kind = inner.uses_model, inner.model_kind
         tunes_cache, spares_busy = inner.tunes_cache, inner.spares_busy
-        cache_as_printed, vetoes = inner.cache_as_printed, inner.vetoes
+        cache_rule, vetoes = inner.cache_rule, inner.vetoes
         guarded, in_groups = inner.guarded, inner.in_groups
 
         def __init__(self, space: KnobSpace, rng: Random) -> None:

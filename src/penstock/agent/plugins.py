@@ -11,14 +11,12 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES, policy_class
+from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES, policy_class, unknown_policy
 from penstock.decide.policies._base import Policy
 from penstock.errors import (
     AccessError,
     InvalidError,
     MissingError,
-    UsageError,
-    did_you_mean,
 )
 
 GROUP = "penstock.policies"
@@ -47,8 +45,7 @@ def require_known(name: str) -> str:
     if is_foreign(name):
         return name
     if name not in (*POLICY_NAMES, *EXPERIMENT_NAMES):
-        known = (*POLICY_NAMES, *installed())
-        raise UsageError(f"unknown policy {name!r}{did_you_mean(name, known)}")
+        raise unknown_policy(name, (*POLICY_NAMES, *installed()))
     policy_class(name)
     return name
 

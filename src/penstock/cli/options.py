@@ -67,7 +67,10 @@ class PolicyName(NearestChoice):
         if value.endswith(".py") or value in self.words:
             return value
         from penstock.agent.plugins import installed
+        from penstock.decide.policies import MOVED_NAMES, unknown_policy
 
+        if value in MOVED_NAMES and value not in installed():
+            raise unknown_policy(value, self.words)
         return NearestChoice((*self.words, *installed())).convert(value, param, ctx)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:

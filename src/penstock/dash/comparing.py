@@ -6,8 +6,8 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from penstock.decide.policies import POLICY_NAMES
-from penstock.errors import PenstockError, UsageError, did_you_mean
+from penstock.decide.policies import POLICY_NAMES, unknown_policy
+from penstock.errors import PenstockError, UsageError
 from penstock.evaluate.drivers import INTERVAL_S, Course
 from penstock.evaluate.simulated import Run, run
 from penstock.simulate.assembly import Plan
@@ -108,7 +108,7 @@ def _policies(given: Any) -> list[str]:
     names = [str(name) for name in given] if isinstance(given, list) else []
     for name in names:
         if name not in POLICY_NAMES:
-            raise UsageError(f"unknown policy {name!r}{did_you_mean(name, POLICY_NAMES)}")
+            raise unknown_policy(name, POLICY_NAMES)
     if not names:
         raise UsageError("choose at least one policy")
     return list(dict.fromkeys(["default", *names]))

@@ -8,8 +8,8 @@ from typing import Any
 from penstock.dash.comparing import Comparison
 from penstock.dash.source import About, Look, Point
 from penstock.dash.twins import DISTURBANCES, OTHER_WORKLOADS, Choice, Twins
-from penstock.decide.policies import POLICY_NAMES
-from penstock.errors import PenstockError, UsageError, did_you_mean
+from penstock.decide.policies import POLICY_NAMES, unknown_policy
+from penstock.errors import PenstockError, UsageError
 from penstock.simulate.cluster import CLUSTER_NAMES, builtin_cluster
 from penstock.workload import NAMES, parse_workload
 
@@ -102,7 +102,7 @@ class SimulatorSource:
         chosen = {**self._chosen, **{key: given[key] for key in FIRST if key in given}}
         policy = str(chosen["policy"])
         if policy not in POLICY_NAMES:
-            raise UsageError(f"unknown policy {policy!r}{did_you_mean(policy, POLICY_NAMES)}")
+            raise unknown_policy(policy, POLICY_NAMES)
         work = parse_workload(str(chosen["workload"])).name
         try:
             seed = int(chosen["seed"])

@@ -1,4 +1,4 @@
-"""The cache tuner: CARAT's Algorithm 2, as printed and in two versions that respect the node's budget.
+"""The cache tuner: CARAT's Algorithm 2, as printed and in a version that respects the node's budget.
 
 The paper leaves some points open. They are decided like this:
 
@@ -8,13 +8,12 @@ The paper leaves some points open. They are decided like this:
 - "Collected metrics" are those of the target's last active stage and of the stage that has just begun.
 
 `as_printed` may exceed the budget, and mostly does, because it rounds three factors up. `allocate` lowers its result,
-the largest share first, until it fits. `fitted` divides the budget to the MiB instead. It also keeps a share for
-targets that were active a moment ago, because a burst fills a cache before anybody can raise its limit.
+the largest share first, until it fits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from penstock.decide.budget import CacheBudget
@@ -27,10 +26,6 @@ from penstock.window import Window
 # only if it grows by at least this factor.
 FULL = 0.9
 CLEARLY = 1.5
-# A target's demand is known after TELLING_WINDOWS windows. A target keeps its share for LINGERS_S after its last
-# request, because its application may come back.
-TELLING_WINDOWS = 6
-LINGERS_S = 30.0
 
 
 @dataclass(slots=True)
@@ -130,44 +125,12 @@ def as_printed(
     return limits
 
 
-def fitted(
-    active: Mapping[Target, Demand], inactive: Iterable[Target], budget: CacheBudget
-) -> dict[Target, int]:
-    """Limits in MiB that use the whole budget.
+@dataclass(frozen=True, slots=True)
+class CacheRule:
+    """How limits follow from demands. A target counts as active for `lingers_s` after its last request."""
 
-    Each active target first gets what its requests in flight need. The rest is divided equally. A target that never
-    filled its limit is capped at its peak plus a quarter, and leaves the rest to the others. The rest is not divided
-    by volume, because a target's volume depends on the limit it had.
-    """
-    smallest, largest = budget.values_mib[0], budget.values_mib[-1]
-    idle = list(inactive)
-    room = budget.node_mib - smallest * len(idle)
-    limits = dict.fromkeys(idle, float(smallest))
-    needs = {t: min(max(smallest, d.peak_flight_bytes / MIB), largest) for t, d in active.items()}
-    above = sum(need - smallest for need in needs.values())
-    shrink = min(1.0, max(0.0, room - smallest * len(active)) / above) if above else 1.0
-    floors = {t: smallest + shrink * (need - smallest) for t, need in needs.items()}
-    caps = {t: _cap(demand, floors[t], largest) for t, demand in active.items()}
-    shares = _poured(floors, caps, room - sum(floors.values()))
-    shares = _poured(shares, dict.fromkeys(active, float(largest)), room - sum(shares.values()))
-    return {target: int(limit + 1e-6) for target, limit in {**limits, **shares}.items()}
+    shares: Callable[[Mapping[Target, Demand], Iterable[Target], CacheBudget], dict[Target, int]]
+    lingers_s: float = 0.0
 
 
-def _cap(demand: Demand, floor_mib: float, largest: float) -> float:
-    """The most a target can use.
-
-    It is unknown (the largest value) if the target filled its limit or showed few windows.
-    """
-    unknown = demand.fullest >= FULL or demand.windows < TELLING_WINDOWS
-    return largest if unknown else min(max(1.25 * demand.peak_dirty_bytes / MIB, floor_mib), largest)
-
-
-def _poured(levels: Mapping[Target, float], caps: Mapping[Target, float], room: float) -> dict[Target, float]:
-    """Raise all levels by equal amounts until the room is used up or every target is at its cap."""
-    found = dict(levels)
-    while room > 1e-6 and (rising := [t for t in found if found[t] < caps[t] - 1e-9]):
-        step = min(room / len(rising), *(caps[t] - found[t] for t in rising))
-        for target in rising:
-            found[target] += step
-        room -= step * len(rising)
-    return found
+PRINTED = CacheRule(as_printed)

@@ -7,7 +7,7 @@ because this code runs for every busy target in every interval.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,11 +64,6 @@ def printed(kept: Survivors, direction: str) -> Floats:
     if direction == "write":
         return kept.p * (1 + BETA * (size + count))
     return kept.p * (1 + ALPHA * size) + count
-
-
-def by_logarithm(kept: Survivors) -> Survivors:
-    """The same survivors with knob values as base-2 logarithms, because the values are powers of two."""
-    return replace(kept, size=np.log2(np.maximum(kept.size, 1.0)), count=np.log2(np.maximum(kept.count, 1.0)))
 
 
 def authors(kept: Survivors, direction: str, space: KnobSpace, *, updating: bool) -> Floats:

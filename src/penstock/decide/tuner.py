@@ -15,7 +15,7 @@ from random import Random
 from penstock.decide.activity import Activity
 from penstock.decide.answers import as_allowed
 from penstock.decide.budget import CacheBudget
-from penstock.decide.cache import LINGERS_S, Demand, DemandHistory, allocate, as_printed, fitted, sparing
+from penstock.decide.cache import Demand, DemandHistory, allocate, sparing
 from penstock.decide.groups import Group, beside, groups, mount_of
 from penstock.decide.memory import WorkMemory, like
 from penstock.decide.policies._base import Policy, Proposal
@@ -288,16 +288,15 @@ class Tuner:
     def _algorithm_2(self, known: Iterable[Target], now_s: float) -> dict[Target, int]:
         """The cache limits by Algorithm 2 for all targets. Targets that never did anything count as inactive."""
         assert self._cache is not None
-        printed = any(self._memories[t].policy.cache_as_printed for t in known if t in self._memories)
-        lingers_s = 0.0 if printed else LINGERS_S
+        rule = next(self._memories[t].policy.cache_rule for t in known if t in self._memories)
         active = {
             t: self._memories[t].demands.demand
             for t in known
             if self.is_active(t)
-            or (t in self._memories and now_s - self._memories[t].activity.last_busy_s < lingers_s)
+            or (t in self._memories and now_s - self._memories[t].activity.last_busy_s < rule.lingers_s)
         }
         idle = [t for t in known if t not in active]
-        return (as_printed if printed else fitted)(active, idle, self._cache)
+        return rule.shares(active, idle, self._cache)
 
     def _tunes_cache(self, target: Target) -> bool:
         return target in self._memories and self._memories[target].policy.tunes_cache

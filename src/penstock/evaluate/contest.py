@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.evaluate.evidence.paired_ratios import ABSORBED, REWRITTEN, Ratio, over_seeds
 from penstock.evaluate.figures import Mean, geomean, headroom_captured, mean
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import BEST_STATIC, Request
 from penstock.evaluate.rows import Ratios
 from penstock.evaluate.search import StaticChoice
+from penstock.evaluate.seed_ratios import ABSORBED, REWRITTEN, Ratio, over_seeds
 from penstock.evaluate.trial import Measured
 from penstock.simulate.assembly import Plan
 

@@ -46,18 +46,6 @@ class Lab:
         found = [self.store.find(trial) for trial in trials]
         return [each for each in found if each is not None]
 
-    def as_done(self, stage: str, trials: Sequence[Trial]) -> Iterator[tuple[Trial, Measured]]:
-        """Yield every trial with its result: stored ones first, then the others as they finish."""
-        missing = {trial.key: trial for trial in trials if self.store.find(trial) is None}
-        for trial in trials:
-            found = self.store.find(trial)
-            if found is not None:
-                yield trial, found
-        for done, (trial, measured) in enumerate(self._run(list(missing.values())), 1):
-            self.store.keep(trial, measured)
-            self._progress(stage, done, len(missing))
-            yield trial, measured
-
     def _run(self, trials: Sequence[Trial]) -> Iterator[tuple[Trial, Measured]]:
         # The longest trial starts first. If it started last, everybody would wait for it.
         ordered = sorted(trials, key=_cost, reverse=True)

@@ -16,11 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.campaign.program import version
 from penstock.campaign.workers import Workers
 from penstock.errors import UsageError, require_extra
-from penstock.evaluate.evidence.digest import ROOMS as FOLLOWED
-from penstock.evaluate.evidence.digest import mark, world_mark
 from penstock.evaluate.tuners import find_policy
+from penstock.simulate import BEHAVIOUR
 from penstock.simulate.assembly import Plan
 from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import Cluster
@@ -36,10 +36,9 @@ RUN_S = 200.0
 HELD_S = 3.5
 # The same number of trees as the shipped models.
 ROUNDS, LEAVES, FOLDS = 150, 31, 2
-#: The sources that make a model from runs; what only reads recordings is left out.
-SURVEYING = ("penstock.train.survey",)
-FITTING = ("penstock.train.collect", "penstock.train.fit", "penstock.train.recipe", "penstock.train.build")
-READING = ("penstock.train.fitdata", "penstock.train.held", "penstock.train.parquet", "penstock.train.traces")
+#: The sources that make a model from runs. A model counts by its content, so one that is made again by other sources
+#: and turns out equal keeps every result.
+SOURCES = ("predict", "train")
 
 Say = Callable[[str], None]
 
@@ -58,15 +57,10 @@ class OwnWorld:
 
     def digest(self, kind: str) -> str:
         """A digest of everything that determines a model of this kind; of the simulator, what it does."""
-        modules = ("penstock.simulate.probe", *(SURVEYING if kind == "survey" else FITTING))
-        program = mark(modules, READING, (*FOLLOWED, "penstock.train"))
-        worlds = [
-            world_mark(self.plan(workload, number), self.seconds)
-            for workload in SINGLE_STREAM
-            for number in range(self.runs)
-        ]
-        about = [kind, worlds, [HELD_S, ROUNDS, LEAVES, FOLDS], program]
-        return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]
+        cluster = self.cluster.model_dump(exclude_defaults=True)
+        how = [FIRST_SEED, self.runs, self.seconds, HELD_S, ROUNDS, LEAVES, FOLDS]
+        about = [kind, BEHAVIOUR, cluster, how, version(*SOURCES)]
+        return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def own_models(

@@ -9,11 +9,11 @@ from typing import Any
 
 from penstock.decide.policies import POLICY_NAMES
 from penstock.evaluate.contest import Contest, competitors, contest
-from penstock.evaluate.evidence.seen import seen
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import BEST_STATIC, OWN, SHIPPED, Request
 from penstock.evaluate.rows import RunTrail, StaticDocument, StaticPolicy, StaticRow
 from penstock.evaluate.search import StaticChoice, choose
+from penstock.evaluate.seen import seen
 from penstock.evaluate.trial import Measured
 from penstock.report.heatmap import trace_name
 from penstock.simulate.assembly import Plan

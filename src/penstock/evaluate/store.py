@@ -1,8 +1,7 @@
-"""Stored results in the user's cache directory, one file per version of the program.
+"""Stored results in the user's cache directory, one file per mark.
 
-The file's name includes a digest of everything that can change a result: the simulator's sources for runs without
-tuning, and also the sources that decide, predict and drive for the others. So results of different versions never
-mix.
+A mark says what a policy does (see `penstock.evaluate.policy_traces`). So results outlive every change of the program
+that leaves behaviour as it was, and results of different behaviour never mix.
 """
 
 from __future__ import annotations
@@ -11,24 +10,10 @@ import json
 import os
 from pathlib import Path
 
-from penstock.campaign.program import version
+from penstock.evaluate.marks import Marks
 from penstock.evaluate.trial import Measured, Trial, dump, load
 
-WORLD = (
-    "simulate",
-    "knobs",
-    "spaces.py",
-    "units.py",
-    "workload.py",
-    "evaluate/simulated.py",
-    "evaluate/trial.py",
-)
-DECIDING = (
-    "agent/loop.py", "agent/space_book.py", "agent/plugins.py", "decide", "decision.py", "predict", "snapshot.py",
-    "window.py", "evaluate/bayes.py", "evaluate/drivers.py", "evaluate/oracle.py", "evaluate/strict.py",
-    "evaluate/tuners.py",
-)  # fmt: skip
-KEPT_VERSIONS = 12
+KEPT_FILES = 60
 
 
 def default_directory() -> Path:
@@ -38,48 +23,55 @@ def default_directory() -> Path:
 
 
 class Store:
-    """Finished trials by key. Without a directory they are kept in memory."""
+    """Finished trials by mark and key. Without a directory they are kept in memory."""
 
     def __init__(self, directory: Path | None) -> None:
         self._directory = directory
-        self._known: dict[str, Measured] = {}
-        self._files = {False: "", True: ""}
+        self._marks: Marks | None = None
+        self._known: dict[str, dict[str, Measured]] = {}
         if directory is not None:
             directory.mkdir(parents=True, exist_ok=True)
-            self._files = {
-                False: f"held-{version(*WORLD)}.jsonl",
-                True: f"tuned-{version(*WORLD, *DECIDING)}.jsonl",
-            }
-            for name in self._files.values():
-                self._read(directory / name)
-            self._drop_old()
+            self._marks = Marks(directory)
+            self._drop_old(directory)
 
     def find(self, trial: Trial) -> Measured | None:
         """The stored result of an equal trial, or None."""
-        return self._known.get(trial.key)
+        return self._results(self._mark(trial)).get(trial.key)
 
     def keep(self, trial: Trial, measured: Measured) -> None:
         """Store a result. Each line is written in one call, so two processes may share the file."""
-        self._known[trial.key] = measured
+        mark = self._mark(trial)
+        self._results(mark)[trial.key] = measured
         if self._directory is None:
             return
         line = json.dumps({"key": trial.key, "result": dump(measured)}) + "\n"
-        with (self._directory / self._files[trial.tuned]).open("a", encoding="utf-8") as file:
+        with _file(self._directory, mark).open("a", encoding="utf-8") as file:
             file.write(line)
 
-    def _read(self, path: Path) -> None:
-        if not path.exists():
-            return
-        for line in path.read_text(encoding="utf-8").splitlines():
-            try:
-                entry = json.loads(line)
-                self._known[entry["key"]] = load(entry["result"])
-            except (ValueError, KeyError, TypeError):
-                continue  # the last line of a run that was killed: that trial is run again
+    def _mark(self, trial: Trial) -> str:
+        return self._marks.find(trial.course) if self._marks is not None else ""
 
-    def _drop_old(self) -> None:
-        assert self._directory is not None
-        known = sorted(self._directory.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
-        for path in known[:-KEPT_VERSIONS]:
-            if path.name not in self._files.values():
-                path.unlink(missing_ok=True)
+    def _results(self, mark: str) -> dict[str, Measured]:
+        if mark not in self._known:
+            self._known[mark] = _read(_file(self._directory, mark)) if self._directory is not None else {}
+        return self._known[mark]
+
+    def _drop_old(self, directory: Path) -> None:
+        known = sorted(directory.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
+        for path in known[:-KEPT_FILES]:
+            path.unlink(missing_ok=True)
+
+
+def _file(directory: Path, mark: str) -> Path:
+    return directory / f"{mark}.jsonl"
+
+
+def _read(path: Path) -> dict[str, Measured]:
+    found: dict[str, Measured] = {}
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        try:
+            entry = json.loads(line)
+            found[entry["key"]] = load(entry["result"])
+        except (ValueError, KeyError, TypeError):
+            continue  # the last line of a run that was killed: that trial is run again
+    return found

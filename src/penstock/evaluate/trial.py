@@ -29,11 +29,6 @@ class Trial:
     course: Course
 
     @property
-    def tuned(self) -> bool:
-        """Whether a policy decides in it."""
-        return self.course.policy is not None
-
-    @property
     def key(self) -> str:
         """A hash of everything that determines the result, except the program itself.
 

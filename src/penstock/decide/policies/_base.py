@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, ClassVar
 
+from penstock.decide.cache import PRINTED, CacheRule
 from penstock.decision import Outlook
 from penstock.knobs import KnobSpace, Setting
 from penstock.window import Window
@@ -56,8 +57,8 @@ class Policy(ABC):
     tunes_cache: ClassVar[bool] = False
     #: Whether sharing the cache may lower the limits of idle targets only, never of busy ones.
     spares_busy: ClassVar[bool] = False
-    #: Whether the cache is shared exactly as CARAT's Algorithm 2 is printed, even if that exceeds the node's budget.
-    cache_as_printed: ClassVar[bool] = False
+    #: How the cache is shared unless busy targets are spared.
+    cache_rule: ClassVar[CacheRule] = PRINTED
     #: Whether the setting is kept when the model was not trained on the kind of work that the target does.
     vetoes: ClassVar[bool] = True
     guarded: ClassVar[bool] = False

@@ -2,7 +2,7 @@
 
 The model uses six metrics and their changes over one interval (k = 1), trained on hard labels. Tau is 0.8, the score
 is linear, and there is no veto. Where the paper leaves a choice open, docs/reference/policies.md says what was
-decided. `carat_variants` improves one thing at a time.
+decided. Files in `benchmarks/ablations` improve one thing at a time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ class CaratPolicy(Policy):
     uses_model = True
     model_kind = "printed"
     tunes_cache = True
-    cache_as_printed = True
     vetoes = False
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:

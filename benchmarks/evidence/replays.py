@@ -6,7 +6,8 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-from penstock.evaluate.evidence.asks import Ask, Found
+from benchmarks.evidence.asks import Ask, Found, policy_of
+
 from penstock.evaluate.replay import ReplayTerms, replay
 from penstock.train.intervals import RecordedWorkload, read_workloads
 
@@ -26,8 +27,9 @@ def replayed(ask: Ask, traces: Path, model: str | None) -> Found:
             setting = next(each for each in workload.mbps if (each["pages"], each["flight"]) == (1024, 8))
         rate = workload.mbps[setting]
         return Found(rate, 0.0, 0.0, 0.0, setting=(setting["pages"], setting["flight"]))
-    terms = ReplayTerms((ask.label,), steps=int(ask.seconds), guard=ask.guard == "on", model=model)
-    steps = replay(workload, ask.label, ask.seed, terms)
+    policy = policy_of(ask.label)
+    terms = ReplayTerms((policy,), steps=int(ask.seconds), guard=ask.guard == "on", model=model)
+    steps = replay(workload, policy, ask.seed, terms)
     late = Counter(step.setting for step in steps[len(steps) // 2 :])
     (setting, _), *_ = late.most_common(1)
     rate = sum(step.mbps for step in steps) / len(steps)

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from benchmarks.evidence.asked import HERE, MIXES, PAPERS, PRINTED, TUNED, USERS, Runs
+from benchmarks.evidence.asks import BEST, DEFAULT, Found
+from benchmarks.evidence.chapters import groups
+from benchmarks.evidence.paired_ratios import RatioBook, app, wire
+
 from penstock.evaluate import applications, dynamic, paper
-from penstock.evaluate.evidence.asked import HERE, MIXES, PAPERS, PRINTED, TUNED, USERS, Runs
-from penstock.evaluate.evidence.asks import BEST, DEFAULT, Found
-from penstock.evaluate.evidence.chapters import groups
-from penstock.evaluate.evidence.paired_ratios import Ratio, RatioBook, app, over_seeds, wire
 from penstock.evaluate.request import OWN, SHIPPED
+from penstock.evaluate.seed_ratios import Ratio, over_seeds
 from penstock.report.page import Section, Table
 
 # A claim is reproduced from 90 % of its figure on; for a claim of "up to" from 80 % on.

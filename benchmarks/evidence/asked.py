@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from penstock.decide.policies import policy_class
+from benchmarks.evidence import replays
+from benchmarks.evidence.asks import BEST, DEFAULT, SINGLE, Ask, class_of
+from benchmarks.evidence.cases import REWRITING, REWRITTEN
+
 from penstock.evaluate import applications, budgets, dynamic, independent, interference
-from penstock.evaluate.evidence import replays
-from penstock.evaluate.evidence.asks import BEST, DEFAULT, SINGLE, Ask
-from penstock.evaluate.evidence.cases import REWRITING, REWRITTEN
 from penstock.evaluate.request import OWN, SHIPPED
 from penstock.workload import NAMES
 
@@ -30,6 +30,8 @@ VARIANTS = (
     "carat", "carat-log2", "carat-veto", "carat-history", "carat-soft", "carat-full", "carat-budget", "greedy",
     "carat-tuned",
 )  # fmt: skip
+#: Stage 2 alone, as printed and inside the node's budget.
+STAGES = ("cache-printed", "cache-fitted")
 PARTS = (
     "static",
     "four",
@@ -87,7 +89,7 @@ def _rows(
     experiment, cluster, case = place
     for runs in who:
         label, model, guard = (runs, "", "") if isinstance(runs, str) else runs
-        if not isinstance(runs, str) and not policy_class(label).uses_model:
+        if not isinstance(runs, str) and not class_of(label).uses_model:
             model = ""
         for seed in range(seeds):
             yield Ask(experiment, cluster, case, label, extent.seconds, seed, model, guard)
@@ -145,7 +147,7 @@ def _budgets(extent: Extent) -> Iterator[Ask]:
         DEFAULT,
         "equal",
         "best-split",
-        *((stage, "", "off") for stage in budgets.STAGES),
+        *((stage, "", "off") for stage in STAGES),
     )
     for case in budgets.NAMES:
         yield from _rows(("budgets", HERE, case.removeprefix("budget-")), who, extent, extent.other_seeds)

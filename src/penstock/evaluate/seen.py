@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from penstock.decide.policies import policy_class
 from penstock.evaluate.request import OWN
+from penstock.evaluate.tuners import find_policy
 from penstock.predict import shipped
 from penstock.report.heatmap import trace_name
 from penstock.workload import SINGLE_STREAM
@@ -15,9 +15,9 @@ from penstock.workload import SINGLE_STREAM
 def seen(runs: tuple[str, str, str], cluster: str, case: str) -> str:
     """`yes`: this workload, on this cluster or on the machines it describes; `elsewhere`: on others; `no`."""
     policy, model, _ = runs
-    if not policy_class(policy).uses_model:
+    if not find_policy(policy).uses_model:
         return "no"
-    kind = policy_class(policy).model_kind
+    kind = find_policy(policy).model_kind
     if model == OWN:
         return "yes" if case in SINGLE_STREAM else "no"
     if kind == "survey":

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from benchmarks.evidence.asks import Ask, policy_of
+
 from penstock.errors import UsageError
 from penstock.evaluate import applications, budgets, dynamic, independent, interference, static
 from penstock.evaluate.drivers import Course
-from penstock.evaluate.evidence.asks import Ask
 from penstock.evaluate.request import Request
 from penstock.evaluate.search import ROUNDS, Round
 from penstock.evaluate.trial import WARMUP_S
@@ -112,7 +113,7 @@ def budget_mib(ask: Ask) -> float:
 
 def policy_course(ask: Ask, model: str | None) -> Course:
     """The course of a row under a policy. Cases with a budget start from equal shares."""
-    course = replace(case_of(ask).course(), policy=ask.label, guard=ask.guard == "on", model=model)
+    course = replace(case_of(ask).course(), policy=policy_of(ask.label), guard=ask.guard == "on", model=model)
     if ask.experiment == "budgets":
         share = split_budget(ask.case)[1]
         course = replace(course, cache_ratio=share, limits_mib=budgets.equal_shares(budget_mib(ask)))

@@ -5,15 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from benchmarks.evidence import replays
+from benchmarks.evidence.asked import (
+    FOUR,
+    HEADLINE,
+    HERE,
+    PAPERS,
+    REPLAYED,
+    STAGES,
+    USERS,
+    VARIANTS,
+    Runs,
+)
+from benchmarks.evidence.asks import BEST, DEFAULT, SINGLE, policy_of
+from benchmarks.evidence.cases import REWRITING, REWRITTEN
+from benchmarks.evidence.paired_ratios import RatioBook, app, phases, wire
+
 from penstock.evaluate import budgets, dynamic
-from penstock.evaluate.evidence import replays
-from penstock.evaluate.evidence.asked import FOUR, HEADLINE, HERE, PAPERS, REPLAYED, USERS, VARIANTS, Runs
-from penstock.evaluate.evidence.asks import BEST, DEFAULT, SINGLE
-from penstock.evaluate.evidence.cases import REWRITING, REWRITTEN
-from penstock.evaluate.evidence.paired_ratios import Ratio, RatioBook, app, phases, wire
-from penstock.evaluate.evidence.seen import seen
 from penstock.evaluate.figures import geomean
 from penstock.evaluate.request import OWN
+from penstock.evaluate.seed_ratios import Ratio
+from penstock.evaluate.seen import seen
 from penstock.report.page import Section, Table
 
 DEFAULTS: Runs = (DEFAULT, "", "")
@@ -114,7 +126,7 @@ def _cases(book: RatioBook, cluster: str, cases: Sequence[str], who: Sequence[Ru
         for runs in who:
             carried = book.ratio(place, runs, wire)
             row += [shown(book.ratio(place, runs, app)), "—" if carried is None else f"{carried.value:.2f}"]
-            row += [_where(book, place, runs), seen(runs, cluster, case)]
+            row += [_where(book, place, runs), seen((policy_of(runs[0]), *runs[1:]), cluster, case)]
         rows.append(row)
     return Table(heading, rows)
 
@@ -255,7 +267,7 @@ class StageTwo:
 
 def measured_stage_two(book: RatioBook) -> StageTwo | None:
     """The cases that were measured in full; None if there are none."""
-    who: list[Runs] = [("equal", "", ""), ("best-split", "", ""), *((s, "", "off") for s in budgets.STAGES)]
+    who: list[Runs] = [("equal", "", ""), ("best-split", "", ""), *((s, "", "off") for s in STAGES)]
     names, found = [], []
     for name in budgets.NAMES:
         case = name.removeprefix("budget-")

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from penstock.evaluate.evidence import replays
-from penstock.evaluate.evidence.asked import HERE, PRINTED, TUNED, Runs
-from penstock.evaluate.evidence.asks import BEST, DEFAULT
-from penstock.evaluate.evidence.claims import TAUGHT
-from penstock.evaluate.evidence.paired_ratios import Ratio, RatioBook, app, wire
+from benchmarks.evidence import replays
+from benchmarks.evidence.asked import HERE, PRINTED, TUNED, Runs
+from benchmarks.evidence.asks import BEST, DEFAULT
+from benchmarks.evidence.claims import TAUGHT
+from benchmarks.evidence.paired_ratios import RatioBook, app, wire
+
 from penstock.evaluate.request import OWN, SHIPPED
+from penstock.evaluate.seed_ratios import Ratio
 from penstock.report.page import Section, Table
 
 CEILING: Runs = (BEST, "", "")

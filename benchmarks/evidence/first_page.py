@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from penstock.evaluate.evidence import replays
-from penstock.evaluate.evidence.asked import (
+from benchmarks.evidence import replays
+from benchmarks.evidence.asked import (
     HEADLINE,
     HERE,
     PAPERS,
@@ -14,11 +14,13 @@ from penstock.evaluate.evidence.asked import (
     USERS,
     Runs,
 )
-from penstock.evaluate.evidence.asks import DEFAULT
-from penstock.evaluate.evidence.chapters import groups, measured_stage_two, named
-from penstock.evaluate.evidence.claims import claims, missed
-from penstock.evaluate.evidence.paired_ratios import Ratio, RatioBook, app
+from benchmarks.evidence.asks import DEFAULT
+from benchmarks.evidence.chapters import groups, measured_stage_two, named
+from benchmarks.evidence.claims import claims, missed
+from benchmarks.evidence.paired_ratios import RatioBook, app
+
 from penstock.evaluate.request import OWN
+from penstock.evaluate.seed_ratios import Ratio
 from penstock.report.page import Section, Table
 
 #: The target of the best combination on random reads of 1 MB.
@@ -58,8 +60,8 @@ def _claimed(book: RatioBook) -> Iterator[str]:
 def _evidence(book: RatioBook) -> Iterator[str]:
     yield (
         f"**On what evidence.** {book.rows} runs of a minute each and replays; static workloads on {HERE} with five "
-        "seeds, the others with two unless an interval is missing. Every row is in results/rows.jsonl with what made "
-        "it, and every ratio compares runs of the same seed. "
+        "seeds, the others with two unless an interval is missing. "
+        "Every ratio compares runs of the same seed. "
         f"{HERE} is the cluster that the public traces were recorded on; docs/explanation/fidelity.md says how far "
         f"its simulation can be trusted. {PAPERS} describes the papers' hardware and is not validated. `own` models "
         "were trained on the judged cluster with other seeds, `shipped` ones come with the package. The only "

@@ -1,0 +1,90 @@
+"""What a policy does, however it is written: short runs in known worlds, and a mark that is a digest of them.
+
+Two versions of the program that give the same traces have the same mark. So a change that means to keep behaviour
+keeps every stored result; one that alters a policy, its model, the guard, the loop or how runs are measured makes
+the results of that policy old, and no others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from penstock.evaluate.drivers import Course
+from penstock.evaluate.trial import Measured, Trial, dump, perform
+from penstock.simulate import BEHAVIOUR
+from penstock.simulate.catalogue import named_plan
+from penstock.simulate.cluster import builtin_cluster
+
+WARMUP_S, SEED = 2.0, 7
+# More digits than any figure is shown with, fewer than processors and libraries agree on.
+DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class TraceWorld:
+    """A world that policies are traced in."""
+
+    workload: str
+    seconds: float
+    changes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its workload and what differs from the cluster's description."""
+        return " ".join([self.workload, *(f"{key}={value}" for key, value in self.changes.items())])
+
+    def trial(self, course: Course) -> Trial:
+        """The run of this world under what a course asks for."""
+        plan = named_plan(builtin_cluster("c220g5").override(self.changes), self.workload, 1, SEED)
+        return Trial(plan, replace(course, seconds=self.seconds, warmup_s=WARMUP_S))
+
+
+WORLDS = (
+    TraceWorld("s_rd_rn_1m", 60.0),
+    TraceWorld("f_wr_sq_1m", 30.0, {"ram_gb": "8"}),
+)
+OTHERS = {
+    # It groups targets, measures and remembers, which takes more to see.
+    "weir": (
+        *WORLDS,
+        TraceWorld("f_rd_rn_1m", 60.0, {"ost_count": "2"}),
+        TraceWorld("s_rd_rn_16m", 60.0, {"round_trip_us": "2000"}),
+    ),
+    # It simulates 99 futures of every interval.
+    "oracle": (TraceWorld("s_rd_rn_1m", 1.0),),
+}
+
+
+def worlds_of(policy: str | None) -> tuple[TraceWorld, ...]:
+    """Where a policy is traced; None is a run without tuning."""
+    return OTHERS.get(policy or "", WORLDS)
+
+
+def figures(measured: Measured) -> str:
+    """A digest of what was measured and where the knobs were, without the words of the decisions."""
+    document = dump(replace(measured, decided=()))
+    return hashlib.sha256(json.dumps(_rounded(document), sort_keys=True).encode()).hexdigest()[:24]
+
+
+def mark_of(traces: Mapping[str, str]) -> str:
+    """The mark of a policy whose runs gave these figures, by the names of their worlds."""
+    about = json.dumps([BEHAVIOUR, sorted(traces.items())])
+    return hashlib.sha256(about.encode()).hexdigest()[:16]
+
+
+def traced_mark(course: Course) -> str:
+    """The mark of what drives a course: its policy, with its model and guard. It is found by running the traces."""
+    tuner = Course(0.0, 0.0, policy=course.policy, guard=course.guard, model=course.model)
+    return mark_of({world.name: figures(perform(world.trial(tuner))) for world in worlds_of(course.policy)})
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in value.items()}
+    return [_rounded(each) for each in value] if isinstance(value, list) else value

@@ -1,0 +1,53 @@
+"""Pages show the figures of their tables, and say so where a policy behaves differently since they were measured."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from benchmarks.evidence.page_table import BEGINS, read_table, shown_tables, stamped, told_ratios, write_table
+
+from .decisions import known_marks
+
+DOCS = Path(__file__).parents[2] / "docs"
+TABLES = sorted(DOCS.rglob("figures.json"))
+
+
+def page_of(table: Path) -> Path:
+    return table.parent.with_suffix(".md")
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.parent.name)
+def test_page_shows_the_figures_of_its_table(path: Path) -> None:
+    page, table = page_of(path).read_text("utf-8"), read_table(path)
+    assert shown_tables(page) == table.tables
+    cells = " ".join(
+        cell for tables in table.tables.values() for rows in tables for row in rows for cell in row
+    )
+    assert told_ratios(page)
+    assert {ratio for ratio in told_ratios(page) if ratio not in cells} == set()
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.parent.name)
+def test_page_says_of_which_behaviour_its_figures_are(path: Path) -> None:
+    page = page_of(path)
+    line = read_table(path).line(known_marks())
+    if os.environ.get("PENSTOCK_GOLDEN") == "write":
+        page.write_text(stamped(page.read_text("utf-8"), line), "utf-8")
+    said = [each for each in page.read_text("utf-8").splitlines() if each.startswith(BEGINS)]
+    assert said == [line], "PENSTOCK_GOLDEN=write pytest tests/golden says it anew"
+
+
+def test_figures_of_an_earlier_behaviour_are_labelled(tmp_path: Path) -> None:
+    (path, *_) = TABLES
+    table = read_table(path)
+    assert "earlier version" not in table.line(table.marks)
+    later = {**table.marks, "weir": "another"}
+    assert "**Measured with an earlier version of `weir`**" in table.line(later)
+    assert stamped(f"# A page\n\n{table.line(table.marks)}\n", table.line(later)).endswith(
+        f"{table.line(later)}\n"
+    )
+    write_table(tmp_path / "figures.json", replace(table, commit="0123456"))
+    assert read_table(tmp_path / "figures.json") == replace(table, commit="0123456")
