@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 import warnings
 from collections import Counter
@@ -33,6 +34,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--insist", action="store_true", help="a skipped test is a failed one (.ci/run)")
 
 
+def pytest_configure() -> None:
+    """A shell that starts us in the background has us ignore Ctrl-C, and all that tests start would ignore it too."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.fixture(scope="session")
 def shared_dir() -> Path:
     """The directory of captures and measurements that lies beside the project on its developers' machines."""
@@ -53,9 +60,18 @@ def slurm_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.fixture(autouse=True)
-def _in_own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a test leaves behind, it leaves in a directory of its own."""
+def _on_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever a test leaves behind, it leaves in a directory of its own, and nothing in the environment.
+
+    A cache directory that an agent named there once made every later process compile the simulator again.
+    """
     monkeypatch.chdir(tmp_path)
+    before = {**os.environ}
+    yield
+    own = {name: value for name, value in os.environ.items() if name.startswith("PYTEST_")}
+    if {**os.environ} != {**before, **own}:
+        os.environ.clear()
+        os.environ.update({**before, **own})
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
