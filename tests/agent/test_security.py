@@ -66,7 +66,7 @@ def open_up(path: Path) -> None:
 def run(client: Served, state_dir: Path, config: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "penstock", "agent", "run", "--root", str(client.root)]
     command += ["--state-dir", str(state_dir), "--config", str(config)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
 
 
 def test_what_the_agent_keeps_is_closed_to_others(client: Served, tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def start(words: str, place: Path) -> subprocess.Popen[bytes]:
 def stop(process: subprocess.Popen[bytes]) -> int:
     process.send_signal(signal.SIGTERM)
     try:
-        return process.wait(timeout=60)
+        return process.wait(timeout=600)
     finally:
         process.kill()
         process.wait()
