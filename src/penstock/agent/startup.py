@@ -11,8 +11,8 @@ from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.knob_errors import JournalCorruptError
 from penstock.actuate.recovery import restore_all
 from penstock.agent.filesystems import tuned_type
-from penstock.config import require_own
 from penstock.errors import AccessError, ConfigError
+from penstock.trusted import require_own
 
 log = logging.getLogger(__name__)
 
