@@ -134,8 +134,7 @@ def _state_problems(places: Places) -> Iterator[str]:
     try:
         if there is directory:
             require_private(directory)
-        mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
-        if kind := tuned_type(directory.resolve(), mounts):
+        if kind := tuned_type(directory):
             yield f"{directory}: on a {kind} file system; the agent keeps nothing on what it tunes"
     except (OSError, PenstockError) as error:
         yield str(error)
