@@ -92,10 +92,12 @@ def _mount(line: bytes) -> Mount:
 
 
 def unescape(word: bytes) -> str:
-    r"""The real path. The kernel writes blanks and the like as octal numbers; bytes that are no UTF-8 stay escaped.
+    r"""A path as text. The kernel writes blanks and the like as octal numbers.
+
+    Newline and tab stay escaped, and so do bytes that are no UTF-8: a path is a name here, and is never opened.
 
     >>> unescape(rb"/mnt/my\040data"), unescape(b"/mnt/\xff")
     ('/mnt/my data', '/mnt/\\xff')
     """
-    real = _OCTAL.sub(lambda match: bytes([int(match[1], 8)]), word)
+    real = _OCTAL.sub(lambda match: match[0] if (code := int(match[1], 8)) < 32 else bytes([code]), word)
     return real.decode("utf-8", "backslashreplace")
