@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from penstock.agent.control import MOST_CLIENTS, READ_VERBS, request
+from penstock.agent.control import READ_VERBS, request
+from penstock.agent.line_server import MOST_CLIENTS
 from penstock.agent.settings import AgentConfig
 from penstock.config import load_layered
 from penstock.errors import AccessError, ExitCode, PenstockError

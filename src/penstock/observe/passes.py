@@ -87,7 +87,10 @@ class MountObserver(ABC):
                 else:
                     readings.append(item)
         problems += [Problem(source.name, "stale: a read of its files blocks") for source in outcome.blocked]
-        problems += [Problem(source.name, "not read: too many reads block") for source in outcome.untouched]
+        problems += [
+            Problem(source.name, "not read: too many reads block, or no thread is free")
+            for source in outcome.untouched
+        ]
         return NodeSnapshot(
             t_s,
             tuple(reading.snapshot for reading in readings),
