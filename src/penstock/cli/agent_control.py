@@ -78,7 +78,7 @@ def explain(decision_id: str, state_dir: Path, as_json: bool) -> None:
     Reads the decision log, so it works without a running agent. The beginning of an id is enough;
     `last` is the newest.
     """
-    from penstock.agent.commands import explain as find
+    from penstock.agent.log_search import explain as find
     from penstock.agent.startup import LOG_FILE
 
     found = find(state_dir / LOG_FILE, decision_id)

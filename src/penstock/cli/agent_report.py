@@ -95,7 +95,6 @@ def _gain(gain: Gain | None) -> dict[str, object]:
 
 
 def _show(summary: Summary) -> None:
-    from rich.markup import escape
     from rich.table import Table
 
     from penstock.serve.status import effect_sentence
@@ -106,7 +105,7 @@ def _show(summary: Summary) -> None:
         "target",
         "changes",
         "before/after",
-        escape("last [id]"),
+        "last [id]",
         "taken back",
         "refused",
         "advised",
@@ -114,7 +113,7 @@ def _show(summary: Summary) -> None:
         table.add_column(heading, justify="left" if heading[:4] in ("targ", "last") else "right")
     for row in summary.targets:
         counts = (str(count) for count in (row.reverted, row.failed, row.advised))
-        last = escape(f"{row.last} [{row.last_id}]") if row.last else ""
+        last = f"{row.last} [{row.last_id}]" if row.last else ""
         table.add_row(row.short, str(row.made), _effect(row), last, *counts)
     click.echo(effect_sentence(summary.effect))
     if summary.targets:
