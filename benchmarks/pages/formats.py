@@ -19,6 +19,7 @@ from benchmarks.pages.shapes import shape
 from penstock.agent.log import read_log
 from penstock.agent.startup import LOG_FILE
 from penstock.cli.main import cli
+from penstock.events import dump
 from penstock.testing.agents import AgentProcess, agent
 from penstock.testing.served import served, wait_for
 
@@ -59,7 +60,7 @@ def samples() -> tuple[tuple[Sample, ...], tuple[Any, ...]]:
     with tempfile.TemporaryDirectory(prefix="penstock-pages-") as place:
         with _on_a_client(Path(place)) as (online, log):
             offline = [_ask(words.format(examples=EXAMPLES)) for words in OFFLINE]
-        events = {event["event"]: event for event in read_log(log)}
+        events = {event.kind: dump(event) for event in read_log(log)}
     return (*online, *_named(offline)), tuple(events.values())
 
 

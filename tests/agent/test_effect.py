@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.logged_events import as_logged
+
 from penstock.agent.summary import summarise
 from penstock.cli.agent_control import explanation
 from penstock.serve.status import effect_sentence
@@ -85,12 +87,12 @@ def test_report_leads_with_before_and_after_where_there_was_no_trial() -> None:
     }
     effect = {"event": "effect", "target": "a", "time_s": 2.0, "decision": "d1"}
     judged = {**effect, "before_bytes_per_s": 1e6, "after_bytes_per_s": 2e6, "gain": 2.0}
-    summary = summarise([{**decision, "id": "d1"}, judged], 0.0, 9.0)
+    summary = summarise(as_logged([{**decision, "id": "d1"}, judged]), 0.0, 9.0)
     unknown = {"kind": "before/after", "gain": 2.0, "low": None, "high": None, "verdict": "undecided"}
     assert summary.effect == {**unknown, "changes": 1}
     assert summary.targets[0].last_id == "d1"
     trial = {"event": "trial", "time_s": 3.0, "gain": 1.1, "low": 1.05, "high": 1.3, "pairs": 5}
-    found = summarise([judged, trial], 0.0, 9.0).effect
+    found = summarise(as_logged([judged, trial]), 0.0, 9.0).effect
     assert found is not None
     assert (found["kind"], found["gain"], found["verdict"]) == ("switchback", 1.1, "gain")
 
@@ -100,7 +102,7 @@ def test_undecided_trial_does_not_replace_what_changes_showed() -> None:
     judged = {**effect, "before_bytes_per_s": 1e6, "after_bytes_per_s": 2e6, "gain": 2.0}
     # As an earlier version logged it, whatever it called it.
     trial = {"event": "trial", "time_s": 3.0, "gain": 0.982, "low": 0.242, "high": 3.991, "pairs": 4}
-    found = summarise([judged, trial], 0.0, 9.0).effect
+    found = summarise(as_logged([judged, trial]), 0.0, 9.0).effect
     assert found is not None
     assert (found["kind"], found["gain"], found["verdict"]) == ("before/after", 2.0, "gain")
     assert (found["trial"]["verdict"], found["trial"]["pairs"]) == ("undecided", 4)
@@ -108,10 +110,12 @@ def test_undecided_trial_does_not_replace_what_changes_showed() -> None:
         "effect: 2.00 times as fast, 95 % between 1.81 and 2.21 (before/after, 1 change; "
         "a trial of 4 pairs was undecided, between 0.24 and 3.99 times as fast)"
     )
-    alone = summarise([trial], 0.0, 9.0).effect
+    alone = summarise(as_logged([trial]), 0.0, 9.0).effect
     assert alone is not None
     assert (alone["kind"], alone["verdict"]) == ("switchback", "undecided")
-    forgotten = summarise([judged, trial, {"event": "trial_forgotten", "time_s": 4.0}], 0.0, 9.0).effect
+    forgotten = summarise(
+        as_logged([judged, trial, {"event": "trial_forgotten", "time_s": 4.0}]), 0.0, 9.0
+    ).effect
     assert forgotten is not None
     assert "trial" not in forgotten
 

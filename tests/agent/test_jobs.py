@@ -7,9 +7,11 @@ import stat
 from pathlib import Path
 
 import pytest
+from tests.logged_events import as_logged
 
 from penstock.agent.jobs import MOST_MARKS, MOST_RUNNING, JobBook
 from penstock.agent.summary import summarise
+from penstock.events import JobEvent
 
 
 @pytest.fixture
@@ -37,7 +39,7 @@ def test_jobs_directory_is_private(book: JobBook) -> None:
 def test_jobs_begin_run_and_end(book: JobBook) -> None:
     leave(book, "4711.begin", 100.0)
     (begin,) = book.take()
-    assert begin.event() == {"event": "job", "time_s": 100.0, "job": "4711", "what": "begin", "user": "alice"}
+    assert begin.event() == JobEvent(time_s=100.0, job="4711", what="begin", user="alice")
     assert list(book.running) == ["4711"]
     assert names(book) == ["4711.running"]
     assert book.take() == ()
@@ -139,14 +141,23 @@ def test_report_counts_what_happened_during_each_job() -> None:
     decision = {"event": "decision", "target": "a", "changes": ["flight 8 -> 16"], "error": None}
     effect = {"event": "effect", "target": "a", "before_bytes_per_s": 100.0}
     summary = summarise(
-        [
-            {"event": "job", "job": "1", "what": "begin", "user": "alice", "time_s": 10.0},
-            {**decision, "id": "d1", "reason": "try", "actual": {}, "jobs": ["0", "1"], "time_s": 11.0},
-            {**effect, "decision": "d1", "after_bytes_per_s": 150.0, "time_s": 12.0},
-            {**decision, "id": "d2", "reason": "guard.revert", "actual": {}, "jobs": ["1"], "time_s": 13.0},
-            {"event": "job", "job": "1", "what": "end", "user": "alice", "time_s": 14.0},
-            {**decision, "id": "d3", "reason": "try", "actual": None, "jobs": [], "time_s": 15.0},
-        ],
+        as_logged(
+            [
+                {"event": "job", "job": "1", "what": "begin", "user": "alice", "time_s": 10.0},
+                {**decision, "id": "d1", "reason": "try", "actual": {}, "jobs": ["0", "1"], "time_s": 11.0},
+                {**effect, "decision": "d1", "after_bytes_per_s": 150.0, "time_s": 12.0},
+                {
+                    **decision,
+                    "id": "d2",
+                    "reason": "guard.revert",
+                    "actual": {},
+                    "jobs": ["1"],
+                    "time_s": 13.0,
+                },
+                {"event": "job", "job": "1", "what": "end", "user": "alice", "time_s": 14.0},
+                {**decision, "id": "d3", "reason": "try", "actual": None, "jobs": [], "time_s": 15.0},
+            ]
+        ),
         0.0,
         100.0,
     )

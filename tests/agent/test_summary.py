@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.logged_events import as_logged
 
 from penstock.agent.summary import summarise
 
-DECISION = {"event": "decision", "target": "a", "changes": ["flight 8 -> 16"], "reason": "try", "error": None}
+DECISION = {
+    "event": "decision",
+    "id": "d",
+    "target": "a",
+    "changes": ["flight 8 -> 16"],
+    "reason": "try",
+    "error": None,
+}
 
 
 def test_summary_counts_by_target_and_kind() -> None:
@@ -21,7 +29,7 @@ def test_summary_counts_by_target_and_kind() -> None:
         {**DECISION, "time_s": 99.0, "actual": None},
         {"event": "later invention", "time_s": 15.0},
     ]
-    summary = summarise(events, 10.0, 50.0)
+    summary = summarise(as_logged(events), 10.0, 50.0)
     a, b = summary.targets
     assert (a.made, a.advised, a.reverted, a.failed) == (2, 1, 1, 0)
     assert (b.made, b.failed) == (0, 1)
@@ -30,12 +38,12 @@ def test_summary_counts_by_target_and_kind() -> None:
 
 
 def test_summary_takes_the_geometric_mean_of_effects() -> None:
-    effect = {"event": "effect", "target": "a", "time_s": 1.0, "before_bytes_per_s": 100.0}
+    effect = {"event": "effect", "decision": "d", "target": "a", "time_s": 1.0, "before_bytes_per_s": 100.0}
     events = [
         {**effect, "after_bytes_per_s": 400.0, "gain": 4.0},
         {**effect, "after_bytes_per_s": 50.0, "gain": 1.0},
     ]
-    gain = summarise(events, 0.0, 2.0).targets[0].gain
+    gain = summarise(as_logged(events), 0.0, 2.0).targets[0].gain
     assert gain is not None
     assert gain.ratio == pytest.approx(2.0)
 
@@ -49,9 +57,9 @@ def test_summary_never_counts_a_refused_change_as_made() -> None:
         "error": "its administrator's",
     }
     partly = {**DECISION, "time_s": 12.0, "made": ["pages 1 -> 2"], "actual": {"flight": 24}, "error": "so"}
-    (row,) = summarise([refused], 10.0, 20.0).targets
+    (row,) = summarise(as_logged([refused]), 10.0, 20.0).targets
     assert (row.made, row.failed, row.last) == (0, 1, "")
-    (row,) = summarise([refused, partly], 10.0, 20.0).targets
+    (row,) = summarise(as_logged([refused, partly]), 10.0, 20.0).targets
     assert (row.made, row.failed, row.last) == (1, 1, "pages 1 -> 2")
 
 
@@ -62,6 +70,6 @@ def test_summary_names_targets_in_short_where_one_can_be_meant() -> None:
     twins = [made("scratch-OST0001-osc-a", "OST0001"), made("scratch-OST0001-osc-b", "OST0001")]
     old = {**DECISION, "time_s": 1.0, "target": "of an earlier version"}
     events = [made("scratch-OST0000-osc-a", "OST0000"), *twins, old]
-    shorts = {row.target: row.short for row in summarise(events, 0.0, 9.0).targets}
+    shorts = {row.target: row.short for row in summarise(as_logged(events), 0.0, 9.0).targets}
     assert shorts.pop("scratch-OST0000-osc-a") == "scratch-OST0000"
     assert all(short == name for name, short in shorts.items())

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,12 +19,13 @@ import pytest
 
 from penstock.agent.log import DecisionLog
 from penstock.agent.startup import LOG_FILE
+from penstock.events import StartEvent, TrialEvent
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 Result = TypeVar("Result")
-TRIAL = {"event": "trial", "gain": 1.62, "low": 1.41, "high": 1.86, "pairs": 8}
+TRIAL = TrialEvent(time_s=0.0, gain=1.62, low=1.41, high=1.86, pairs=8)
 # A busy machine that compiles the simulator at the same time is slow; what is waited for is a fact.
 PATIENCE_MS = 240_000
 # Set, screenshots are kept there for somebody to look at.
@@ -48,14 +50,14 @@ def logged(compiled: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     directory = tmp_path_factory.mktemp("logged")
     log, began_s = DecisionLog(directory / LOG_FILE), time.time() - 400.0
-    log.append({"event": "start", "time_s": began_s, "mode": "tune", "policy": "weir", "interval_s": 0.5})
+    log.append(StartEvent(time_s=began_s, mode="tune", policy="weir", interval_s=0.5))
     twins = Twins(Choice(builtin_cluster("c220g5"), "s_rd_rn_1m", "weir"))
     for interval in range(200):
         if interval == 120:
             twins.work("s_wr_rn_8k")
         _, events = twins.advance()
-        log.append_all([{**event, "time_s": began_s + event["time_s"]} for event in events])
-    log.append({**TRIAL, "time_s": began_s + 100.0})
+        log.append_all([replace(event, time_s=began_s + event.time_s) for event in events])
+    log.append(replace(TRIAL, time_s=began_s + 100.0))
     return directory
 
 

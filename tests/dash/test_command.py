@@ -16,6 +16,7 @@ from penstock.agent.log import DecisionLog
 from penstock.agent.startup import LOG_FILE
 from penstock.cli.main import cli
 from penstock.errors import PenstockError
+from penstock.events import StartEvent
 
 
 def refused(*words: str) -> PenstockError:
@@ -28,9 +29,7 @@ def refused(*words: str) -> PenstockError:
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
     """A state directory with a log that says little."""
-    DecisionLog(tmp_path / LOG_FILE).append(
-        {"event": "start", "time_s": 1.0, "mode": "observe", "policy": "weir"}
-    )
+    DecisionLog(tmp_path / LOG_FILE).append(StartEvent(time_s=1.0, mode="observe", policy="weir"))
     return tmp_path
 
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.dash.conftest import keep_screenshot, opened, page_at
 
+from penstock.agent.effect import effect_gain
 from penstock.agent.log import read_log
 from penstock.agent.startup import LOG_FILE
+from penstock.events import DecisionEvent, EffectEvent
 from penstock.testing.agents import agent
 from penstock.testing.served import served
 
@@ -48,8 +50,8 @@ def address(logged: Path) -> Iterator[str]:
         yield found
 
 
-def decisions(state_dir: Path) -> list[dict[str, object]]:
-    return [event for event in read_log(state_dir / LOG_FILE) if event["event"] == "decision"]
+def decisions(state_dir: Path) -> list[DecisionEvent]:
+    return [event for event in read_log(state_dir / LOG_FILE) if isinstance(event, DecisionEvent)]
 
 
 def assert_legible(page: Page) -> None:
@@ -77,13 +79,13 @@ def test_first_screen_answers_and_is_legible(
 def test_click_on_a_change_says_why(
     browser: Browser, address: str, logged: Path, width: int, scheme: str
 ) -> None:
-    chosen = next(each for each in decisions(logged) if each["reason"] == "promising")
+    chosen = next(each for each in decisions(logged) if each.reason == "promising")
     with page_at(browser, address, width, scheme) as page:
         # Marks of changes close to each other overlap: a click is sent to the mark itself.
-        page.dispatch_event(f"#targets .mark[data-id='{chosen['id']}']", "click")
+        page.dispatch_event(f"#targets .mark[data-id='{chosen.id}']", "click")
         page.wait_for_selector("#why[open] .maps svg")
         said = page.inner_text("#why")
-        assert str(chosen["sentence"])[1:] in said
+        assert chosen.sentence[1:] in said
         assert "The guard let it through." in said
         assert re.search(r"Over the last 0.50 s at pages \d+, flight \d+.*MB/s read", said)
         assert page.locator("#why figure").count() == 2
@@ -93,11 +95,13 @@ def test_click_on_a_change_says_why(
 
 
 def test_change_that_was_judged_tells_its_outcome(browser: Browser, address: str, logged: Path) -> None:
-    effects = [event for event in read_log(logged / LOG_FILE) if event["event"] == "effect"]
+    effects = [event for event in read_log(logged / LOG_FILE) if isinstance(event, EffectEvent)]
     with page_at(browser, address) as page:
-        page.dispatch_event(f"#targets .mark[data-id='{effects[-1]['decision']}']", "click")
+        page.dispatch_event(f"#targets .mark[data-id='{effects[-1].decision}']", "click")
         page.wait_for_selector("#why[open] dl")
-        assert f"{effects[-1]['gain']:.2f} times what the original brings" in page.inner_text("#why")
+        gain = effect_gain(effects[-1])
+        assert gain is not None
+        assert f"{gain.words} what the original brings" in page.inner_text("#why")
 
 
 def test_keyboard_alone_opens_and_closes_a_change(browser: Browser, address: str) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from penstock.agent.log import DecisionLog, decision_event, outcome_event
+from penstock.agent.log import DecisionLog, decision_event, outcome_event, settled
 from penstock.agent.startup import LOG_FILE
 from penstock.dash.book import Book
 from penstock.dash.history import History
@@ -19,6 +18,7 @@ from penstock.dash.tail import LogTail
 from penstock.dash.why import explain
 from penstock.decision import Decision, Receipt
 from penstock.errors import MissingError
+from penstock.events import DecisionEvent, EffectEvent, StopEvent, TrialEvent, dump
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE
 from penstock.window import Window
@@ -34,24 +34,31 @@ def decided(number: int, reason: str = "promising", **wanted: int) -> Decision:
     )
 
 
-def made(decision: Decision, wall_s: float) -> dict[str, Any]:
+def made(decision: Decision, wall_s: float) -> DecisionEvent:
     outcome = outcome_event(decision, Receipt(TARGET, decision.wanted, decision.wanted), wall_s)
-    return {**decision_event(decision, wall_s), **{key: outcome[key] for key in ("made", "actual", "error")}}
+    return settled(decision_event(decision, wall_s), outcome)
 
 
-def effect(decision: str, gain: float) -> dict[str, Any]:
-    rates = {"before_bytes_per_s": 1e8, "after_bytes_per_s": 1e8 * gain, "gain": gain, "error": 0.05}
-    return {"event": "effect", "time_s": 9.0, "decision": decision, "target": TARGET.name, **rates}
+def effect(decision: str, gain: float) -> EffectEvent:
+    return EffectEvent(
+        time_s=9.0,
+        decision=decision,
+        target=TARGET.name,
+        before_bytes_per_s=1e8,
+        after_bytes_per_s=1e8 * gain,
+        gain=gain,
+        error=0.05,
+    )
 
 
 def test_tail_reads_every_line_once_whatever_is_rotated(tmp_path: Path) -> None:
     log = DecisionLog(tmp_path / LOG_FILE, max_bytes=300, keep=5)
-    tail, seen = LogTail(log.path), []
+    tail, seen = LogTail(log.path), list[float]()
     for number in range(60):
-        log.append({"event": "note", "i": number})
+        log.append(StopEvent(time_s=float(number)))
         if number % 7 == 0:
-            seen += [event["i"] for event in tail.read()]
-    seen += [event["i"] for event in tail.read()]
+            seen += [event.time_s for event in tail.read()]
+    seen += [event.time_s for event in tail.read()]
     assert seen == list(range(60))
     assert tail.read() == []
 
@@ -60,16 +67,18 @@ def test_tail_waits_for_the_end_of_a_line_and_for_an_outcome(tmp_path: Path) -> 
     path = tmp_path / LOG_FILE
     tail = LogTail(path)
     assert tail.read() == []
-    pending = json.dumps({**decision_event(decided(1), 1.0), "pending": True})
+    pending = json.dumps(dump(replace(decision_event(decided(1), 1.0), pending=True)))
     path.write_text(pending[:50])
     assert tail.read() == []
     path.write_text(pending + "\n")
     assert tail.read() == []
-    assert tail.unsettled()[0]["error"] == "its outcome is not in the log"
+    assert tail.unsettled()[0].error == "its outcome is not in the log"
     with path.open("a") as file:
         receipt = Receipt(TARGET, decided(1).wanted, decided(1).wanted)
-        file.write(json.dumps(outcome_event(decided(1), receipt, 1.0)) + "\n")
-    assert [event["made"] for event in tail.read()] == [["flight 8 -> 16"]]
+        file.write(json.dumps(dump(outcome_event(decided(1), receipt, 1.0))) + "\n")
+    (settled_now,) = tail.read()
+    assert isinstance(settled_now, DecisionEvent)
+    assert settled_now.made == ("flight 8 -> 16",)
 
 
 def test_book_counts_changes_reverts_looks_and_advice() -> None:
@@ -111,7 +120,7 @@ def test_setting_is_shown_from_its_change_on_not_from_the_next_measurement() -> 
 
 def test_book_leads_with_a_trial_where_there_was_one() -> None:
     book = Book()
-    trial = {"event": "trial", "time_s": 1.0, "gain": 1.1, "low": 1.05, "high": 1.3, "pairs": 4}
+    trial = TrialEvent(time_s=1.0, gain=1.1, low=1.05, high=1.3, pairs=4)
     book.take([made(decided(1), 1.0), effect("d1", 1.5), trial])
     assert (
         book.worth(None)["sentence"]
@@ -133,7 +142,7 @@ def test_explanation_tells_that_a_change_was_taken_back() -> None:
 
 def test_explanation_tells_what_was_refused() -> None:
     book = Book()
-    refused = {**decision_event(decided(1), 1.0), "actual": dict(LUSTRE.default), "error": "read-only"}
+    refused = replace(decision_event(decided(1), 1.0), actual=LUSTRE.default, error="read-only")
     book.take([refused, decision_event(replace(decided(2), reason="promising"), 2.0)])
     assert explain(book, "d1")["outcome"] == "Not all done: read-only."  # type: ignore[index]
     assert "only advises" in explain(book, "d2")["guard"]  # type: ignore[index]

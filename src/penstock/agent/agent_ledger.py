@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from penstock.agent.loop import Step
 from penstock.decide.guard import Effect
 from penstock.decision import Decision, Receipt, made
+from penstock.events import TrialEvent
 from penstock.gains import Gain, measured
+from penstock.reasons import guard_rule
 from penstock.serve.status import LastChange
 from penstock.snapshot import Target
 from penstock.window import Void
 
-GUARD = "guard."
 MOST_GAINS = 1000
 
 
@@ -33,7 +33,7 @@ class AgentLedger:
     #: What the last changes that were judged brought.
     gains: deque[Gain] = field(default_factory=lambda: deque(maxlen=MOST_GAINS))
     #: The last switchback trial, in the form of the log.
-    trial: Mapping[str, Any] | None = None
+    trial: TrialEvent | None = None
     failures: int = 0
     restores: int = 0
     policy_errors: int = 0
@@ -45,8 +45,7 @@ class AgentLedger:
             window, decision = step.window, step.decision
             if isinstance(window, Void):
                 _count(self.voids, window.reason.name.lower())
-            elif decision is not None and not decision.changes and decision.reason.startswith(GUARD):
-                rule = decision.reason.removeprefix(GUARD)
+            elif decision is not None and not decision.changes and (rule := guard_rule(decision.reason)):
                 guarded[window.target.name] = rule
                 _count(self.refusals, rule)
         self.guarded = guarded

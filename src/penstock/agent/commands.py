@@ -15,6 +15,7 @@ from penstock.agent.names import resolve
 from penstock.agent.settings import Mode
 from penstock.agent.startup import Places
 from penstock.errors import UsageError, did_you_mean
+from penstock.events import ControlEvent, LogEvent, TrialEvent, dump
 from penstock.serve.rendered import Rendered
 from penstock.serve.status import AgentStatus, document
 from penstock.snapshot import Target
@@ -50,13 +51,15 @@ class Commanded(Protocol):
         """Manage knobs again that were given up to an administrator."""
         ...
 
-    def forget_trial(self) -> Mapping[str, Any] | None: ...
+    def forget_trial(self) -> TrialEvent | None:
+        """Drop the result of the last switchback trial."""
+        ...
 
-    def note_trial(self, verdict: Mapping[str, Any]) -> None:
+    def note_trial(self, trial: TrialEvent) -> None:
         """Keep the result of a switchback trial."""
         ...
 
-    def event(self, kind: str, **fields: Any) -> None:
+    def event(self, event: LogEvent) -> None:
         """Add an event to the log."""
         ...
 
@@ -88,7 +91,8 @@ class AgentCommands:
         with self._agent.mutex:
             answer = self._verbs[verb](arguments)
         self._status.outdated()
-        self._agent.event("control", verb=verb, arguments={key: str(v) for key, v in arguments.items()})
+        said = {key: str(value) for key, value in arguments.items()}
+        self._agent.event(ControlEvent(time_s=time.time(), verb=verb, arguments=said))
         return answer
 
     def _render_status(self) -> bytes:
@@ -138,11 +142,11 @@ class AgentCommands:
         """Keep the verdict of a switchback trial, which comes first in status and report, or forget it."""
         if arguments.get("forget"):
             forgotten = self._agent.forget_trial()
-            return {"forgotten": None if forgotten is None else dict(forgotten)}
+            return {"forgotten": None if forgotten is None else dump(forgotten)}
         try:
-            verdict = {key: float(arguments[key]) for key in ("gain", "low", "high")}
-            found = {**verdict, "pairs": int(arguments["pairs"]), "time_s": time.time()}
+            figures = {key: float(arguments[key]) for key in ("gain", "low", "high")}
+            found = TrialEvent(time_s=time.time(), **figures, pairs=int(arguments["pairs"]))
         except (KeyError, TypeError, ValueError):
             raise UsageError("a trial is gain, low, high and pairs") from None
         self._agent.note_trial(found)
-        return {"trial": found}
+        return {"trial": dump(found)}

@@ -13,6 +13,7 @@ from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.tuner import PolicyFactory
 from penstock.decision import Outlook
 from penstock.knobs import KnobSpace
+from penstock.reasons import Reason
 from penstock.window import Window
 
 Report = Callable[[str], None]
@@ -39,19 +40,19 @@ def contained(inner: type[Policy], report: Report) -> PolicyFactory:
 
         def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
             if self._inner is None:
-                return Proposal(window.setting, "policy-error", self._why)
+                return Proposal(window.setting, Reason.POLICY_ERROR, self._why)
             # Bounds change while a target lives.
             self._inner.space = self.space
             try:
                 proposal = as_allowed(self._inner.propose(window, outlook), window, self.space)
                 wrong = nonsense(proposal, window, self.space)
             except Exception as error:  # noqa: BLE001 - a policy is somebody else's code
-                return Proposal(window.setting, "policy-error", self._fail(error))
+                return Proposal(window.setting, Reason.POLICY_ERROR, self._fail(error))
             if wrong is None:
                 return proposal
             said = f"it returned {wrong}"
             report(said)
-            return Proposal(window.setting, "policy-error", said)
+            return Proposal(window.setting, Reason.POLICY_ERROR, said)
 
         def remembered(self) -> Memories:
             return self._told(lambda inner: sane(inner.remembered())) or {}

@@ -9,11 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from penstock import __version__
 from penstock.agent.compiling import walk_compiled
@@ -28,6 +27,7 @@ from penstock.decide.guard import Guard
 from penstock.decide.tuner import Tuner
 from penstock.decision import Decision
 from penstock.errors import DataError, MissingError, PenstockError
+from penstock.events import DecisionEvent, StartEvent, dump, parse
 from penstock.ports import Predictor
 
 # What makes a decision; the rest of a line is when it was written and what became of it.
@@ -66,8 +66,8 @@ class Remade:
     verdict: ReplayVerdict
     t_s: float
     target: str
-    logged: Mapping[str, Any] | None
-    again: Mapping[str, Any] | None
+    logged: DecisionEvent | None
+    again: DecisionEvent | None
     fields: tuple[str, ...] = ()
 
 
@@ -111,7 +111,7 @@ class Deciders:
 #: Policy and guard of a run, what to note about them, and why they cannot be judged by; raises where they cannot be
 #: had any more.
 Build = Callable[[RunStart], tuple[Deciders, list[str], str]]
-Logged = dict[tuple[str, float], dict[str, Any]]
+Logged = dict[tuple[str, float], DecisionEvent]
 
 
 class Replayer:
@@ -205,7 +205,7 @@ class Replayer:
                 return None
             return Remade(ReplayVerdict.NOT_IN_LOG, t_s, name, None, _event(decision))
         again = _event(decision)
-        fields = tuple(key for key in COMPARED if key in logged and logged[key] != again[key])
+        fields = tuple(key for key in COMPARED if getattr(logged, key) != getattr(again, key))
         return Remade(
             ReplayVerdict.DIFFERS if fields else ReplayVerdict.SAME, t_s, name, logged, again, fields
         )
@@ -224,23 +224,20 @@ def _decisions(path: Path) -> dict[int | None, Logged]:
     seed, events = None, 0
     for event in read_log(path):
         events += 1
-        if event.get("event") == "start":
-            seed = event.get("seed")
+        if isinstance(event, StartEvent):
+            seed = event.seed
             found.setdefault(seed, {})
-        elif event.get("event") == "decision":
-            try:
-                key = (str(event["target"]), float(event["t_s"]))
-            except (KeyError, TypeError, ValueError):
-                raise DataError(f"{path}: a decision without its target or its time") from None
-            found.setdefault(seed, {})[key] = event
+        elif isinstance(event, DecisionEvent):
+            found.setdefault(seed, {})[event.target, event.t_s] = event
     if not events:
         raise DataError(f"{path}: not a decision log: no whole line of one in it")
     return found
 
 
-def _event(decision: Decision) -> dict[str, Any]:
+def _event(decision: Decision) -> DecisionEvent:
     """A decision as it reads from a log."""
-    event: dict[str, Any] = json.loads(json.dumps(decision_event(decision, 0.0)))
+    event = parse(json.loads(json.dumps(dump(decision_event(decision, 0.0)))))
+    assert isinstance(event, DecisionEvent)
     return event
 
 

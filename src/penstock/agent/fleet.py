@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from penstock.agent.effect import trial_gain
 from penstock.agent.log import read_log
 from penstock.agent.startup import LOG_FILE
 from penstock.agent.summary import Summary, summarise
@@ -112,7 +113,7 @@ def fleet_report(files: Sequence[Path], since_s: float, until_s: float) -> Fleet
             raise UsageError(f"{path}: there is a log of node {name!r} already; name files after their nodes")
         nodes[name] = NodeReport(name, summarise(read_log(path), since_s, until_s))
     rows = tuple(nodes[name] for name in sorted(nodes))
-    trials = [float(node.summary.trial["gain"]) for node in rows if node.summary.trial is not None]
+    trials = [gain.ratio for node in rows if (gain := trial_gain(node.summary.trial)) is not None]
     return FleetReport(rows, _jobs(rows), over_ratios([math.log(gain) for gain in trials if gain > 0]))
 
 

@@ -17,12 +17,12 @@ from penstock.decide.guard import NodeView
 from penstock.decision import Decision
 from penstock.errors import DataError, KnobError
 from penstock.knobs import Acts, Knob, KnobSpace, Role, Scope, Setting
+from penstock.reasons import Reason
 from penstock.snapshot import Target
 from penstock.spaces import declare
 from penstock.window import Void, VoidReason, Window
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
-NOT_LOGGED = "not-logged"
 _NO_SPACE = -1
 _QUIET = NodeView()
 
@@ -69,7 +69,7 @@ class IntervalWriter:
         """The interval, after what it needs to have defined."""
         self._fresh = []
         rows = [self._row(window, known(window.target)) for window in decided.interval.windows]
-        node, lost = decided.node, [d.target for d in carried_out if d.reason == NOT_LOGGED]
+        node, lost = decided.node, [d.target for d in carried_out if d.reason == Reason.NOT_LOGGED]
         rare = {
             "node": None
             if node == _QUIET

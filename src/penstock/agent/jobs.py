@@ -19,7 +19,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+from penstock.events import JobEvent
 
 DIRECTORY = "jobs"
 MOST_RUNNING = 512
@@ -41,10 +42,10 @@ class JobMark:
     #: Whether the job asked to be left alone.
     hands_off: bool = False
 
-    def event(self) -> dict[str, Any]:
+    def event(self) -> JobEvent:
         """The mark as an event of the decision log."""
-        found = {"event": "job", "time_s": self.time_s, "job": self.job, "what": self.what, "user": self.user}
-        return {**found, "hands_off": True} if self.hands_off else found
+        about = {"job": self.job, "what": self.what, "user": self.user}
+        return JobEvent(time_s=self.time_s, **about, hands_off=self.hands_off)
 
 
 @dataclass(slots=True)

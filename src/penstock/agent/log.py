@@ -6,13 +6,25 @@ A decision that changes a knob is logged before the knob is written. Its outcome
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from penstock.agent.rotated_file import RotatedFile, parts
+from penstock.decide.guard import Effect
 from penstock.decision import Decision, Outlook, Receipt, made
+from penstock.events import (
+    DecisionEvent,
+    EffectEvent,
+    LogEvent,
+    LoggedMap,
+    LoggedOutlook,
+    LoggedWindow,
+    OutcomeEvent,
+    StartEvent,
+    dump,
+    parse,
+)
 
 MOST_CANDIDATES = 10
 # The map of a larger knob space is left out, so that a log line stays within a few kilobytes.
@@ -28,11 +40,11 @@ class DecisionLog:
     keep: int = 5
     lost: int = 0
 
-    def append(self, event: Mapping[str, Any]) -> bool:
+    def append(self, event: LogEvent) -> bool:
         """Write one line. Returns false if it could not be written."""
         return self.append_all([event])[0]
 
-    def append_all(self, events: Sequence[Mapping[str, Any]]) -> list[bool]:
+    def append_all(self, events: Sequence[LogEvent]) -> list[bool]:
         """Write several lines in a single call. Returns for each whether it is in the log."""
         lines = [_line(event) for event in events]
         whole = b"".join(line for line in lines if line is not None)
@@ -53,31 +65,30 @@ class Settler:
     """
 
     def __init__(self) -> None:
-        self._waiting: dict[str, dict[str, Any]] = {}
+        self._waiting: dict[str, DecisionEvent] = {}
 
-    def take(self, lines: bytes) -> Iterator[dict[str, Any]]:
+    def take(self, lines: bytes) -> Iterator[LogEvent]:
         """The events that these complete lines finish, in order."""
         for event in _events(lines):
-            kind = event.get("event")
-            if kind == "decision" and event.get("pending"):
-                self._waiting[str(event.get("id"))] = event
-            elif kind == "outcome":
-                decision = self._waiting.pop(str(event.get("decision")), None)
+            if isinstance(event, DecisionEvent) and event.pending:
+                self._waiting[event.id] = event
+            elif isinstance(event, OutcomeEvent):
+                decision = self._waiting.pop(event.decision, None)
                 if decision is not None:
                     yield settled(decision, event)
             else:
-                if kind == "start":
+                if isinstance(event, StartEvent):
                     yield from self.rest()
                     self._waiting.clear()
                 yield event
 
-    def rest(self) -> Iterator[dict[str, Any]]:
+    def rest(self) -> Iterator[DecisionEvent]:
         """The decisions that still wait for their outcome."""
         yield from map(unsettled, self._waiting.values())
 
 
-def read_log(path: Path, keep: int = 5) -> Iterator[dict[str, Any]]:
-    """Every complete event, oldest first, including rotated files. An incomplete last line is left out.
+def read_log(path: Path, keep: int = 5) -> Iterator[LogEvent]:
+    """Every complete event, oldest first, including rotated files. What is damaged or unknown is left out.
 
     A decision comes with its outcome; see `Settler`.
     """
@@ -87,79 +98,96 @@ def read_log(path: Path, keep: int = 5) -> Iterator[dict[str, Any]]:
     yield from settler.rest()
 
 
-def settled(decision: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+def settled(decision: DecisionEvent, outcome: OutcomeEvent) -> DecisionEvent:
     """A decision with its outcome."""
-    known = {key: value for key, value in decision.items() if key != "pending"}
-    return {**known, **{key: outcome.get(key) for key in ("made", "actual", "error")}}
+    return replace(decision, made=outcome.made, actual=outcome.actual, error=outcome.error, pending=False)
 
 
-def unsettled(decision: Mapping[str, Any]) -> dict[str, Any]:
+def unsettled(decision: DecisionEvent) -> DecisionEvent:
     """A decision whose outcome nobody wrote."""
-    return {**decision, "error": "its outcome is not in the log"}
+    return replace(decision, error="its outcome is not in the log")
 
 
-def _line(event: Mapping[str, Any]) -> bytes | None:
+def parse_line(line: bytes) -> LogEvent | None:
+    """The event of one line; None where it holds none."""
+    try:
+        return parse(json.loads(line))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _line(event: LogEvent) -> bytes | None:
     """One event as a line, or nothing if it cannot be written as JSON."""
     try:
-        return (json.dumps(event, allow_nan=False, separators=(",", ":")) + "\n").encode()
+        return (json.dumps(dump(event), allow_nan=False, separators=(",", ":")) + "\n").encode()
     except (ValueError, TypeError, RecursionError):
         return None
 
 
-def _events(raw: bytes) -> Iterator[dict[str, Any]]:
+def _events(raw: bytes) -> Iterator[LogEvent]:
     for line in raw.split(b"\n")[:-1]:
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(event, dict):
+        event = parse_line(line)
+        if event is not None:
             yield event
 
 
-def decision_event(decision: Decision, wall_s: float) -> dict[str, Any]:
+def decision_event(
+    decision: Decision, wall_s: float, mode: str = "", jobs: Iterable[str] = ()
+) -> DecisionEvent:
     """A decision as it is logged before it is carried out."""
-    return {
-        "event": "decision",
-        "id": decision.id,
-        "time_s": wall_s,
-        "t_s": decision.t_s,
-        "target": decision.target.name,
-        "fs": decision.target.fs,
-        "resource": decision.target.resource,
-        "unit": decision.unit,
-        "work": decision.work,
-        "before": dict(decision.before),
-        "wanted": dict(decision.wanted),
-        "changes": [str(change) for change in decision.changes],
-        "made": [],
-        "reason": decision.reason,
-        "sentence": decision.sentence,
-        "evidence": dict(decision.evidence),
-        "confidence": decision.confidence,
-        "model": decision.model,
-        "actual": None,
-        "error": None,
-        "history": [
-            {"t0": w.t0_s, "t1": w.t1_s, "setting": dict(w.setting), "metrics": dict(w.metrics)}
-            for w in decision.history
-        ],
-        "outlook": _outlook_event(decision.outlook),
-    }
+    return DecisionEvent(
+        id=decision.id,
+        time_s=wall_s,
+        t_s=decision.t_s,
+        target=decision.target.name,
+        fs=decision.target.fs,
+        resource=decision.target.resource,
+        unit=decision.unit,
+        work=decision.work,
+        before=decision.before,
+        wanted=decision.wanted,
+        changes=tuple(str(change) for change in decision.changes),
+        made=(),
+        reason=decision.reason,
+        sentence=decision.sentence,
+        evidence=decision.evidence,
+        confidence=decision.confidence,
+        model=decision.model,
+        history=tuple(
+            LoggedWindow(t0=w.t0_s, t1=w.t1_s, setting=w.setting, metrics=w.metrics) for w in decision.history
+        ),
+        outlook=_logged_outlook(decision.outlook),
+        mode=mode,
+        jobs=tuple(jobs),
+    )
 
 
-def outcome_event(decision: Decision, receipt: Receipt, wall_s: float) -> dict[str, Any]:
+def outcome_event(decision: Decision, receipt: Receipt, wall_s: float) -> OutcomeEvent:
     """The outcome of a decision. `read_log` combines the two."""
-    return {
-        "event": "outcome",
-        "time_s": wall_s,
-        "decision": decision.id,
-        "made": [str(change) for change in made(decision, receipt)],
-        "actual": dict(receipt.actual),
-        "error": receipt.error,
-    }
+    return OutcomeEvent(
+        time_s=wall_s,
+        decision=decision.id,
+        made=tuple(str(change) for change in made(decision, receipt)),
+        actual=receipt.actual,
+        error=receipt.error,
+    )
 
 
-def _outlook_event(outlook: Outlook | None) -> dict[str, Any] | None:
+def effect_event(effect: Effect, wall_s: float) -> EffectEvent:
+    """What the guard found a change to bring."""
+    return EffectEvent(
+        time_s=wall_s,
+        decision=effect.decision_id,
+        target=effect.target.name,
+        before_bytes_per_s=effect.before_bytes_per_s,
+        after_bytes_per_s=effect.after_bytes_per_s,
+        gain=effect.gain,
+        error=effect.error,
+        switchback=effect.switchback,
+    )
+
+
+def _logged_outlook(outlook: Outlook | None) -> LoggedOutlook | None:
     """The best candidates in readable form, and for all candidates what is needed to draw the map.
 
     The outlook of a survey holds cases only. Their meaning for each candidate is computed by the policy.
@@ -168,26 +196,26 @@ def _outlook_event(outlook: Outlook | None) -> dict[str, Any] | None:
     if outlook is None or not worth:
         return None
     ranked = sorted(range(len(outlook.candidates)), key=lambda at: -worth[at])
-    return {
-        "direction": outlook.direction,
-        "candidates": [_candidate_event(outlook, at) for at in ranked[:MOST_CANDIDATES]],
-        "map": _map_event(outlook) if len(outlook.candidates) <= MOST_MAPPED else None,
-    }
+    return LoggedOutlook(
+        direction=outlook.direction,
+        candidates=tuple(_candidate(outlook, at) for at in ranked[:MOST_CANDIDATES]),
+        map=_logged_map(outlook) if len(outlook.candidates) <= MOST_MAPPED else None,
+    )
 
 
-def _map_event(outlook: Outlook) -> dict[str, Any]:
+def _logged_map(outlook: Outlook) -> LoggedMap:
     """One list per knob and per figure, in the order of the candidates, with few digits to save space."""
     candidates = outlook.candidates
-    return {
-        "knobs": {knob_id: [setting[knob_id] for setting in candidates] for knob_id in candidates.ids},
-        "p": [round(float(p), 3) for p in outlook.probabilities],
-        "gain_log2": [round(float(gain), 3) for gain in outlook.gains],
-        "spread_log2": [round(float(spread), 3) for spread in outlook.spreads],
-    }
+    return LoggedMap(
+        knobs={knob_id: tuple(setting[knob_id] for setting in candidates) for knob_id in candidates.ids},
+        p=tuple(round(float(p), 3) for p in outlook.probabilities),
+        gain_log2=tuple(round(float(gain), 3) for gain in outlook.gains),
+        spread_log2=tuple(round(float(spread), 3) for spread in outlook.spreads),
+    )
 
 
-def _candidate_event(outlook: Outlook, at: int) -> dict[str, float]:
-    found = {**outlook.candidates[at], "p": float(outlook.probabilities[at])}
+def _candidate(outlook: Outlook, at: int) -> dict[str, float]:
+    found: dict[str, float] = {**outlook.candidates[at], "p": float(outlook.probabilities[at])}
     if outlook.gains:
         found |= {"gain_log2": float(outlook.gains[at]), "spread_log2": float(outlook.spreads[at])}
     return found

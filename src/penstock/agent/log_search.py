@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from penstock.agent.log import settled, unsettled
+from penstock.agent.log import parse_line, settled, unsettled
 from penstock.agent.rotated_file import numbered
 from penstock.errors import AccessError, MissingError, PenstockError
+from penstock.events import DecisionEvent, EffectEvent, OutcomeEvent, dump
 
 LAST = "last"
 PIECE_BYTES = 1 << 18
@@ -46,37 +47,29 @@ class _Search:
         self._name = name
         # As JSON spells it. A line without it is not parsed.
         self._spelled = b"" if name == LAST else json.dumps(name)[1:-1].encode()
-        self._outcomes: dict[str, dict[str, Any]] = {}
-        self._effects: dict[str, dict[str, Any]] = {}
+        self._outcomes: dict[str, OutcomeEvent] = {}
+        self._effects: dict[str, EffectEvent] = {}
 
     def take(self, line: bytes) -> dict[str, Any] | None:
         if not (self._name and self._spelled in line):
             return None
-        event = _event(line)
-        kind = event.get("event")
-        if kind == "decision" and self._is_meant(event.get("id")):
+        event = parse_line(line)
+        if isinstance(event, DecisionEvent) and self._is_meant(event.id):
             return self._told(event)
-        if kind in ("outcome", "effect") and self._is_meant(event.get("decision")):
-            known = self._outcomes if kind == "outcome" else self._effects
-            known.setdefault(str(event["decision"]), event)
+        if isinstance(event, OutcomeEvent) and self._is_meant(event.decision):
+            self._outcomes.setdefault(event.decision, event)
+        elif isinstance(event, EffectEvent) and self._is_meant(event.decision):
+            self._effects.setdefault(event.decision, event)
         return None
 
-    def _is_meant(self, decision_id: object) -> bool:
-        return isinstance(decision_id, str) and (self._name == LAST or decision_id.startswith(self._name))
+    def _is_meant(self, decision_id: str) -> bool:
+        return self._name == LAST or decision_id.startswith(self._name)
 
-    def _told(self, decision: dict[str, Any]) -> dict[str, Any]:
-        outcome = self._outcomes.get(decision["id"])
-        if decision.get("pending"):
+    def _told(self, decision: DecisionEvent) -> dict[str, Any]:
+        outcome, effect = self._outcomes.get(decision.id), self._effects.get(decision.id)
+        if decision.pending:
             decision = unsettled(decision) if outcome is None else settled(decision, outcome)
-        return {"decision": decision, "effect": self._effects.get(decision["id"])}
-
-
-def _event(line: bytes) -> dict[str, Any]:
-    try:
-        event = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return event if isinstance(event, dict) else {}
+        return {"decision": dump(decision), "effect": None if effect is None else dump(effect)}
 
 
 def _lines_backwards(path: Path, keep: int) -> Iterator[bytes | None]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
+from penstock.events import TargetsEvent
 from penstock.snapshot import NodeSnapshot, Target, TargetSnapshot
 from penstock.window import CONNECTED
 
@@ -38,15 +38,9 @@ class Sighting:
         more = f" and {len(self.targets) - MOST_NAMED} more" if len(self.targets) > MOST_NAMED else ""
         return f"{len(self.targets)} targets of {self.fs}: each {_WORDS[self.what]}: {named}{more}"
 
-    def event(self, wall_s: float) -> dict[str, Any]:
+    def event(self, wall_s: float) -> TargetsEvent:
         """For the decision log."""
-        return {
-            "event": "targets",
-            "time_s": wall_s,
-            "what": self.what,
-            "fs": self.fs,
-            "targets": list(self.targets),
-        }
+        return TargetsEvent(time_s=wall_s, what=self.what, fs=self.fs, targets=self.targets)
 
 
 @dataclass(slots=True)

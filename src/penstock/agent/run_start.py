@@ -26,7 +26,6 @@ from penstock.decide.tuner import Tuner
 from penstock.errors import DataError
 from penstock.ports import Predictor
 
-
 # The parts of the package that decide about windows.
 DECIDING = ("decide", "gains.py", "knobs", "predict", "ratios.py", "window.py")
 

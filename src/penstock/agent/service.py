@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -31,7 +31,7 @@ from penstock.agent.footprint import settling
 from penstock.agent.jobs import DIRECTORY as JOBS_DIRECTORY
 from penstock.agent.jobs import JobBook, boot_time_s
 from penstock.agent.knowledge import KnowledgeFile
-from penstock.agent.log import DecisionLog, decision_event, outcome_event
+from penstock.agent.log import DecisionLog, decision_event, effect_event, outcome_event
 from penstock.agent.loop import Loop, Step, next_due_s
 from penstock.agent.model_choice import load_predictor
 from penstock.agent.node_limits import node_view
@@ -47,9 +47,24 @@ from penstock.agent.window_recording import WindowRecorder
 from penstock.decide.policies._base import Policy
 from penstock.decision import Decision, Receipt, made
 from penstock.errors import InvalidError, ModelFileError
+from penstock.events import (
+    FORMAT,
+    DecisionEvent,
+    FoundEvent,
+    LogEvent,
+    RememberedEvent,
+    RestoreEvent,
+    StartEvent,
+    StopEvent,
+    TakeBackEvent,
+    TrialEvent,
+    TrialForgottenEvent,
+    YieldEvent,
+)
 from penstock.knobs import Setting
 from penstock.observe.meminfo import dirty_budget_mib
 from penstock.ports import Ports, Predictor
+from penstock.reasons import Reason
 from penstock.serve.status import AgentStatus
 from penstock.snapshot import NodeSnapshot, Target
 from penstock.stopping import STOP
@@ -110,21 +125,23 @@ class Agent:
         control = ControlServer(self.places.socket, AgentCommands(self, self.config.interval_s).handle)
         watchdog = Watchdog(max(self.config.watchdog_s, 2 * self.config.interval_s))
         self.event(
-            "start",
-            mode=self.mode,
-            policy=self.policy_name,
-            interval_s=self.config.interval_s,
-            seed=self.seed,
+            StartEvent(
+                time_s=time.time(),
+                mode=self.mode.value,
+                policy=self.policy_name,
+                interval_s=self.config.interval_s,
+                seed=self.seed,
+                format=FORMAT,
+            )
         )
         for unit in self._knowledge.loaded():
-            self.event("remembered", unit=unit)
+            self.event(RememberedEvent(time_s=time.time(), unit=unit))
         findings = discover(self.places.root, self._actuator, self._in_scope)
         for line in sentences(findings):
             log.info("%s", line)
         for finding in findings:
-            self.event(
-                "found", target=finding.name, fs=finding.fs, tuned=list(finding.tuned), why=finding.why
-            )
+            about = {"target": finding.name, "fs": finding.fs, "why": finding.why}
+            self.event(FoundEvent(time_s=time.time(), **about, tuned=tuple(finding.tuned)))
         notify("READY=1")
         try:
             self._work(watchdog, (control, exports))
@@ -134,7 +151,7 @@ class Agent:
                 self._give_back_at_the_end,
                 lambda: notify("STOPPING=1"),
                 lambda: self._knowledge.keep(self.loop.tuner.remembered(), time.time()),
-                lambda: self.event("stop"),
+                lambda: self.event(StopEvent(time_s=time.time())),
                 lambda: self.loop.recorder.flush() if self.loop.recorder is not None else None,
                 control.close,
                 exports.close,
@@ -192,7 +209,9 @@ class Agent:
         receipt = self._actuator.restore(target)
         self.loop.forget(target)
         outcome = {"target": target.name, "actual": dict(receipt.actual), "error": receipt.error}
-        self.event("restore", **outcome)
+        self.event(
+            RestoreEvent(time_s=time.time(), target=target.name, actual=receipt.actual, error=receipt.error)
+        )
         self.ledger.restores += 1
         if receipt.error:
             log.warning("restore %s: %s", target.name, receipt.error)
@@ -208,7 +227,7 @@ class Agent:
         for target in named:
             if knobs := self._actuator.take_back(target):
                 outcome = {"target": target.name, "knobs": dict(knobs)}
-                self.event("take_back", **outcome)
+                self.event(TakeBackEvent(time_s=time.time(), target=target.name, knobs=knobs))
                 self.loop.look_again(target)
                 taken.append(outcome)
         return taken
@@ -223,21 +242,21 @@ class Agent:
         entry = self._journal.get(target.name)
         return entry.manual if entry is not None else frozenset()
 
-    def note_trial(self, verdict: Mapping[str, Any]) -> None:
+    def note_trial(self, trial: TrialEvent) -> None:
         """Keep the result of a switchback trial, which comes first in `status` and `report`."""
-        self.ledger.trial = verdict
-        self.log.append({"event": "trial", **verdict})
+        self.ledger.trial = trial
+        self.event(trial)
 
-    def forget_trial(self) -> Mapping[str, Any] | None:
+    def forget_trial(self) -> TrialEvent | None:
         """Drop the result of the last switchback trial and return it. Reports of the log drop it too."""
         forgotten, self.ledger.trial = self.ledger.trial, None
         if forgotten is not None:
-            self.event("trial_forgotten")
+            self.event(TrialForgottenEvent(time_s=time.time()))
         return forgotten
 
-    def event(self, kind: str, **fields: Any) -> None:
+    def event(self, event: LogEvent) -> None:
         """Add an event that is not a decision to the log."""
-        self.log.append({"event": kind, "time_s": time.time(), **fields})
+        self.log.append(event)
 
     def _work(self, watchdog: Watchdog, services: tuple[ControlServer, Exports]) -> None:
         due_s = self.clock.now()
@@ -283,7 +302,7 @@ class Agent:
         """Record jobs that began or ended. If a job asked to be left alone, the originals are restored at once."""
         left_alone = self.jobs.hands_off
         for mark in self.jobs.take_when_due(self.clock.now()):
-            self.log.append(mark.event())
+            self.event(mark.event())
             if mark.hands_off and mark.what == "begin":
                 self.messages.event(f"job {mark.job} asked to be left alone: originals back until it ends")
         if self.jobs.hands_off and not left_alone:
@@ -309,7 +328,7 @@ class Agent:
         theirs = self._given_up[target] = entry.original.only(*sorted(entry.manual))
         knobs = Setting({knob_id: value for knob_id, value in theirs.items() if before.get(knob_id) != value})
         if knobs:
-            self.event("yield", target=target.name, knobs=dict(knobs))
+            self.event(YieldEvent(time_s=time.time(), target=target.name, knobs=knobs))
             self.messages.event(
                 f"{target.name}: somebody else set {knobs}, which is left to them from now on"
             )
@@ -322,7 +341,7 @@ class Agent:
         else:
             self.messages.condition(waiting)
         for sighting in self._presence.note(snapshot):
-            self.log.append(sighting.event(time.time()))
+            self.event(sighting.event(time.time()))
             self.messages.event(sighting.sentence)
         for problem in snapshot.problems:
             self.messages.condition(f"{problem.source}: {problem.message}")
@@ -336,7 +355,7 @@ class Agent:
     def _record(self, decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
         """Log the changes that are about to be made. A change that cannot be logged is not made."""
         moving = [decision for decision in decisions if decision.changes]
-        events = [{**self._decision_event(decision), "pending": True} for decision in moving]
+        events = [replace(self._decision_event(decision), pending=True) for decision in moving]
         written = self.log.append_all(events)
         lost = {decision.id for decision, ok in zip(moving, written, strict=True) if not ok}
         if not lost:
@@ -346,9 +365,8 @@ class Agent:
         )
         return tuple(_unlogged(decision) if decision.id in lost else decision for decision in decisions)
 
-    def _decision_event(self, decision: Decision) -> dict[str, Any]:
-        event = decision_event(decision, time.time())
-        return {**event, "mode": self.mode.value, "jobs": list(self.jobs.running)}
+    def _decision_event(self, decision: Decision) -> DecisionEvent:
+        return decision_event(decision, time.time(), self.mode.value, self.jobs.running)
 
     def _log_change(self, step: Step) -> None:
         decision, receipt = step.decision, step.receipt
@@ -380,16 +398,7 @@ class Agent:
     def _log_effects(self) -> None:
         for effect in self.loop.guard.effects() if self.loop.guard else ():
             self.ledger.judged(effect)
-            self.event(
-                "effect",
-                decision=effect.decision_id,
-                target=effect.target.name,
-                before_bytes_per_s=effect.before_bytes_per_s,
-                after_bytes_per_s=effect.after_bytes_per_s,
-                gain=effect.gain,
-                error=effect.error,
-                switchback=effect.switchback,
-            )
+            self.event(effect_event(effect, time.time()))
 
     def _find_predictor(self, policy: type[Policy]) -> Predictor | None:
         if not policy.uses_model:
@@ -465,4 +474,4 @@ def _unlogged(decision: Decision) -> Decision:
     sentence = (
         f"not done, because the log cannot be written (wished: {', '.join(map(str, decision.changes))})"
     )
-    return replace(decision, wanted=decision.before, reason="not-logged", sentence=sentence)
+    return replace(decision, wanted=decision.before, reason=Reason.NOT_LOGGED, sentence=sentence)

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.agent.effect import effect_gain, headline
+from penstock.events import (
+    DecisionEvent,
+    EffectEvent,
+    JobEvent,
+    LogEvent,
+    StartEvent,
+    TrialEvent,
+    TrialForgottenEvent,
+)
 from penstock.gains import Gain, mean_gain
 
 
@@ -65,7 +74,7 @@ class Summary:
     targets: tuple[TargetSummary, ...]
     jobs: tuple[JobSummary, ...] = ()
     #: The last switchback trial of the period.
-    trial: Mapping[str, Any] | None = None
+    trial: TrialEvent | None = None
 
     @property
     def effect(self) -> dict[str, Any] | None:
@@ -73,23 +82,22 @@ class Summary:
         return headline(self.trial, [gain for target in self.targets for gain in target.gains])
 
 
-def summarise(events: Iterable[Mapping[str, Any]], since_s: float, until_s: float) -> Summary:
-    """Add up a log's events within a period of wall time; events of unknown kinds are ignored."""
+def summarise(events: Iterable[LogEvent], since_s: float, until_s: float) -> Summary:
+    """Add up a log's events within a period of wall time."""
     targets: dict[str, TargetSummary] = {}
     jobs = _Jobs()
     starts, trial = 0, None
     for event in events:
-        if not since_s <= float(event.get("time_s", 0.0)) <= until_s:
+        if not since_s <= event.time_s <= until_s:
             continue
-        kind = event.get("event")
-        starts += kind == "start"
+        starts += isinstance(event, StartEvent)
         jobs.take(event)
-        trial = event if kind == "trial" else None if kind == "trial_forgotten" else trial
-        name = str(event.get("target", ""))
-        if kind == "decision":
-            _decision(targets.setdefault(name, TargetSummary(name)), event)
-        elif kind == "effect":
-            _effect(targets.setdefault(name, TargetSummary(name)), event)
+        if isinstance(event, TrialEvent | TrialForgottenEvent):
+            trial = event if isinstance(event, TrialEvent) else None
+        elif isinstance(event, DecisionEvent):
+            _decision(targets.setdefault(event.target, TargetSummary(event.target)), event)
+        elif isinstance(event, EffectEvent) and (gain := effect_gain(event)) is not None:
+            targets.setdefault(event.target, TargetSummary(event.target)).gains.append(gain)
     rows = tuple(targets[name] for name in sorted(targets))
     _tell_apart(rows)
     return Summary(since_s, until_s, starts, rows, jobs.summaries(), trial)
@@ -106,33 +114,31 @@ class _Jobs:
         """In the order of their start, as far as it is known."""
         return tuple(sorted(self._jobs.values(), key=lambda job: (job.began_s or 0.0, job.job)))
 
-    def take(self, event: Mapping[str, Any]) -> None:
-        kind = event.get("event")
-        if kind == "job":
+    def take(self, event: LogEvent) -> None:
+        if isinstance(event, JobEvent):
             self._mark(event)
-        elif kind == "decision":
+        elif isinstance(event, DecisionEvent):
             self._decision(event)
-        elif kind == "effect":
-            for job in self._during.get(str(event.get("decision")), ()):
-                job.gains += effect_gain(event)
+        elif isinstance(event, EffectEvent) and (gain := effect_gain(event)) is not None:
+            for job in self._during.get(event.decision, ()):
+                job.gains.append(gain)
 
-    def _mark(self, event: Mapping[str, Any]) -> None:
-        job = self._job(str(event.get("job", "")))
-        job.user = str(event.get("user", "")) or job.user
-        if event.get("what") == "begin":
-            job.began_s = float(event["time_s"])
+    def _mark(self, event: JobEvent) -> None:
+        job = self._job(event.job)
+        job.user = event.user or job.user
+        if event.what == "begin":
+            job.began_s = event.time_s
         else:
-            job.ended_s = float(event["time_s"])
+            job.ended_s = event.time_s
 
-    def _decision(self, event: Mapping[str, Any]) -> None:
-        running = [self._job(str(job)) for job in event.get("jobs") or ()]
+    def _decision(self, event: DecisionEvent) -> None:
+        running = [self._job(job) for job in event.jobs]
         if running:
-            self._during[str(event.get("id"))] = running
+            self._during[event.id] = running
         for job in running:
-            outcome = outcome_of(event)
-            job.made += outcome == "made"
-            job.advised += outcome == "advised"
-            job.reverted += outcome == "made" and event.get("reason") == "guard.revert"
+            job.made += event.outcome == "made"
+            job.advised += event.outcome == "advised"
+            job.reverted += event.was_taken_back
 
     def _job(self, job: str) -> JobSummary:
         return self._jobs.setdefault(job, JobSummary(job))
@@ -145,34 +151,15 @@ def _tell_apart(rows: Sequence[TargetSummary]) -> None:
         row.short = row.short if row.short and often[row.short] == 1 else row.target
 
 
-def _decision(summary: TargetSummary, event: Mapping[str, Any]) -> None:
-    outcome = outcome_of(event)
-    if event.get("fs") and event.get("resource"):
-        summary.short = f"{event['fs']}-{event['resource']}"
-    summary.reasons[str(event.get("reason"))] += 1
-    if outcome == "failed":
+def _decision(summary: TargetSummary, event: DecisionEvent) -> None:
+    if event.fs and event.resource:
+        summary.short = f"{event.fs}-{event.resource}"
+    summary.reasons[event.reason] += 1
+    if event.outcome == "failed":
         summary.failed += 1
         return
-    summary.advised += outcome == "advised"
-    summary.made += outcome == "made"
-    summary.reverted += outcome == "made" and event.get("reason") == "guard.revert"
-    summary.last = ", ".join(event.get("made") or event.get("changes", ()))
-    summary.last_id = str(event.get("id", ""))
-
-
-def outcome_of(event: Mapping[str, Any]) -> str:
-    """The outcome of a decision: `made` (at least in part), `advised`, or `failed` if no knob was changed.
-
-    Logs of earlier versions do not say which knobs were changed; an error there means none.
-    """
-    if event.get("made"):
-        return "made"
-    if event.get("error"):
-        return "failed"
-    if event.get("actual") is None:
-        return "advised"
-    return "failed" if "made" in event else "made"
-
-
-def _effect(summary: TargetSummary, event: Mapping[str, Any]) -> None:
-    summary.gains += effect_gain(event)
+    summary.advised += event.outcome == "advised"
+    summary.made += event.outcome == "made"
+    summary.reverted += event.was_taken_back
+    summary.last = ", ".join(event.shown_changes)
+    summary.last_id = event.id

@@ -109,7 +109,9 @@ def _run(run: RunReplay) -> dict[str, Any]:
 
 
 def _decision(one: Remade) -> dict[str, Any]:
-    logged, again = one.logged or {}, one.again or {}
+    from penstock.events import dump
+
+    logged, again = ({} if side is None else dump(side) for side in (one.logged, one.again))
     shown = logged or again
     return {
         "id": shown["id"],
@@ -144,11 +146,9 @@ def _show(runs: list[RunReplay], unknown: list[Remade]) -> None:
 
 def _show_decision(one: Remade) -> None:
     shown: Any = one.logged or one.again
-    click.echo(
-        f"  {one.verdict:<14}  {shown['id']}  {one.target}  {', '.join(shown['changes'])} [{shown['reason']}]"
-    )
+    click.echo(f"  {one.verdict:<14}  {shown.id}  {one.target}  {', '.join(shown.changes)} [{shown.reason}]")
     for name in one.fields:
-        then, now = ((side or {}).get(name) for side in (one.logged, one.again))
+        then, now = (getattr(side, name, None) for side in (one.logged, one.again))
         if name not in ("history", "outlook"):
             click.echo(f"      {name}: log {then!r}, replay {now!r}")
         else:

@@ -7,8 +7,24 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from penstock.agent.effect import effect_gain, headline
-from penstock.agent.summary import outcome_of
-from penstock.gains import Gain, measured
+from penstock.events import (
+    ControlEvent,
+    DecisionEvent,
+    DisturbedEvent,
+    EffectEvent,
+    JobEvent,
+    LogEvent,
+    RestoreEvent,
+    StartEvent,
+    StopEvent,
+    TakeBackEvent,
+    TargetsEvent,
+    TrialEvent,
+    TrialForgottenEvent,
+    YieldEvent,
+)
+from penstock.gains import Gain
+from penstock.reasons import Reason
 from penstock.serve.status import effect_sentence
 
 # Only this many changes are kept; the log has the older ones.
@@ -22,53 +38,43 @@ KINDS = {
     "advice": "advised",
     "failed": "refused",
 }
-_KINDS = {"guard.revert": "revert", "guard.switchback": "look", "guard.return": "look"}
-# Event kinds, besides decisions and effects, that the page shows as a line.
-_NOTED = (
-    "start",
-    "stop",
-    "restore",
-    "yield",
-    "take_back",
-    "control",
-    "job",
-    "targets",
-    "trial",
-    "trial_forgotten",
-    "disturbed",
-)
+_KINDS: dict[str, str] = {
+    Reason.GUARD_REVERT: "revert",
+    Reason.GUARD_SWITCHBACK: "look",
+    Reason.GUARD_RETURN: "look",
+}
 
 
 class Book:
     """Takes events in order and answers the page's questions about them."""
 
     def __init__(self) -> None:
-        self._decisions: dict[str, Mapping[str, Any]] = {}
-        self._effects: dict[str, list[Mapping[str, Any]]] = {}
+        self._decisions: dict[str, DecisionEvent] = {}
+        self._effects: dict[str, list[EffectEvent]] = {}
         self._counts: Counter[str] = Counter()
         self._gains: list[Gain] = []
-        self._trial: Mapping[str, Any] | None = None
+        self._trial: TrialEvent | None = None
         self.notes: list[dict[str, Any]] = []
 
-    def take(self, events: Iterable[Mapping[str, Any]]) -> list[str]:
+    def take(self, events: Iterable[LogEvent]) -> list[str]:
         """Add events. Returns the ids of changes that are new or have new information."""
         touched: dict[str, None] = {}
         for event in events:
-            kind = event.get("event")
-            if kind == "decision":
+            if isinstance(event, DecisionEvent):
                 touched[self._decide(event)] = None
-            elif kind == "effect":
+            elif isinstance(event, EffectEvent):
                 touched[self._judge(event)] = None
-            elif kind in _NOTED:
-                self._trial = {"trial": event, "trial_forgotten": None}.get(str(kind), self._trial)
-                self.notes = [*self.notes, note(event)][-MOST_NOTES:]
+            elif (said := note(event)) is not None:
+                self.notes = [*self.notes, said][-MOST_NOTES:]
+            if isinstance(event, TrialEvent | TrialForgottenEvent):
+                self._trial = event if isinstance(event, TrialEvent) else None
         return [one for one in touched if one in self._decisions]
 
-    def decision(self, decision_id: str) -> Mapping[str, Any] | None:
+    def decision(self, decision_id: str) -> DecisionEvent | None:
         """A decision with all its evidence."""
         return self._decisions.get(decision_id)
 
-    def effects(self, decision_id: str) -> list[Mapping[str, Any]]:
+    def effects(self, decision_id: str) -> list[EffectEvent]:
         """The measured effects of a change, in the order they were judged."""
         return self._effects.get(decision_id, [])
 
@@ -77,21 +83,21 @@ class Book:
         last = self._decisions[decision_id]
         found: list[Mapping[str, int]] = []
         for decision in self._decisions.values():
-            if decision["target"] == last["target"] and (kind_of(decision) != "look" or decision is last):
-                found += [decision["before"]] if not found else []
-                found.append(decision.get("actual") or decision["wanted"])
+            if decision.target == last.target and (kind_of(decision) != "look" or decision is last):
+                found += [decision.before] if not found else []
+                found.append(decision.actual or decision.wanted)
             if decision is last:
                 break
         return found
 
-    def next_of(self, decision_id: str) -> Mapping[str, Any] | None:
+    def next_of(self, decision_id: str) -> DecisionEvent | None:
         """The next decision about the same target that was not a look at the original."""
         found = False
         for decision in self._decisions.values():
-            same = decision["target"] == self._decisions[decision_id]["target"]
+            same = decision.target == self._decisions[decision_id].target
             if found and same and kind_of(decision) != "look":
                 return decision
-            found = found or decision["id"] == decision_id
+            found = found or decision.id == decision_id
         return None
 
     def changes(self, ids: Iterable[str] | None = None) -> list[dict[str, Any]]:
@@ -107,70 +113,61 @@ class Book:
 
     def advice(self) -> list[dict[str, Any]]:
         """For every target the last advice that was not carried out, with its expected gain."""
-        last: dict[str, Mapping[str, Any]] = {}
-        for decision in self._decisions.values():
-            last[str(decision["target"])] = decision
-        return [self._mark(decision) for decision in last.values() if outcome_of(decision) == "advised"]
+        last = {decision.target: decision for decision in self._decisions.values()}
+        return [self._mark(decision) for decision in last.values() if decision.outcome == "advised"]
 
-    def _decide(self, event: Mapping[str, Any]) -> str:
-        decision_id = str(event.get("id"))
-        known = self._decisions.get(decision_id)
+    def _decide(self, event: DecisionEvent) -> str:
+        known = self._decisions.get(event.id)
         if known is not None:
             self._counts[kind_of(known)] -= 1
         self._counts[kind_of(event)] += 1
-        self._decisions[decision_id] = event
+        self._decisions[event.id] = event
         while len(self._decisions) > MOST_CHANGES:
             oldest = next(iter(self._decisions))
             del self._decisions[oldest]
             self._effects.pop(oldest, None)
-        return decision_id
+        return event.id
 
-    def _judge(self, event: Mapping[str, Any]) -> str:
-        decision_id = str(event.get("decision"))
-        if float(event.get("before_bytes_per_s") or 0.0) > 0:
-            self._gains = [*self._gains, *effect_gain(event)][-MOST_GAINS:]
-            if decision_id in self._decisions:
-                self._effects.setdefault(decision_id, []).append(event)
-        return decision_id
+    def _judge(self, event: EffectEvent) -> str:
+        if (gain := effect_gain(event)) is not None:
+            self._gains = [*self._gains, gain][-MOST_GAINS:]
+            if event.decision in self._decisions:
+                self._effects.setdefault(event.decision, []).append(event)
+        return event.decision
 
-    def _mark(self, decision: Mapping[str, Any]) -> dict[str, Any]:
-        effects = self.effects(str(decision["id"]))
-        evidence = decision.get("evidence") or {}
+    def _mark(self, decision: DecisionEvent) -> dict[str, Any]:
+        gains = [gain for one in self.effects(decision.id) if (gain := effect_gain(one)) is not None]
+        evidence = decision.evidence
         return {
-            "id": decision["id"],
-            "t_s": decision["time_s"],
-            "target": decision["target"],
+            "id": decision.id,
+            "t_s": decision.time_s,
+            "target": decision.target,
             "kind": kind_of(decision),
-            "changes": list(decision.get("made") or decision.get("changes") or ()),
-            "reason": decision.get("reason"),
-            "sentence": decision.get("sentence"),
-            "gain": effects[-1]["gain"] if effects else None,
-            "outcome": _outcome(effects[-1]) if effects else None,
+            "changes": list(decision.shown_changes),
+            "reason": decision.reason,
+            "sentence": decision.sentence,
+            "gain": gains[-1].ratio if gains else None,
+            # The ratio where it is known, else the interval.
+            "outcome": gains[-1].words.removesuffix(" times") if gains else None,
             "expected": 2.0 ** evidence["gain_log2"] if "gain_log2" in evidence else None,
             "spread_log2": evidence.get("deviation_log2"),
-            "pending": bool(decision.get("pending")),
+            "pending": decision.pending,
             "setting": in_force(decision),
         }
 
 
-def _outcome(effect: Mapping[str, Any]) -> str:
-    """What a change brought, in words for a table: the ratio where it is known, else the interval."""
-    return measured(float(effect["gain"]), effect.get("error")).words.removesuffix(" times")
-
-
-def kind_of(decision: Mapping[str, Any]) -> str:
+def kind_of(decision: DecisionEvent) -> str:
     """The kind of a decision: `change`, `revert` (undone), `look` (at the original), `advice` or `failed`."""
-    outcome = outcome_of(decision)
-    if outcome == "made" or decision.get("pending"):
-        return _KINDS.get(str(decision.get("reason")), "change")
-    return "advice" if outcome == "advised" else "failed"
+    if decision.outcome == "made" or decision.pending:
+        return _KINDS.get(decision.reason, "change")
+    return "advice" if decision.outcome == "advised" else "failed"
 
 
-def in_force(decision: Mapping[str, Any]) -> dict[str, int] | None:
+def in_force(decision: DecisionEvent) -> dict[str, int] | None:
     """The complete setting in force after a decision, or None if it set nothing."""
-    if outcome_of(decision) != "made":
+    if decision.outcome != "made":
         return None
-    return {**decision["before"], **(decision.get("actual") or decision["wanted"])}
+    return {**decision.before, **(decision.actual or decision.wanted)}
 
 
 def sentence(effect: Mapping[str, Any] | None) -> str:
@@ -186,25 +183,35 @@ def sentence(effect: Mapping[str, Any] | None) -> str:
     return said[0].upper() + said[1:] + "."
 
 
-def note(event: Mapping[str, Any]) -> dict[str, Any]:
-    """One line for an event that is not a decision."""
-    kind = str(event["event"])
-    words = {
-        "start": f"the agent started, mode {event.get('mode')}, policy {event.get('policy')}",
-        "stop": "the agent stopped",
-        "restore": f"{event.get('target')}: originals brought back",
-        "yield": f"{event.get('target')}: knobs left to their administrator, who set them",
-        "take_back": f"{event.get('target')}: knobs taken back from their administrator",
-        "control": f"somebody asked for {event.get('verb')} {_values(event.get('arguments'))}".rstrip(),
-        "job": f"job {event.get('job')}: {event.get('what')}",
-        "targets": f"{event.get('fs')}: {len(event.get('targets') or ())} targets {event.get('what')}",
-        "trial_forgotten": "the verdict of the last trial was dropped",
-        "trial": f"a switchback trial of {event.get('pairs')} pairs ended",
-        "disturbed": str(event.get("sentence")),
-    }
-    error = event.get("error")
-    return {"t_s": event.get("time_s"), "kind": kind, "text": words[kind] + (f": {error}" if error else "")}
+def note(event: LogEvent) -> dict[str, Any] | None:
+    """One line for an event that is not a decision; None for what the page does not show."""
+    text = _note_text(event)
+    return None if text is None else {"t_s": event.time_s, "kind": event.kind, "text": text}
 
 
-def _values(arguments: Any) -> str:
-    return " ".join(map(str, arguments.values())) if isinstance(arguments, Mapping) else ""
+def _note_text(event: LogEvent) -> str | None:  # noqa: PLR0911 - one line a kind of event
+    match event:
+        case StartEvent():
+            return f"the agent started, mode {event.mode}, policy {event.policy}"
+        case StopEvent():
+            return "the agent stopped"
+        case RestoreEvent():
+            return f"{event.target}: originals brought back{f': {event.error}' if event.error else ''}"
+        case YieldEvent():
+            return f"{event.target}: knobs left to their administrator, who set them"
+        case TakeBackEvent():
+            return f"{event.target}: knobs taken back from their administrator"
+        case ControlEvent():
+            return f"somebody asked for {event.verb} {' '.join(event.arguments.values())}".rstrip()
+        case JobEvent():
+            return f"job {event.job}: {event.what}"
+        case TargetsEvent():
+            return f"{event.fs}: {len(event.targets)} targets {event.what}"
+        case TrialEvent():
+            return f"a switchback trial of {event.pairs} pairs ended"
+        case TrialForgottenEvent():
+            return "the verdict of the last trial was dropped"
+        case DisturbedEvent():
+            return event.sentence
+        case _:
+            return None

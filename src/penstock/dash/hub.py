@@ -18,6 +18,7 @@ from penstock.dash.source import Look, Source
 from penstock.dash.unit_words import UNITS
 from penstock.dash.why import explain
 from penstock.errors import MissingError, PenstockError
+from penstock.events import parse
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +97,8 @@ class Hub:
         if told is None:
             self._misses[decision_id] = now_s + MISS_S
             return None
-        self._book.take([told["decision"], *([told["effect"]] if told.get("effect") else [])])
+        events = [event for said in told.values() if (event := parse(said)) is not None]
+        self._book.take(events)
         return explain(self._book, str(told["decision"]["id"]))
 
     async def command(self, verb: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

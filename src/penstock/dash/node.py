@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from penstock.agent.startup import LOG_FILE, SOCKET_FILE
 from penstock.dash.source import About, Look, Point
 from penstock.dash.tail import LogTail
 from penstock.errors import MissingError, PenstockError, UnreachableError
+from penstock.events import DecisionEvent, LogEvent
 
 ANSWER_S = 2.0
 # The commands that a page with a token may send. The agent decides, by the user who runs the page, whether it obeys.
@@ -47,7 +48,7 @@ class NodeSource:
 
     def look(self) -> Look:
         """The status from the agent, and what is new in the log."""
-        events = self._tail.read()
+        events: list[LogEvent] = self._tail.read()
         points = list(logged_points(events))
         try:
             status: dict[str, Any] | None = request(self._socket, "status", ANSWER_S)
@@ -87,7 +88,7 @@ class NodeSource:
             return False
         return True
 
-    def _last_changes(self, status: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    def _last_changes(self, status: Mapping[str, Any]) -> Iterator[DecisionEvent]:
         """Report each target's last change as an event, once."""
         for row in status["targets"]:
             change = row.get("last_change")
@@ -95,15 +96,16 @@ class NodeSource:
                 continue
             self._told[row["target"]] = change["id"]
             setting = dict(row.get("setting") or {})
-            yield {
-                "event": "decision",
-                **{key: change[key] for key in ("id", "time_s", "reason", "sentence", "changes")},
-                "target": row["target"],
-                "before": setting,
-                "wanted": setting,
-                "made": change["changes"] if change["made"] else [],
-                "actual": setting if change["made"] else None,
-            }
+            made = bool(change["made"])
+            yield DecisionEvent(
+                **{key: change[key] for key in ("id", "time_s", "reason", "sentence")},
+                changes=tuple(change["changes"]),
+                target=row["target"],
+                before=setting,
+                wanted=setting,
+                made=tuple(change["changes"]) if made else (),
+                actual=setting if made else None,
+            )
 
 
 def _points(status: Mapping[str, Any], now_s: float) -> Iterator[Point]:
@@ -113,17 +115,15 @@ def _points(status: Mapping[str, Any], now_s: float) -> Iterator[Point]:
             yield Point(now_s, str(row["target"]), *rates, dict(row["setting"]))
 
 
-def logged_points(events: Iterable[Mapping[str, Any]]) -> Iterator[Point]:
+def logged_points(events: Iterable[LogEvent]) -> Iterator[Point]:
     """The measurements in a log: the windows that decisions were made from."""
     for event in events:
-        if event.get("event") != "decision":
+        if not isinstance(event, DecisionEvent):
             continue
-        history: Sequence[Mapping[str, Any]] = event.get("history") or ()
-        for window in history:
-            seconds = float(window["t1"]) - float(window["t0"])
-            ends_s = float(event["time_s"]) + float(window["t1"]) - float(event["t_s"])
-            read, write = (float(window["metrics"].get(f"{way}.bytes") or 0.0) for way in ("read", "write"))
+        for window in event.history:
+            ends_s = event.time_s + window.t1 - event.t_s
+            read, write = (1e6 * window.mbps(way) for way in ("read", "write"))
             # The windows of a tuning group may come from members with other settings. The decision has this target's
             # own setting.
-            setting = event["before"] if window is history[-1] else {}
-            yield Point(ends_s, str(event["target"]), read / seconds, write / seconds, setting)
+            setting = event.before if window is event.history[-1] else {}
+            yield Point(ends_s, event.target, read, write, setting)

@@ -12,6 +12,7 @@ from penstock.dash.book import KINDS, Book
 from penstock.dash.history import History
 from penstock.dash.node import logged_points
 from penstock.dash.unit_words import named
+from penstock.events import LogEvent
 from penstock.gains import Gain
 from penstock.report import interval, walk
 from penstock.report.page import Figure, Section, Table, render
@@ -23,9 +24,9 @@ GAP_S = 6.0
 RATIOS = "Expected: times the throughput of the best setting so far. Outcome: times that of the original."
 
 
-def node_page(events: Iterable[Mapping[str, Any]], since_s: float, until_s: float, title: str) -> str:
+def node_page(events: Iterable[LogEvent], since_s: float, until_s: float, title: str) -> str:
     """The page: what tuning gained in a period, and for every target what was changed and why."""
-    seen = [event for event in events if since_s <= float(event.get("time_s") or 0.0) <= until_s]
+    seen = [event for event in events if since_s <= event.time_s <= until_s]
     book, history, summary = Book(), History(), summarise(seen, since_s, until_s)
     book.take(seen)
     changes = book.changes()
@@ -114,19 +115,19 @@ def _maps(book: Book, changes: Sequence[Mapping[str, Any]]) -> list[Section]:
 
 
 def _map(book: Book, decision_id: str) -> Figure | None:
-    decision = book.decision(decision_id) or {}
-    space = (decision.get("outlook") or {}).get("map") or {}
-    knobs, gains = space.get("knobs") or {}, space.get("gain_log2")
-    if len(knobs) != 2 or not gains:
+    decision = book.decision(decision_id)
+    space = decision.outlook.map if decision is not None and decision.outlook is not None else None
+    if decision is None or space is None or len(space.knobs) != 2 or not space.gain_log2:
         return None
+    knobs, gains = space.knobs, space.gain_log2
     across, up = knobs
     surface = {
         (int(a), int(b)): 2.0**gain for a, b, gain in zip(knobs[across], knobs[up], gains, strict=True)
     }
     path = [(int(setting[across]), int(setting[up])) for setting in book.path(decision_id)]
-    title, unit = f"{decision['target']}: expected gain", "{:.2f} times the original"
+    title, unit = f"{decision.target}: expected gain", "{:.2f} times the original"
     svg = walk.draw(walk.Landscape(title, surface, path, path[0], unit=unit))
-    return Figure(f"{short(decision['target'])}: {across} across, {up} up", svg, small=True)
+    return Figure(f"{short(decision.target)}: {across} across, {up} up", svg, small=True)
 
 
 def _targets(rows: Sequence[TargetSummary]) -> Table:

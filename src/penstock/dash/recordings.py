@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from penstock.dash.source import About, Look, Point, ReadOnly
 from penstock.decision import changes
+from penstock.events import DecisionEvent
 from penstock.observe.recorded_windows import Replay
 from penstock.observe.recording import read_recording
+from penstock.reasons import Reason
 from penstock.window import Window
 
 
@@ -46,25 +47,24 @@ def _windows(path: Path) -> Iterator[Window]:
     return (window for window in found if isinstance(window, Window))
 
 
-def _moves(windows: Sequence[Window], first_s: float) -> Iterator[dict[str, Any]]:
+def _moves(windows: Sequence[Window], first_s: float) -> Iterator[DecisionEvent]:
     """One event for each change of a target's setting between two windows."""
     by_target: dict[str, list[Window]] = {}
     for window in windows:
         by_target.setdefault(window.target.name, []).append(window)
     for name, of_target in by_target.items():
         for number, (before, after) in enumerate(pairwise(of_target)):
-            moved = [str(change) for change in changes(before.setting, after.setting)]
+            moved = tuple(str(change) for change in changes(before.setting, after.setting))
             if moved:
-                yield {
-                    "event": "decision",
-                    "id": f"{name}-{number}",
-                    "time_s": after.t1_s - first_s,
-                    "target": name,
-                    "before": dict(before.setting),
-                    "wanted": dict(after.setting),
-                    "actual": dict(after.setting),
-                    "changes": moved,
-                    "made": moved,
-                    "reason": "recorded",
-                    "sentence": "somebody changed the setting; a recording does not say who or why",
-                }
+                yield DecisionEvent(
+                    id=f"{name}-{number}",
+                    time_s=after.t1_s - first_s,
+                    target=name,
+                    before=before.setting,
+                    wanted=after.setting,
+                    actual=after.setting,
+                    changes=moved,
+                    made=moved,
+                    reason=Reason.RECORDED,
+                    sentence="somebody changed the setting; a recording does not say who or why",
+                )

@@ -10,6 +10,7 @@ from penstock.dash.source import About, Look, Point
 from penstock.dash.twins import DISTURBANCES, OTHER_WORKLOADS, Choice, Twins
 from penstock.decide.policies import POLICY_NAMES, unknown_policy
 from penstock.errors import PenstockError, UsageError
+from penstock.events import DisturbedEvent, LogEvent
 from penstock.simulate.cluster import CLUSTER_NAMES, builtin_cluster
 from penstock.workload import NAMES, parse_workload
 
@@ -31,7 +32,7 @@ class SimulatorSource:
         self._speed = "5x"
         self._anew = False
         self._trouble: str | None = None
-        self._events: list[dict[str, Any]] = []
+        self._events: list[LogEvent] = []
         self._moved: set[str] = set()
         self._comparison = Comparison()
         self._verbs: dict[str, Callable[[Mapping[str, Any]], str]] = {
@@ -85,7 +86,7 @@ class SimulatorSource:
         """Carry out a command. A disturbance or another workload is also reported as an event."""
         said = self._verbs[verb](arguments)
         if verb in ("disturb", "work"):
-            self._events.append({"event": "disturbed", "time_s": self._now().now_s, "sentence": said})
+            self._events.append(DisturbedEvent(time_s=self._now().now_s, sentence=said))
         return {"said": said}
 
     def close(self) -> None:

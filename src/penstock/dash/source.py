@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from penstock.errors import UsageError
+from penstock.events import LogEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,13 @@ class Point:
 class Look:
     """What is new since the last poll.
 
-    `events` are events of an agent's log (see `penstock.agent.log`). `status` is the answer of `penstock agent
+    `events` are events of an agent's log. `status` is the answer of `penstock agent
     status`, or None if no agent runs. `effect` is the headline, if the source knows it better than its events do.
     """
 
     now_s: float
     points: Sequence[Point] = ()
-    events: Sequence[Mapping[str, Any]] = ()
+    events: Sequence[LogEvent] = ()
     status: Mapping[str, Any] | None = None
     effect: Mapping[str, Any] | None = None
     #: Why there is nothing to show, if so.

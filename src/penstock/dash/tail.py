@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from penstock.agent.log import Settler
 from penstock.agent.rotated_file import older_parts
 from penstock.errors import AccessError, PenstockError
+from penstock.events import DecisionEvent, LogEvent
 
 MOST_ROTATED = 5
 
@@ -27,7 +28,7 @@ class LogTail:
         self._inode: int | None = None
         self._offset = 0
 
-    def read(self) -> list[dict[str, Any]]:
+    def read(self) -> list[LogEvent]:
         """The events since the last call."""
         try:
             found = [event for raw in self._new() for event in self._settler.take(raw)]
@@ -41,7 +42,7 @@ class LogTail:
         self.readable = True
         return found
 
-    def unsettled(self) -> list[dict[str, Any]]:
+    def unsettled(self) -> list[DecisionEvent]:
         """The decisions whose outcome is not in the log yet."""
         return list(self._settler.rest())
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from penstock.agent.log import decision_event, outcome_event
+from penstock.agent.log import decision_event, effect_event, outcome_event, settled
 from penstock.agent.loop import Loop, Step
 from penstock.dash.source import Point
-from penstock.decide.guard import Effect, Guard, NodeView
+from penstock.decide.guard import Guard, NodeView
 from penstock.errors import UsageError, did_you_mean
 from penstock.evaluate.tuners import CACHE_RATIO, make_guard, make_tuner
+from penstock.events import DecisionEvent, EffectEvent, LogEvent
 from penstock.knobs import Role
 from penstock.ports import Ports
+from penstock.reasons import guard_rule
 from penstock.simulate.assembly import Job, Plan
 from penstock.simulate.cluster import Cluster
 from penstock.simulate.disturb import NEVER_S, asleep, begin_faults, end_faults, stop_job, wake_job
@@ -70,7 +72,7 @@ class Twins:
         """Virtual time in seconds."""
         return self._worlds[1].now_s
 
-    def advance(self) -> tuple[list[Point], list[dict[str, Any]]]:
+    def advance(self) -> tuple[list[Point], list[LogEvent]]:
         """Advance both by one interval.
 
         Returns the throughput of both clients, and the tuned one's decisions and effects.
@@ -92,7 +94,7 @@ class Twins:
             for step in steps
             if isinstance(step.window, Window)
         ]
-        decided = [{**event, "guarded": self._guard is not None} for event in _decided(steps, due_s)]
+        decided = [replace(one, guarded=self._guard is not None) for one in _decided(steps, due_s)]
         return points, [*decided, *self._judged(due_s)]
 
     def disturb(self, what: str, on: bool) -> str:
@@ -165,7 +167,7 @@ class Twins:
     def _job(self, name: str) -> int:
         return 0 if name == self.choice.workload else 2 + OTHER_WORKLOADS.index(name)
 
-    def _judged(self, t_s: float) -> Iterator[dict[str, Any]]:
+    def _judged(self, t_s: float) -> Iterator[EffectEvent]:
         for effect in self._guard.effects() if self._guard is not None else ():
             yield effect_event(effect, t_s)
 
@@ -195,29 +197,12 @@ def _bytes_per_s(step: Step) -> float:
     return step.window.bytes_per_s if isinstance(step.window, Window) else 0.0
 
 
-def _decided(steps: tuple[Step, ...], t_s: float) -> Iterator[dict[str, Any]]:
+def _decided(steps: tuple[Step, ...], t_s: float) -> Iterator[DecisionEvent]:
     """The changes as events of an agent's log, each with its outcome."""
     for step in steps:
         decision, receipt = step.decision, step.receipt
         if decision is not None and receipt is not None and decision.changes:
-            outcome = outcome_event(decision, receipt, t_s)
-            found = {key: outcome[key] for key in ("made", "actual", "error")}
-            yield {**decision_event(decision, t_s), "mode": "tune", "jobs": [], **found}
-
-
-def effect_event(effect: Effect, t_s: float) -> dict[str, Any]:
-    """The measured effect of a change as an event of an agent's log."""
-    return {
-        "event": "effect",
-        "time_s": t_s,
-        "decision": effect.decision_id,
-        "target": effect.target.name,
-        "before_bytes_per_s": effect.before_bytes_per_s,
-        "after_bytes_per_s": effect.after_bytes_per_s,
-        "gain": effect.gain,
-        "error": effect.error,
-        "switchback": effect.switchback,
-    }
+            yield settled(decision_event(decision, t_s, "tune"), outcome_event(decision, receipt, t_s))
 
 
 def _row(step: Step) -> dict[str, Any]:
@@ -226,7 +211,7 @@ def _row(step: Step) -> dict[str, Any]:
     standing = {"paused": False, "in_scope": True, "manual": [], "guard": "", "last_change": None}
     if not isinstance(window, Window):
         return {**place, "void": str(window.reason), **standing}
-    guard = decision.reason if decision is not None and decision.reason.startswith("guard.") else ""
+    rule = guard_rule(decision.reason) if decision is not None else None
     return {
         **place,
         **standing,
@@ -234,5 +219,5 @@ def _row(step: Step) -> dict[str, Any]:
         "read_bytes_per_s": window.rate("read.bytes"),
         "write_bytes_per_s": window.rate("write.bytes"),
         "sentence": decision.sentence if decision is not None else None,
-        "guard": guard.removeprefix("guard."),
+        "guard": rule or "",
     }

@@ -14,6 +14,7 @@ from penstock.decide.objective import Rates
 from penstock.decide.policies._base import Proposal
 from penstock.decision import Outlook
 from penstock.knobs import Candidates, KnobSpace, Role, Setting
+from penstock.reasons import Reason
 from penstock.window import DIRECTIONS, Window
 
 # Of the votes for a bet, so much counts; see `sober`.
@@ -45,7 +46,7 @@ class Prospect:
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class Motive:
     """Why a change is asked for: a code for machines, a sentence for people, and how sure it is."""
 
     code: str
@@ -118,7 +119,7 @@ def weigh(
     return Prospect(belief, best, bet, float(scores[bet]), behind)
 
 
-def promise(found: Prospect) -> Reason:
+def promise(found: Prospect) -> Motive:
     """Why the best bet is worth a look."""
     gain = float(found.belief.mean[found.bet]) - found.over
     chance = sober(float(found.belief.chance(found.over)[found.bet]))
@@ -127,13 +128,13 @@ def promise(found: Prospect) -> Reason:
         f"{wish} is expected to bring {2**gain:.2f} times the best so far, more with a chance of {chance:.2f}; "
         f"a look may add {2**found.hope - 1:.0%}"
     )
-    return Reason("promising", sentence, chance)
+    return Motive(Reason.PROMISING, sentence, chance)
 
 
-def bet_on(found: Prospect, wish: Setting, code: str, sentence: str) -> tuple[int, Reason]:
+def bet_on(found: Prospect, wish: Setting, code: str, sentence: str) -> tuple[int, Motive]:
     """The place of a setting that is tried for another reason than its promise, and that reason."""
     at = found.belief.candidates.places[wish]
-    return at, Reason(code, sentence, float(found.belief.chance(found.over)[at]))
+    return at, Motive(code, sentence, float(found.belief.chance(found.over)[at]))
 
 
 def waits(window: Window, reason: str, sentence: str) -> Proposal:

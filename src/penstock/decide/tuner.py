@@ -25,6 +25,7 @@ from penstock.errors import KnobError
 from penstock.knobs import KnobSpace, Role, Setting
 from penstock.ports import Predictor
 from penstock.ratios import cache_utilisation
+from penstock.reasons import Reason
 from penstock.snapshot import Target
 from penstock.units import MIB
 from penstock.window import Void, Window
@@ -207,7 +208,7 @@ class Tuner:
         policy, window = unit.memory.policy, unit.memory.window
         if outlook is not None and not outlook.in_range and policy.vetoes:
             sentence = "this target does something the model was not trained on"
-            proposal = Proposal(window.setting, "out-of-range", sentence)
+            proposal = Proposal(window.setting, Reason.OUT_OF_RANGE, sentence)
         else:
             proposal = as_allowed(policy.propose(window, outlook), window, policy.space)
         goal = proposal.setting
@@ -235,7 +236,7 @@ class Tuner:
                 space.check({change.knob_id: change.new for change in moved})
         except KnobError as error:
             sentence = f"the policy's wish cannot be granted: {error}"
-            proposal = Proposal(window.setting, "out-of-bounds", sentence)
+            proposal = Proposal(window.setting, Reason.OUT_OF_BOUNDS, sentence)
         self._count += 1
         text = f"{self._seed}/{window.target.name}/{now_s!r}/{self._count}"
         return Decision(
@@ -282,7 +283,7 @@ class Tuner:
                 decisions[target] = replace(decisions[target], wanted=wanted)
             elif known[target].setting[knob.id] != limit[knob.id]:
                 sentence = f"the node's cache was shared anew; this target gets {limit[knob.id]} {knob.unit}"
-                proposal = Proposal(known[target].setting.replace(limit), "cache", sentence)
+                proposal = Proposal(known[target].setting.replace(limit), Reason.CACHE, sentence)
                 decisions[target] = self._decision(known[target], proposal, space_of(target), now_s)
 
     def _algorithm_2(self, known: Iterable[Target], now_s: float) -> dict[Target, int]:

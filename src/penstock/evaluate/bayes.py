@@ -14,6 +14,7 @@ from penstock.decide.policies._base import Policy, Proposal
 from penstock.decision import Outlook
 from penstock.errors import require_extra
 from penstock.knobs import KnobSpace, Setting
+from penstock.reasons import Reason
 from penstock.window import Window
 
 
@@ -37,17 +38,17 @@ class BayesPolicy(Policy):
         """Measure the setting in force. After some windows report it to the study and ask for the next setting."""
         if window.bytes_per_s <= 0 or self._skip > 0:
             self._skip = max(0, self._skip - 1)
-            return Proposal(window.setting, "settling", "the interval of a change is not judged")
+            return Proposal(window.setting, Reason.SETTLING, "the interval of a change is not judged")
         self._rates.append(_rate(window))
         if len(self._rates) < self.windows_per_trial:
-            return Proposal(window.setting, "measuring", "measuring the setting in force")
+            return Proposal(window.setting, Reason.MEASURING, "measuring the setting in force")
         rate, self._rates = statistics.fmean(self._rates), []
         if len(self._done) >= self.trials:
             return self._hold(window, rate)
         self._learn(window, rate)
         if len(self._done) >= self.trials:
             best = max(self._done, key=lambda pair: pair[0])[1]
-            return self._go(window, best, "best", f"{self.trials} settings tried; {best} was best")
+            return self._go(window, best, Reason.BEST, f"{self.trials} settings tried; {best} was best")
         return self._ask(window)
 
     def _learn(self, window: Window, rate: float) -> None:
@@ -62,7 +63,7 @@ class BayesPolicy(Policy):
             k: self.space[k].values[trial.suggest_int(k, 0, len(self.space[k].values) - 1)]
             for k in self.space.searched
         }
-        return self._go(window, Setting(chosen), "try", f"trying {Setting(chosen)}")
+        return self._go(window, Setting(chosen), Reason.TRY, f"trying {Setting(chosen)}")
 
     def _hold(self, window: Window, rate: float) -> Proposal:
         best = max(pair[0] for pair in self._done)
@@ -71,7 +72,7 @@ class BayesPolicy(Policy):
             return Proposal(
                 window.setting, "drift", "throughput has left the range of the search: searching anew"
             )
-        return Proposal(window.setting, "holding", "holding the best found")
+        return Proposal(window.setting, Reason.HOLDING, "holding the best found")
 
     def _go(self, window: Window, setting: Setting, reason: str, sentence: str) -> Proposal:
         self._skip = 1

@@ -15,6 +15,7 @@ from penstock.agent.control import request
 from penstock.agent.log import read_log
 from penstock.agent.startup import LOG_FILE, SOCKET_FILE
 from penstock.errors import UnreachableError
+from penstock.events import dump
 from penstock.testing.served import Served, wait_for
 
 # A guard that lets nearly everything through, so that short tests see many changes.
@@ -70,8 +71,8 @@ class AgentProcess:
 
     def events(self, kind: str) -> list[dict[str, Any]]:
         """What its log holds of one kind; decisions once their outcome is known."""
-        events = read_log(self.state_dir / LOG_FILE)
-        return [event for event in events if event["event"] == kind and not event.get("pending")]
+        events = [dump(event) for event in read_log(self.state_dir / LOG_FILE) if event.kind == kind]
+        return [event for event in events if not event.get("pending")]
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and return the exit code; raises when it does not end within a minute."""

@@ -42,6 +42,7 @@ from penstock.decide.work import echo_windows, hiding_windows
 from penstock.decision import UNIT_SEPARATOR, Decision, unit_name
 from penstock.gains import measured
 from penstock.knobs import Setting
+from penstock.reasons import Reason
 from penstock.snapshot import Target
 from penstock.units import MIB
 from penstock.window import Void, Window
@@ -276,7 +277,10 @@ class Guard:
         turn.record.look = Look(back_to, visit.place, windows)
         turn.work.reference.begin_look()
         return Order(
-            turn.unit.homes, "switchback", f"what the original setting brings {why}: a short look", {}
+            turn.unit.homes,
+            Reason.GUARD_SWITCHBACK,
+            f"what the original setting brings {why}: a short look",
+            {},
         )
 
     def _go_on_looking(self, turn: Turn, look: Look) -> Order | None:
@@ -288,7 +292,7 @@ class Guard:
             return None
         look.taken += turn.settled
         if look.taken < look.windows:
-            return Order({}, "switchback", "measuring the original setting", {})
+            return Order({}, Reason.GUARD_SWITCHBACK, "measuring the original setting", {})
         record.look, fresh = None, turn.work.reference.fresh
         turn.work.reference.end_look()
         level = turn.work.reference.level
@@ -306,7 +310,7 @@ class Guard:
             return self._give_up(turn, visit, ratio, error)
         times = measured(ratio, error).words
         sentence = f"the original brings {level.mean.total / 1e6:.0f} MB/s, {look.place} {times} that"
-        return Order(look.back_to, "return", sentence, {"gain_ratio": ratio, "error": error})
+        return Order(look.back_to, Reason.GUARD_RETURN, sentence, {"gain_ratio": ratio, "error": error})
 
     def _give_up(self, turn: Turn, visit: Visit, ratio: float, error: float) -> Order:
         """Stay at the original after a look that did not show the other setting to be better; no harm was done."""
@@ -317,7 +321,7 @@ class Guard:
         times = measured(ratio, error).words
         sentence = f"the original brings {before / 1e6:.0f} MB/s, {visit.place} {times} that: given up"
         places, where_to = self._back(turn, visit)
-        return Order(places, "unpaid", sentence + where_to, {"gain_ratio": ratio, "error": error})
+        return Order(places, Reason.GUARD_UNPAID, sentence + where_to, {"gain_ratio": ratio, "error": error})
 
     # -- verdicts -----------------------------------------------------------------------------------------------
 
@@ -354,7 +358,7 @@ class Guard:
         )
         evidence = {"before_bytes_per_s": before, "after_bytes_per_s": after, "lost_s": visit.lost_s}
         places, where_to = self._back(turn, visit)
-        return Order(places, "revert", sentence + where_to, evidence)
+        return Order(places, Reason.GUARD_REVERT, sentence + where_to, evidence)
 
     def _back(self, turn: Turn, visit: Visit) -> tuple[Mapping[str, Setting], str]:
         """Where a trial is taken back to, and how to say so: to the best setting that is certain to bring more than
@@ -414,7 +418,7 @@ class Guard:
         return replace(
             member,
             wanted=wanted,
-            reason=f"guard.{order.rule}",
+            reason=order.rule,
             sentence=order.sentence,
             evidence=order.evidence,
             confidence=None,

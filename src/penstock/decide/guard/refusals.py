@@ -11,6 +11,7 @@ from penstock.decide.guard.reports import NodeView
 from penstock.decide.guard.rules import Refusal, is_finite
 from penstock.decision import Decision
 from penstock.knobs import KnobSpace
+from penstock.reasons import Reason
 from penstock.snapshot import Target
 from penstock.units import MIB
 
@@ -21,7 +22,7 @@ def kept(decision: Decision, refusal: Refusal) -> Decision:
     return replace(
         decision,
         wanted=decision.before,
-        reason=f"guard.{refusal.rule}",
+        reason=refusal.rule,
         sentence=f"{refusal.sentence} (wished: {wish})",
         evidence={**_finite(decision.evidence), **refusal.evidence},
         confidence=decision.confidence if is_finite(decision.confidence) else None,
@@ -50,12 +51,12 @@ def _why_no_more_cache(
     left = node.memory_available_ratio
     if left is not None and left < limits.memory_floor_ratio:
         sentence = f"only {left:.0%} of memory is left: dirty limits do not rise"
-        return Refusal("memory", sentence, {"memory_available_ratio": left})
+        return Refusal(Reason.GUARD_MEMORY, sentence, {"memory_available_ratio": left})
     over_mib = CacheBudget(node.dirty_budget_mib).over_mib(wished_mib, node.elsewhere_mib)
     if over_mib > 0:
         total_mib = node.dirty_budget_mib + over_mib
         sentence = f"all dirty limits would be {total_mib:.0f} MiB, above {node.dirty_budget_mib:.0f}"
-        return Refusal("cache", sentence, {"total_mib": total_mib})
+        return Refusal(Reason.GUARD_CACHE, sentence, {"total_mib": total_mib})
     return None
 
 

@@ -15,6 +15,7 @@ from penstock.decide.guard.limits import GuardLimits
 from penstock.decide.guard.record import PATH_STEPS, UnitRecord, WorkRecord, allowance_s, gain_of
 from penstock.decision import Decision
 from penstock.knobs import Setting
+from penstock.reasons import Reason
 
 HOUR_S = 3600.0
 # Besides what a visit may lose, the intervals in which it begins and ends may be lost whole.
@@ -25,7 +26,7 @@ ENDS_S = 2.0
 class Refusal:
     """Which rule refuses, why, and on which numbers."""
 
-    rule: str
+    rule: Reason
     sentence: str
     evidence: Mapping[str, float]
 
@@ -57,7 +58,7 @@ def finite(wish: Wish, limits: GuardLimits) -> Refusal | None:
     odd = [name for name, value in numbers.items() if value is not None and not is_finite(value)]
     if not odd:
         return None
-    return Refusal("finite", f"not finite: {', '.join(odd)}", {"not_finite": len(odd)})
+    return Refusal(Reason.GUARD_FINITE, f"not finite: {', '.join(odd)}", {"not_finite": len(odd)})
 
 
 def breaker(wish: Wish, limits: GuardLimits) -> Refusal | None:
@@ -69,7 +70,9 @@ def breaker(wish: Wish, limits: GuardLimits) -> Refusal | None:
     left_s = record.broken_until_s - wish.now_s
     if left_s <= 0:
         return None
-    return Refusal("breaker", f"changes went back and forth; none for {left_s:.0f} s", {"left_s": left_s})
+    return Refusal(
+        Reason.GUARD_BREAKER, f"changes went back and forth; none for {left_s:.0f} s", {"left_s": left_s}
+    )
 
 
 def jitter(wish: Wish, limits: GuardLimits) -> Refusal | None:
@@ -77,7 +80,9 @@ def jitter(wish: Wish, limits: GuardLimits) -> Refusal | None:
     left_s = wish.record.quiet_until_s - wish.now_s
     if left_s <= 0:
         return None
-    return Refusal("jitter", f"waiting {left_s:.1f} s after a pause or a reconnect", {"left_s": left_s})
+    return Refusal(
+        Reason.GUARD_JITTER, f"waiting {left_s:.1f} s after a pause or a reconnect", {"left_s": left_s}
+    )
 
 
 def reference(wish: Wish, limits: GuardLimits) -> Refusal | None:
@@ -86,7 +91,7 @@ def reference(wish: Wish, limits: GuardLimits) -> Refusal | None:
     if seen >= limits.reference_windows:
         return None
     sentence = f"the original was seen in {seen} windows of this work, {limits.reference_windows} are needed"
-    return Refusal("reference", sentence, {"windows": seen})
+    return Refusal(Reason.GUARD_REFERENCE, sentence, {"windows": seen})
 
 
 def certainty(wish: Wish, limits: GuardLimits) -> Refusal | None:
@@ -103,14 +108,16 @@ def certainty(wish: Wish, limits: GuardLimits) -> Refusal | None:
     sentence = (
         f"what the original brings is known to {error:.0%} only; {limits.reference_error:.0%} is needed"
     )
-    return Refusal("certainty", sentence, {"error": error})
+    return Refusal(Reason.GUARD_CERTAINTY, sentence, {"error": error})
 
 
 def cached(wish: Wish, limits: GuardLimits) -> Refusal | None:
     """Where the page cache does much of the work, a change shows after minutes, and so does going back."""
     if not wish.work.cache.large or wish.place in (wish.default, *wish.work.proven):
         return None
-    return Refusal("cached", "the page cache does much of this work: what a change costs shows too late", {})
+    return Refusal(
+        Reason.GUARD_CACHED, "the page cache does much of this work: what a change costs shows too late", {}
+    )
 
 
 def reach(wish: Wish, limits: GuardLimits) -> Refusal | None:
@@ -127,7 +134,7 @@ def reach(wish: Wish, limits: GuardLimits) -> Refusal | None:
         f"{wish.place} is too far from what did no harm: a knob is raised {limits.reach:.0f} times at most and "
         f"lowered {limits.reach_down:.0f} times"
     )
-    return Refusal("reach", sentence, {"times_too_far": times})
+    return Refusal(Reason.GUARD_REACH, sentence, {"times_too_far": times})
 
 
 def hold(wish: Wish, limits: GuardLimits) -> Refusal | None:
@@ -135,7 +142,9 @@ def hold(wish: Wish, limits: GuardLimits) -> Refusal | None:
     left_s = wish.record.account.hold_until_s - wish.now_s
     if left_s <= 0 or wish.place in wish.work.proven:
         return None
-    return Refusal("hold", f"the last change did harm; none for {left_s:.0f} s", {"left_s": left_s})
+    return Refusal(
+        Reason.GUARD_HOLD, f"the last change did harm; none for {left_s:.0f} s", {"left_s": left_s}
+    )
 
 
 def turn(wish: Wish, limits: GuardLimits) -> Refusal | None:
@@ -144,7 +153,9 @@ def turn(wish: Wish, limits: GuardLimits) -> Refusal | None:
     left_s = since_s + limits.trial_s - wish.now_s
     if unit == wish.unit or left_s <= 0 or wish.place in wish.work.proven:
         return None
-    return Refusal("turn", f"{unit} tries something new for another {left_s:.1f} s", {"left_s": left_s})
+    return Refusal(
+        Reason.GUARD_TURN, f"{unit} tries something new for another {left_s:.1f} s", {"left_s": left_s}
+    )
 
 
 def loss(wish: Wish, limits: GuardLimits) -> Refusal | None:
@@ -157,7 +168,7 @@ def loss(wish: Wish, limits: GuardLimits) -> Refusal | None:
         return None
     minutes = limits.loss_window_s / 60.0
     sentence = f"changes lost {lost_s:.1f} s of the last {minutes:.0f} minutes; {most_s:.0f} s are the most"
-    return Refusal("loss", sentence, {"lost_s": lost_s, "most_s": most_s})
+    return Refusal(Reason.GUARD_LOSS, sentence, {"lost_s": lost_s, "most_s": most_s})
 
 
 def blacklist(wish: Wish, limits: GuardLimits) -> Refusal | None:
@@ -166,7 +177,9 @@ def blacklist(wish: Wish, limits: GuardLimits) -> Refusal | None:
     if ban is None or wish.now_s >= ban.until_s:
         return None
     left_s = ban.until_s - wish.now_s
-    return Refusal("blacklist", f"{wish.place} did harm here; not for {left_s:.0f} s", {"left_s": left_s})
+    return Refusal(
+        Reason.GUARD_BLACKLIST, f"{wish.place} did harm here; not for {left_s:.0f} s", {"left_s": left_s}
+    )
 
 
 def dwell(wish: Wish, limits: GuardLimits) -> Refusal | None:
@@ -176,7 +189,7 @@ def dwell(wish: Wish, limits: GuardLimits) -> Refusal | None:
     if held_s >= limits.dwell_s or wish.place in wish.work.proven:
         return None
     sentence = f"the last change, made or advised, is only {held_s:.1f} s old"
-    return Refusal("dwell", sentence, {"held_s": held_s})
+    return Refusal(Reason.GUARD_DWELL, sentence, {"held_s": held_s})
 
 
 def budget(wish: Wish, limits: GuardLimits) -> Refusal | None:
@@ -185,7 +198,7 @@ def budget(wish: Wish, limits: GuardLimits) -> Refusal | None:
     spent = len(wish.record.changed_s)
     if spent < limits.changes_per_hour:
         return None
-    return Refusal("budget", f"{spent} changes within an hour are enough", {"changes": spent})
+    return Refusal(Reason.GUARD_BUDGET, f"{spent} changes within an hour are enough", {"changes": spent})
 
 
 RULES: tuple[Rule, ...] = (

@@ -9,6 +9,7 @@ from penstock.decide.guard.limits import GuardLimits
 from penstock.decide.guard.record import UnitRecord, Visit, WorkRecord, gain_of
 from penstock.decision import Decision
 from penstock.knobs import KnobSpace, Setting
+from penstock.reasons import Reason
 from penstock.window import Window
 
 
@@ -58,7 +59,7 @@ class Order:
     """What the guard itself does with a unit: where each member goes, and why."""
 
     places: Mapping[str, Setting]
-    rule: str
+    rule: Reason
     sentence: str
     evidence: Mapping[str, float]
 

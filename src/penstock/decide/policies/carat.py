@@ -10,6 +10,7 @@ from __future__ import annotations
 from penstock.decide import score
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decision import Outlook
+from penstock.reasons import Reason
 from penstock.window import Window
 
 
@@ -25,7 +26,7 @@ class CaratPolicy(Policy):
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         """One interval of Algorithm 1. Without survivors the setting in force stays."""
         if outlook is None:
-            return Proposal(window.setting, "no-model", "there is no model to ask")
+            return Proposal(window.setting, Reason.NO_MODEL, "there is no model to ask")
         kept = score.survivors(outlook)
         if not kept:
             return _nobody(window, outlook)
@@ -34,7 +35,7 @@ class CaratPolicy(Policy):
         chosen = kept.setting(at)
         return Proposal(
             window.setting.replace(chosen),
-            "score",
+            Reason.SCORE,
             f"{len(kept)} candidates promise more {outlook.direction} throughput; {chosen} scores highest",
             {"survivors": len(kept), "score": float(scores[at]), "bytes_per_s": window.bytes_per_s},
             float(kept.p[at]),
@@ -48,7 +49,7 @@ class CaratPolicy(Policy):
 def _nobody(window: Window, outlook: Outlook) -> Proposal:
     top = max(outlook.probabilities, default=0.0)
     sentence = f"no candidate promises more {outlook.direction} throughput (best {top:.2f})"
-    return Proposal(window.setting, "no-candidate", sentence, {"best_probability": top}, top)
+    return Proposal(window.setting, Reason.NO_CANDIDATE, sentence, {"best_probability": top}, top)
 
 
 POLICY = CaratPolicy

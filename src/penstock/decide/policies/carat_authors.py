@@ -10,6 +10,7 @@ from penstock.decide.policies.carat import CaratPolicy
 from penstock.decision import Outlook
 from penstock.knobs import KnobSpace
 from penstock.ratios import cache_update_bytes
+from penstock.reasons import Reason
 from penstock.window import Window
 
 UPDATING_BELOW = 0.8
@@ -41,11 +42,13 @@ class CaratAuthorsPolicy(CaratPolicy):
             self._first = False
             smallest = {knob_id: self.space[knob_id].values[0] for knob_id in self.space.searched}
             return Proposal(
-                window.setting.replace(smallest), "first", "an active stage starts at the smallest"
+                window.setting.replace(smallest), Reason.FIRST, "an active stage starts at the smallest"
             )
         if self._skip > 0:
             self._skip -= 1
-            return Proposal(window.setting, "skip", f"resting {self._skip + 1} more intervals after a move")
+            return Proposal(
+                window.setting, Reason.SKIP, f"resting {self._skip + 1} more intervals after a move"
+            )
         proposal = super().propose(window, outlook)
         moved = proposal.setting != window.setting
         if moved and outlook is not None and outlook.direction == "write" and is_updating(window):

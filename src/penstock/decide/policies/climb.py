@@ -14,6 +14,7 @@ from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.work import unfelt_windows
 from penstock.decision import Outlook
 from penstock.knobs import KnobSpace, Setting
+from penstock.reasons import Reason
 from penstock.window import Window
 
 
@@ -49,13 +50,13 @@ class ClimbPolicy(Policy):
         if place != (self._trial or self._here):
             return self._start_over(window, place)
         if window.bytes_per_s <= 0:
-            return self._stay(window, "idle", "nothing was transferred, so there is nothing to learn")
+            return self._stay(window, Reason.IDLE, "nothing was transferred, so there is nothing to learn")
         if self._skip > 0:
             self._skip -= 1
-            return self._stay(window, "settling", "the interval of the change itself is not judged")
+            return self._stay(window, Reason.SETTLING, "the interval of the change itself is not judged")
         self._rates.append(window.bytes_per_s)
         if len(self._rates) < self.windows_per_trial:
-            return self._stay(window, "measuring", f"measuring {place}")
+            return self._stay(window, Reason.MEASURING, f"measuring {place}")
         return self._conclude(window)
 
     def _conclude(self, window: Window) -> Proposal:
@@ -71,7 +72,7 @@ class ClimbPolicy(Policy):
     def _start_over(self, window: Window, place: Setting) -> Proposal:
         self._here, self._trial = place, None
         self._rates, self._skip, self._resting = [], 1, 0
-        return self._stay(window, "measuring", f"measuring {place} before anything is tried")
+        return self._stay(window, Reason.MEASURING, f"measuring {place} before anything is tried")
 
     def _look_around(self, window: Window, rate: float) -> Proposal:
         assert self._here is not None
@@ -83,10 +84,10 @@ class ClimbPolicy(Policy):
         assert self._here is not None
         if not self._untried:
             self._trial, self._resting, self._skip = None, self.rest_windows, 1
-            return self._go(window, self._here, "top", f"no neighbour of {self._here} is better")
+            return self._go(window, self._here, Reason.TOP, f"no neighbour of {self._here} is better")
         self._trial = self._untried.pop(0)
         self._skip = self._windows_until_felt(self._trial, window.seconds)
-        return self._go(window, self._trial, "try", f"trying {self._trial}, next to {self._here}")
+        return self._go(window, self._trial, Reason.TRY, f"trying {self._trial}, next to {self._here}")
 
     def _windows_until_felt(self, trial: Setting, window_s: float) -> int:
         """The number of windows to skip after a change: one, or more if it acts on newly opened files only."""
@@ -129,7 +130,7 @@ class ClimbPolicy(Policy):
         if drifted or self._resting <= 0:
             self._resting = 0
             return self._look_around(window, rate)
-        return self._stay(window, "resting", f"holding {self._here}, the best found")
+        return self._stay(window, Reason.RESTING, f"holding {self._here}, the best found")
 
     def _stay(self, window: Window, reason: str, sentence: str) -> Proposal:
         return Proposal(window.setting, reason, sentence, self._evidence(window))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decision import Outlook
+from penstock.reasons import Reason
 from penstock.window import Window
 
 
@@ -13,7 +14,7 @@ class DefaultPolicy(Policy):
     name = "default"
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
-        return Proposal(window.setting, "default", "the default policy changes nothing")
+        return Proposal(window.setting, Reason.DEFAULT, "the default policy changes nothing")
 
 
 POLICY = DefaultPolicy

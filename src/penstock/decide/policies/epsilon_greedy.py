@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.decide.policies._base import Proposal
 from penstock.decide.policies.greedy import GreedyPolicy
 from penstock.decision import Outlook
+from penstock.reasons import Reason
 from penstock.window import Window
 
 
@@ -17,7 +18,7 @@ class EpsilonGreedyPolicy(GreedyPolicy):
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         if outlook is not None and self.rng.random() < self.epsilon:
             drawn = self.rng.choice(outlook.candidates)
-            return Proposal(window.setting.replace(drawn), "explore", f"exploring {drawn}")
+            return Proposal(window.setting.replace(drawn), Reason.EXPLORE, f"exploring {drawn}")
         return super().propose(window, outlook)
 
 

@@ -7,6 +7,7 @@ from random import Random
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decision import Outlook
 from penstock.knobs import KnobSpace, Setting
+from penstock.reasons import Reason
 from penstock.window import Window
 
 
@@ -22,7 +23,7 @@ class FixedPolicy(Policy):
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         return Proposal(
-            window.setting.replace(self.setting), "fixed", f"the setting was fixed to {self.setting}"
+            window.setting.replace(self.setting), Reason.FIXED, f"the setting was fixed to {self.setting}"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decision import Outlook
+from penstock.reasons import Reason
 from penstock.window import Window
 
 
@@ -14,7 +15,7 @@ class RandomPolicy(Policy):
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         drawn = {knob_id: self.rng.choice(self.space[knob_id].values) for knob_id in self.space.searched}
-        return Proposal(window.setting.replace(drawn), "drawn", "drawn at random")
+        return Proposal(window.setting.replace(drawn), Reason.DRAWN, "drawn at random")
 
 
 POLICY = RandomPolicy

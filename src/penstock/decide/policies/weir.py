@@ -27,8 +27,8 @@ from penstock.decide.memory import Memories, Recollection, remember
 from penstock.decide.objective import Rates, drains, fills, gain_log2, rates_of
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.prospect import (
+    Motive,
     Prospect,
-    Reason,
     Stay,
     bet_on,
     outlook_of,
@@ -44,7 +44,11 @@ from penstock.decide.work import CacheShare, LargestRequest, dominant, echo_wind
 from penstock.decision import Cases, Outlook
 from penstock.knobs import Candidates, KnobSpace, Setting
 from penstock.predict.drawn import drawn_cases
+from penstock.reasons import Reason
 from penstock.window import Window
+
+# Reasons to go somewhere that was not measured enough.
+TRIALS = (Reason.PROMISING, Reason.DEFAULT, Reason.STARVING)
 
 
 class State(StrEnum):
@@ -126,7 +130,7 @@ class WeirPolicy(Policy):
             return self._settle(window, rates)
         overdue = self._default_overdue(place)
         if drains(window) and not overdue:
-            return waits(window, "draining", "what was written before is still on its way")
+            return waits(window, Reason.DRAINING, "what was written before is still on its way")
         self._learn(place, rates)
         if place == self._default:
             for look in self._known.looks.values():
@@ -142,7 +146,7 @@ class WeirPolicy(Policy):
         if self._is_sparse(place) or self._cache_share.large:
             return self._leave_alone(window, place)
         if fills(window) and not overdue:
-            return waits(window, "filling", "what is written piles up in memory for now")
+            return waits(window, Reason.FILLING, "what is written piles up in memory for now")
         due = self._due(place) or overdue
         return (
             self._decide(window, place)
@@ -232,10 +236,10 @@ class WeirPolicy(Policy):
         if not self._cache_share.large:
             self._enter(State.RESTING, self._habits.refused_windows)
             return Proposal(
-                window.setting, "sparse", "too few requests to tell what a setting brings: left alone"
+                window.setting, Reason.SPARSE, "too few requests to tell what a setting brings: left alone"
             )
         if place == self._default != self._home and not self._knows(place):
-            return waits(window, "measuring", f"measuring at {place}")
+            return waits(window, Reason.MEASURING, f"measuring at {place}")
         found = self._prospect(place)
         if self._owes_default(place, found):
             return self._try_default(window, found)
@@ -244,15 +248,15 @@ class WeirPolicy(Policy):
         if wish != place:
             sentence = f"the page cache does much of this work: back to {wish}"
             at = found.belief.candidates.places[wish]
-            return self._ask(window, found, at, Reason("cached", sentence, 1.0))
+            return self._ask(window, found, at, Motive(Reason.CACHED, sentence, 1.0))
         self._enter(State.RESTING, self._habits.refused_windows)
-        return Proposal(window.setting, "cached", "the page cache does much of this work: left alone")
+        return Proposal(window.setting, Reason.CACHED, "the page cache does much of this work: left alone")
 
     def _settle(self, window: Window, rates: Rates) -> Proposal:
         self._left -= 1
         if self._opens.felt(rates) or self._left <= 0:
             self._enter(State.MEASURING, 0)
-        return waits(window, "settling", "the interval of a change itself is not judged")
+        return waits(window, Reason.SETTLING, "the interval of a change itself is not judged")
 
     def _learn(self, place: Setting, rates: Rates) -> None:
         self._visit.take(rates)
@@ -336,7 +340,9 @@ class WeirPolicy(Policy):
         if found.behind > self._telling_log2(place, found) or self._unproven(place, found):
             return self._return(window, found)
         self._enter(State.RESTING, self._rounds.end(found.over))
-        return Proposal(window.setting, "resting", f"nothing promises enough over {place}", found.evidence)
+        return Proposal(
+            window.setting, Reason.RESTING, f"nothing promises enough over {place}", found.evidence
+        )
 
     def _is_sparse(self, place: Setting) -> bool:
         """Whether so few requests are made at the setting in doubt that chance decides what a window shows."""
@@ -381,7 +387,7 @@ class WeirPolicy(Policy):
 
     def _try_default(self, window: Window, found: Prospect) -> Proposal:
         sentence = f"{self._default}, the default of the file system, was never tried here"
-        return self._ask(window, found, *bet_on(found, self._default, "default", sentence))
+        return self._ask(window, found, *bet_on(found, self._default, Reason.DEFAULT, sentence))
 
     def _first_of_all(self, window: Window, place: Setting, found: Prospect) -> Proposal | None:
         """What is tried before any bet: the file system's default, and the relief of who starves."""
@@ -405,7 +411,7 @@ class WeirPolicy(Policy):
         if self._state is not State.ASKING:
             self._relief.begin(self._now)
         sentence = f"one direction starves beside the other: {wish} leaves a call one request to wait for"
-        return self._ask(window, found, *bet_on(found, wish, "starving", sentence))
+        return self._ask(window, found, *bet_on(found, wish, Reason.STARVING, sentence))
 
     def _relieved(self, found: Prospect) -> bool:
         """Whether nobody starves any more. Then what a further trial may add is not worth its long queues."""
@@ -425,9 +431,9 @@ class WeirPolicy(Policy):
         if self._remembers_better(found):
             sentence = f"{found.belief.candidates[found.best]} brought the most here before the restart"
             chance = float(found.belief.chance(0.0)[found.best])
-            return self._ask(window, found, found.best, Reason("remembered", sentence, chance))
+            return self._ask(window, found, found.best, Motive(Reason.REMEMBERED, sentence, chance))
         sentence = f"{found.belief.candidates[found.best]} brought the most of what was measured here"
-        return self._ask(window, found, found.best, Reason("best-measured", sentence, 1.0))
+        return self._ask(window, found, found.best, Motive(Reason.BEST_MEASURED, sentence, 1.0))
 
     def _unproven(self, place: Setting, found: Prospect) -> bool:
         """Whether what is gone back to in doubt is as good as what is in force here."""
@@ -446,17 +452,17 @@ class WeirPolicy(Policy):
         stay = Stay(*here, self._windows_needed(), self._opens.windows, surveyed=self._drawn_for is None)
         return weigh(known.measured, belief, self.space, stay, self._habits)
 
-    def _ask(self, window: Window, found: Prospect, at: int, reason: Reason) -> Proposal:
+    def _ask(self, window: Window, found: Prospect, at: int, reason: Motive) -> Proposal:
         """Ask for a change; one that is not made for a few windows is left for a while."""
         wish, habits = found.belief.candidates[at], self._habits
         if wish != self._wish or self._state is not State.ASKING:
             self._wish = wish
             self._least_log2 = float(found.belief.mean[at] - 2.0 * found.belief.deviation[at])
-            self._rounds.trials += reason.code in ("promising", "default", "starving")
+            self._rounds.trials += reason.code in TRIALS
             self._enter(State.ASKING, habits.patience)
         if self._left <= 0:
             self._enter(State.RESTING, habits.refused_windows)
-            return Proposal(window.setting, "refused", f"{wish} was not granted")
+            return Proposal(window.setting, Reason.REFUSED, f"{wish} was not granted")
         evidence = found.evidence | {
             "gain_log2": float(found.belief.mean[at]) - found.over,
             "deviation_log2": float(found.belief.deviation[at]),
