@@ -23,7 +23,8 @@ from statistics import fmean
 
 from benchmarks.held import endless_script
 
-from penstock.evaluate.drivers import INTERVAL_S, Course, Decided, Loops
+from penstock.evaluate.drivers import Course, Decided, Loops
+from penstock.evaluate.simulated_client import INTERVAL_S
 from penstock.evaluate.tuners import shipped_policy
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Plan

@@ -98,6 +98,7 @@ def walk(policy: str, root: Path, state: Path) -> list[str]:
 
     clock, actuator = Clock(), LustreActuator(root, Journal(state, owner_of(root)))
     ports = Ports(clock, LustreObserver(root, peek=True, clock=clock.now), actuator)
+    # As an agent, which always runs its guard.
     loop = Loop(ports, make_tuner(policy, 1, 4 * GIB), 0.5, make_guard(policy, 1, True))
     seen = Walk()
     threading.setprofile(seen)

@@ -12,23 +12,20 @@ import pytest
 
 from penstock.agent.containment import contained
 from penstock.agent.knowledge import ASIDE, FILE, SAVE_S, KnowledgeFile
-from penstock.agent.loop import Loop, ticks
+from penstock.agent.loop import ticks
 from penstock.decide.memory import Memories, Remembered, WorkMemory
 from penstock.decide.memoryfile import Kept, dump
 from penstock.decide.objective import Rates
 from penstock.decide.policies.climb import ClimbPolicy
 from penstock.decide.work import Work
-from penstock.evaluate.tuners import make_guard, make_tuner
+from penstock.evaluate.simulated_client import Tuning, simulated_client
 from penstock.knobs import Setting
-from penstock.ports import Ports
 from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import builtin_cluster
-from penstock.simulate.probe import Probe
 from penstock.simulate.simulation import Simulation
 from penstock.spaces import LUSTRE
 from penstock.testing.agents import AgentProcess, agent, knobs
 from penstock.testing.served import Served, wait_for
-from penstock.units import GIB
 from penstock.window import Window
 
 HOME, SMALL, TINY = Setting(pages=1024, flight=8), Setting(pages=64, flight=16), Setting(pages=8, flight=1)
@@ -48,17 +45,16 @@ def tune(state: Path, policy: str, seconds: float, seed: int) -> tuple[list[tupl
     plan = named_plan(builtin_cluster("c220g5"), "s_rd_rn_1m", 1, seed)
     simulation = Simulation(plan)
     simulation.run_until(2.0)
-    probe, kept = Probe(simulation), KnowledgeFile(state)
-    tuner = make_tuner(policy, seed, 64 * GIB)
-    tuner.recall(kept.load())
-    loop = ticks(Loop(Ports(probe, probe, probe), tuner, 0.5, make_guard(policy, seed, True)))
+    kept, client = KnowledgeFile(state), simulated_client(simulation, Tuning(policy, guard=True))
+    client.tuner.recall(kept.load())
+    loop = ticks(client)
     moves, read = [], 0.0
     while simulation.now_s < 2.0 + seconds:
         for step in next(loop):
             read += step.window.metrics.get("app.read_bytes", 0.0) if isinstance(step.window, Window) else 0.0
             if step.decision is not None and step.decision.changes:
                 moves.append((step.decision.reason, step.decision.wanted.only("pages", "flight")))
-    kept.keep(tuner.remembered(), seed)
+    kept.keep(client.tuner.remembered(), seed)
     return moves, read
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.evaluate.drivers import INTERVAL_S, Course, Loops
+from penstock.evaluate.drivers import Course, Loops
+from penstock.evaluate.simulated_client import INTERVAL_S
 from penstock.simulate.assembly import Job, Plan
 from penstock.simulate.cluster import builtin_cluster
 from penstock.simulate.simulation import Simulation

@@ -11,8 +11,9 @@ from penstock.campaign.program import version
 from penstock.decide.policies import policy_class
 from penstock.decide.policies.default import DefaultPolicy
 from penstock.evaluate import marks
-from penstock.evaluate.drivers import INTERVAL_S, Course
+from penstock.evaluate.drivers import Course
 from penstock.evaluate.lab import Lab
+from penstock.evaluate.simulated_client import INTERVAL_S
 from penstock.evaluate.store import Store
 from penstock.evaluate.trial import Trial, dump, load, perform
 from penstock.knobs import Setting

@@ -8,8 +8,9 @@ from typing import Any
 
 from penstock.decide.policies import POLICY_NAMES, unknown_policy
 from penstock.errors import PenstockError, UsageError
-from penstock.evaluate.drivers import INTERVAL_S, Course
+from penstock.evaluate.drivers import Course
 from penstock.evaluate.simulated import Run, run
+from penstock.evaluate.simulated_client import INTERVAL_S
 from penstock.simulate.assembly import Plan
 from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import CLUSTER_NAMES, builtin_cluster

@@ -7,26 +7,24 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from penstock.agent.log import decision_event, effect_event, outcome_event, settled
-from penstock.agent.loop import Loop, Step
+from penstock.agent.loop import Step
 from penstock.dash.source import Point
-from penstock.decide.guard import Guard, NodeView
+from penstock.decide.guard import NodeView
 from penstock.errors import UsageError, did_you_mean
-from penstock.evaluate.tuners import CACHE_RATIO, make_guard, make_tuner
+from penstock.evaluate.simulated_client import INTERVAL_S, Tuning, simulated_client
+from penstock.evaluate.tuners import CACHE_RATIO
 from penstock.events import DecisionEvent, EffectEvent, LogEvent
 from penstock.knobs import Role
-from penstock.ports import Ports
 from penstock.reasons import guard_rule
 from penstock.simulate.assembly import Job, Plan
 from penstock.simulate.cluster import Cluster
 from penstock.simulate.disturb import NEVER_S, asleep, begin_faults, end_faults, stop_job, wake_job
 from penstock.simulate.faults import Fault
-from penstock.simulate.probe import Probe
 from penstock.simulate.simulation import Simulation
 from penstock.units import GIB, MIB
 from penstock.window import Window
 from penstock.workload import NAMES, parse_workload
 
-INTERVAL_S = 0.5
 # The workloads to choose from. They have one stream each, which keeps the simulation small.
 OTHER_WORKLOADS = tuple(name for name in NAMES if name.startswith("s_"))
 SLOW_FACTOR = 5.0
@@ -57,9 +55,12 @@ class Twins:
         plan = _plan(choice)
         self._worlds = tuple(Simulation(plan) for _ in range(2))
         self._ram_bytes = int(choice.cluster.client.ram_gb * GIB)
-        self._guard = make_guard(choice.policy, choice.seed)
-        self._plain = _loop(self._worlds[0], "default", choice.seed, self._ram_bytes, None)
-        self._tuned = _loop(self._worlds[1], choice.policy, choice.seed, self._ram_bytes, self._guard)
+        node = NodeView(CACHE_RATIO * self._ram_bytes / MIB)
+        self._plain, self._tuned = (
+            simulated_client(world, Tuning(policy), node=lambda: node)
+            for world, policy in zip(self._worlds, ("default", choice.policy), strict=True)
+        )
+        self._guard = self._tuned.guard
         self._last: tuple[Step, ...] = ()
         self.bands: list[dict[str, Any]] = [{"from": 0.0, "to": None, "name": self.workload}]
         # The disturbances of both simulations, with their start and end.
@@ -184,13 +185,6 @@ def _plan(choice: Choice) -> Plan:
     jobs += [asleep(Job(parse_workload(name), 0, osts=osts)) for name in OTHER_WORKLOADS]
     faults = (Fault("slow", NEVER_S, ost=0, factor=SLOW_FACTOR), Fault("fail", NEVER_S, ost=0))
     return Plan(choice.cluster, tuple(jobs), 2, choice.seed, faults=faults)
-
-
-def _loop(world: Simulation, policy: str, seed: int, ram_bytes: int, guard: Guard | None) -> Loop:
-    probe = Probe(world)
-    node = NodeView(CACHE_RATIO * ram_bytes / MIB)
-    tuner = make_tuner(policy, seed, ram_bytes)
-    return Loop(Ports(probe, probe, probe), tuner, INTERVAL_S, guard, lambda: node)
 
 
 def _bytes_per_s(step: Step) -> float:

@@ -13,14 +13,10 @@ from typing import Self
 
 from pydantic import Field, field_validator, model_validator
 
-from penstock.agent.loop import Loop, Step, ticks
+from penstock.agent.loop import Step, ticks
 from penstock.config import Duration, Section, load
-from penstock.decide.guard import Guard
 from penstock.errors import PenstockError
-from penstock.evaluate.tuners import make_tuner
 from penstock.knobs import Setting
-from penstock.ports import Ports
-from penstock.units import GIB
 from penstock.window import Window
 from penstock.workload import parse_workload
 
@@ -181,9 +177,9 @@ def _means(part: Sequence[Frame]) -> tuple[float, float]:
 
 
 def _client(config: DemoConfig, policy: str, seed: int) -> Iterator[DemoPoint]:
+    from penstock.evaluate.simulated_client import Tuning, simulated_client
     from penstock.simulate.assembly import Job, Plan
     from penstock.simulate.cluster import builtin_cluster
-    from penstock.simulate.probe import Probe
     from penstock.simulate.simulation import Simulation
 
     cluster = builtin_cluster(config.cluster).override({"layout.ost_count": "1"})
@@ -191,12 +187,11 @@ def _client(config: DemoConfig, policy: str, seed: int) -> Iterator[DemoPoint]:
     for phase in config.phase:
         jobs.append(Job(parse_workload(phase.workload), 0, start_s, start_s + phase.seconds))
         start_s += phase.seconds
-    world = Probe(Simulation(Plan(cluster, tuple(jobs), 1, seed)))
-    tuner = make_tuner(policy, seed, int(cluster.client.ram_gb * GIB))
-    running = ticks(Loop(Ports(world, world, world), tuner, config.interval_s, Guard(seed=seed)))
+    simulation = Simulation(Plan(cluster, tuple(jobs), 1, seed))
+    running = ticks(simulated_client(simulation, Tuning(policy, interval_s=config.interval_s)))
     for _ in range(round(config.seconds / config.interval_s)):
         steps = next(running)
-        now = max(number for number, job in enumerate(jobs) if job.start_s < world.now() - 1e-9)
+        now = max(number for number, job in enumerate(jobs) if job.start_s < simulation.now_s - 1e-9)
         yield _point(steps, now, jobs[now].workload.name)
 
 

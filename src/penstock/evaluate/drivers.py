@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 from penstock.agent.loop import Loop
 from penstock.decision import Decision
-from penstock.evaluate.tuners import CACHE_RATIO, make_guard, make_tuner
+from penstock.evaluate.simulated_client import INTERVAL_S, Tuning, simulated_client
+from penstock.evaluate.tuners import CACHE_RATIO
 from penstock.knobs import Setting
-from penstock.ports import Ports
-from penstock.simulate.probe import Probe
 from penstock.simulate.simulation import Simulation
-from penstock.units import GIB
-
-INTERVAL_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +78,12 @@ class Loops:
     """A control loop on every tuned client. Each sees only its own client's counters."""
 
     def __init__(self, simulation: Simulation, course: Course) -> None:
-        plan = simulation.plan
-        # Tuners grant a fixed share of memory, so a smaller share is modelled as a node with less memory.
-        ram_bytes = int(plan.cluster.client.ram_gb * GIB * course.cache_ratio / CACHE_RATIO)
-        model = Path(course.model) if course.model is not None else None
+        tuning = Tuning(course.policy or "default", course.guard, course.model, course.cache_ratio)
         self.decided: list[Decided] = []
         self._simulation = simulation
-        self._loops: dict[int, Loop] = {}
-        for client in _tuned(simulation, course):
-            probe = Probe(simulation, client)
-            tuner = make_tuner(course.policy or "default", plan.seed, ram_bytes, model)
-            guard = make_guard(course.policy or "default", plan.seed, course.guard)
-            self._loops[client] = Loop(Ports(probe, probe, probe), tuner, INTERVAL_S, guard)
+        self._loops: dict[int, Loop] = {
+            client: simulated_client(simulation, tuning, client) for client in _tuned(simulation, course)
+        }
         # All loops observe at the same time, before any time passes.
         for loop in self._loops.values():
             loop.tick()

@@ -10,12 +10,13 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.evaluate.drivers import INTERVAL_S, Course
+from penstock.evaluate.drivers import Course
 from penstock.evaluate.figures import geomean, mean
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.request import Request
 from penstock.evaluate.rows import DynamicDocument, DynamicPolicy, DynamicRow, SequenceRatios
 from penstock.evaluate.search import CHOICE_SEED, ROUNDS, choose
+from penstock.evaluate.simulated_client import INTERVAL_S
 from penstock.evaluate.static import best_static
 from penstock.evaluate.trial import WARMUP_S, Measured, Trial
 from penstock.knobs import Setting

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import PenstockError, UsageError
-from penstock.evaluate.drivers import INTERVAL_S, Course
+from penstock.evaluate.drivers import Course
 from penstock.evaluate.simulated import grid
 from penstock.evaluate.simulated import run as run_plan
+from penstock.evaluate.simulated_client import INTERVAL_S
 from penstock.evaluate.strict import PolicyError, blaming, definition
 from penstock.knobs import Setting
 from penstock.ratios import carat_metrics

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from penstock.evaluate import paper
-from penstock.evaluate.drivers import INTERVAL_S
 from penstock.evaluate.rows import (
     ApplicationsDocument,
     BudgetRow,
@@ -17,6 +16,7 @@ from penstock.evaluate.rows import (
     StaticDocument,
 )
 from penstock.evaluate.simulated import grid
+from penstock.evaluate.simulated_client import INTERVAL_S
 from penstock.report import bars, walk
 from penstock.report.page import Figure, Section, Table
 from penstock.report.timeline import KNOB_COLOURS, Band, Drawing, Mark, Series, draw

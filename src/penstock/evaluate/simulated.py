@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from penstock.campaign.workers import Workers
-from penstock.evaluate.drivers import INTERVAL_S, Course, Decided, make_driver
+from penstock.evaluate.drivers import Course, Decided, make_driver
+from penstock.evaluate.simulated_client import INTERVAL_S
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Plan
 from penstock.simulate.cluster import Cluster

@@ -13,8 +13,9 @@ import numpy as np
 from pydantic import BaseModel
 
 from penstock.agent.plugins import source_file
-from penstock.evaluate.drivers import INTERVAL_S, Course, Decided
+from penstock.evaluate.drivers import Course, Decided
 from penstock.evaluate.simulated import Run, Share, run
+from penstock.evaluate.simulated_client import INTERVAL_S
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Plan
 
