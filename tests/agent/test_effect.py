@@ -9,10 +9,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from penstock.agent.summary import summarise
 from penstock.cli.agent_control import explanation
 from penstock.testing.agents import agent
 from penstock.testing.served import Served, wait_for
+
+pytestmark = pytest.mark.live
 
 
 def command(verb: str, state: Path, *more: str) -> list[str]:

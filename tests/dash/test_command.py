@@ -17,6 +17,8 @@ from penstock.agent.startup import LOG_FILE
 from penstock.cli.main import cli
 from penstock.errors import PenstockError
 
+pytestmark = pytest.mark.live
+
 
 def refused(*words: str) -> PenstockError:
     done = CliRunner().invoke(cli, ["dash", *words])

@@ -16,6 +16,8 @@ from penstock.agent.startup import LOG_FILE
 from penstock.testing.agents import agent
 from penstock.testing.served import served
 
+pytestmark = pytest.mark.live
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
