@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.slurm_site import Site, install_hooks
+from xdist.scheduler import LoadScopeScheduling
 
 from penstock.testing.slurm import missing_programs, slurm
 
@@ -26,6 +27,18 @@ _ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow
 settings.register_profile("test", _ANY_SPEED, derandomize=True)
 settings.register_profile("fuzz", _ANY_SPEED, database=None, print_blob=True)
 settings.load_profile("test")
+
+# The files whose tests share something that takes long to start.
+_SHARING = {
+    "tests/campaign/test_slurm.py": "slurm",
+    "tests/live/test_nfs.py": "guest",
+    "tests/schedule/test_slurm.py": "slurm",
+    "tests/test_pages.py": "site",
+}
+# Whoever uses one of these fixtures is a live test, as is all of a file that says so.
+_LIVE = {
+    "any_tree", "browser", "modern_tree", "mount", "mpi", "new_tree", "old_tree", "served_tree", "slurm_site"
+}  # fmt: skip
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,7 +63,7 @@ def shared_dir() -> Path:
 
 @pytest.fixture(scope="session")
 def slurm_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """One Slurm with our hooks for all tests; those carry the mark xdist_group("slurm"), so that it starts once."""
+    """One Slurm with our hooks for all tests; their files are in _SHARING, so that it starts once."""
     absent = missing_programs()
     if absent or os.geteuid() != 0:
         pytest.skip(f"needs root and Slurm (Debian: slurm-wlm, munge); absent: {absent}")
@@ -76,13 +89,33 @@ def _on_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what `--quick` does; begin with what takes longest, so that no worker ends alone with it."""
+    for item in items:
+        if _LIVE & set(getattr(item, "fixturenames", ())):
+            item.add_marker("live")
     if config.getoption("--quick"):
-        left_out = [
-            item for item in items if item.get_closest_marker("live") or item.get_closest_marker("slow")
-        ]
+        left_out = [item for item in items if _marked(item, "live") or _marked(item, "slow")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    items.sort(key=lambda item: (not _marked(item, "slow"), not _marked(item, "live")))
+
+
+class _Together(LoadScopeScheduling):  # type: ignore[misc]
+    """Tests of some files stay on one worker, whose server they share; all others go to whoever is free.
+
+    The mark xdist_group does not act with pytest 9.2.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _SHARING.get(nodeid.partition("::")[0], nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> _Together:
+    return _Together(config, log)
+
+
+def _marked(item: pytest.Item, name: str) -> bool:
+    return item.get_closest_marker(name) is not None
 
 
 @pytest.hookimpl(wrapper=True)

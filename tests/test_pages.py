@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import subprocess
 import sys
 import tomllib
@@ -13,14 +12,11 @@ from typing import Any
 
 import pytest
 from benchmarks.pages import __main__ as pages
-from benchmarks.pages import blocks, formats, links, metrics, shapes, stage
+from benchmarks.pages import formats, links, metrics, shapes, stage
 
 from penstock.agent.settings import AgentConfig
 from penstock.cli.main import VERBS
-from penstock.testing.served import why_not
 
-# These share what takes seconds to make.
-sharing = pytest.mark.xdist_group("documentation")
 SAMPLED = ("snapshot", "agent status", "simulate run", "plan write", "schedule advise")
 
 
@@ -43,13 +39,12 @@ def site(made: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iter
     patch.undo()
 
 
-@sharing
+@pytest.mark.slow
 def test_site_has_no_dead_link_and_fetches_nothing_from_elsewhere(site: Path) -> None:
     assert len(list(site.rglob("*.html"))) > 60
     assert list(links.site_problems(site)) == []
 
 
-@sharing
 def test_every_page_is_in_the_table_of_contents(made: dict[str, str]) -> None:
     configured = tomllib.loads((stage.DOCS / stage.CONFIG).read_text())["project"]["nav"]
     listed = sorted(_paths(configured))
@@ -90,7 +85,6 @@ def test_link_checks_notice_what_leads_nowhere(tmp_path: Path) -> None:
     ]
 
 
-@sharing
 def test_reference_has_every_verb_option_key_and_metric(made: dict[str, str]) -> None:
     for verb in VERBS:
         assert f"# penstock {verb}" in made[f"reference/cli/{verb}.md"]
@@ -102,7 +96,6 @@ def test_reference_has_every_verb_option_key_and_metric(made: dict[str, str]) ->
     assert "### `Cluster`" in made["reference/python.md"]
 
 
-@sharing
 def test_json_reference_explains_most_keys_of_what_commands_print(made: dict[str, str]) -> None:
     answers, events = formats.samples()
     commands = [answer.command for answer in answers]
@@ -113,33 +106,6 @@ def test_json_reference_explains_most_keys_of_what_commands_print(made: dict[str
     keys = [path for document in documents for path, _, _ in shapes.rows(document)]
     unknown = [path for document in documents for path in shapes.unexplained(document)]
     assert len(unknown) < len(keys) / 10, unknown
-
-
-def test_a_failing_block_fails_its_page_and_stops_what_it_started(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(
-        "<!-- file: a/x.txt -->\n```text\nhello\n```\n\n```sh\nexit 9 # not marked\n```\n\n"
-        "<!-- run -->\n```sh\nsleep 1000 &\necho $! > pid\ncat a/x.txt\n```\n\n"
-        "<!-- run: exit 6 -->\n```sh\nexit 6\n```\n\n<!-- run -->\n```python\nprint(2 + 2)\n```\n\n"
-        "<!-- run -->\n```sh\nfalse\n```\n\n<!-- run -->\n```sh\necho never\n```\n"
-    )
-    place = tmp_path / "place"
-    place.mkdir()
-    done = blocks.run(page, place)
-    assert done.returncode == 1
-    assert "hello" in done.stdout
-    assert "\n4\n" in done.stdout
-    assert "never" not in done.stdout
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((place / "pid").read_text()), 0)
-
-
-@pytest.mark.parametrize("page", list(blocks.runnable_pages()), ids=lambda page: page.stem)
-def test_marked_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
-    if "simulate serve" in page.read_text() and why_not():
-        pytest.skip(why_not() or "")
-    done = blocks.run(page, tmp_path)
-    assert done.returncode == 0, done.stdout
 
 
 def test_docs_task_says_what_it_can_do() -> None:

@@ -17,6 +17,8 @@ from penstock.knobs import Setting
 from penstock.testing.crashes import instants, survives, survives_until
 from penstock.testing.served import Served
 
+pytestmark = pytest.mark.live
+
 ORIGINAL = Setting(pages=1024, flight=8, dirty=490)
 MOST_CALLS = 3000
 States = Callable[[int], Path]

@@ -184,6 +184,7 @@ def memory() -> Iterator[Path]:
         yield Path(directory)
 
 
+@pytest.mark.slow
 def test_set_killed_after_any_system_call_is_undone_by_one_restore(memory: Path) -> None:
     """Each knob of a FUSE mount moves and follows; wherever the process dies, one restore gives all back."""
     root = fuse_tree(memory / "root")

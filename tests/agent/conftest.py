@@ -10,7 +10,7 @@ from penstock.testing.served import Served, served, why_not
 
 
 @pytest.fixture(scope="session")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served_tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     if (reason := why_not()) is not None:
         pytest.skip(reason)
     with served(tmp_path_factory.mktemp("client"), layout="2.17") as running:
@@ -18,6 +18,6 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture
-def client(tree: Served) -> Served:
+def client(served_tree: Served) -> Served:
     """A freshly mounted 2.17 client with two busy targets: 4 GiB, defaults 1024, 8, 490."""
-    return tree.fresh()
+    return served_tree.fresh()

@@ -15,6 +15,8 @@ from penstock.testing.agents import EAGER, agent, knobs, set_knob
 from penstock.testing.kills import TUNE, all_knobs
 from penstock.testing.served import Served, wait_for
 
+pytestmark = pytest.mark.live
+
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "penstock", "agent", *arguments]

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.logged_events import as_logged
 
 from penstock.agent.summary import summarise
@@ -16,6 +17,8 @@ from penstock.cli.agent_control import explanation
 from penstock.serve.status import effect_sentence
 from penstock.testing.agents import agent
 from penstock.testing.served import Served, wait_for
+
+pytestmark = pytest.mark.live
 
 
 def command(verb: str, state: Path, *more: str) -> list[str]:

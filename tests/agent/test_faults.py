@@ -22,6 +22,8 @@ from penstock.testing.crashes import instants
 from penstock.testing.kills import OSTS, TUNE, all_knobs, kill_agents
 from penstock.testing.served import Served, wait_for
 
+pytestmark = pytest.mark.live
+
 SHIPPED = str(AgentConfig.model_fields["policy"].default)
 
 
@@ -77,6 +79,7 @@ def test_not_on_exit_leaves_what_was_tuned_and_restore_brings_it_back(client: Se
     assert all_knobs(client) == before
 
 
+@pytest.mark.slow
 def test_sigkill_at_random_instants_loses_nothing(client: Served, tmp_path: Path) -> None:
     found = kill_agents(client, tmp_path / "state", instants(20, 20, 0.6))
     assert found.kills == 20

@@ -62,6 +62,7 @@ class RestlessNode:
         return self.set(target, LUSTRE.default)
 
 
+@pytest.mark.slow
 def test_a_day_of_virtual_time_floods_no_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     node = RestlessNode(2)
     config = AgentConfig(

@@ -21,6 +21,8 @@ from penstock.errors import PenstockError
 from penstock.testing.agents import EAGER, AgentProcess, agent, set_knob
 from penstock.testing.served import Served, served, wait_for, why_not
 
+pytestmark = pytest.mark.live
+
 # Quick, but with a guard that takes back what does harm and looks at the original again.
 STRICT = """
 interval_s = 0.3

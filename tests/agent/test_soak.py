@@ -100,6 +100,7 @@ def test_soak_keeps_bounds_and_does_not_oscillate(policy: str) -> None:
     assert len(reverts) <= len(made) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["climb", SHIPPED])
 def test_soak_does_not_leak(policy: str) -> None:
     world = FaultyWorld(3)

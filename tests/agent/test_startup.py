@@ -26,6 +26,8 @@ from penstock.testing.agents import agent
 from penstock.testing.kills import all_knobs
 from penstock.testing.served import Served, served, wait_for
 
+pytestmark = pytest.mark.live
+
 KILLS = 20
 PATIENCE_S = 300.0
 
@@ -51,6 +53,7 @@ def start(client: Served, state: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_stop_at_any_instant_of_starting_exits_zero(client: Served, tmp_path: Path) -> None:
     state, originals, rng = tmp_path / "state", all_knobs(client), Random(44)
     state.mkdir(mode=0o750)

@@ -198,6 +198,7 @@ settings_per_shard = 3
 """
 
 
+@pytest.mark.slow
 def test_cancelled_or_killed_campaigns_go_on(tmp_path: Path) -> None:
     spec = tmp_path / "spec.toml"
     spec.write_text(SLOW)
@@ -236,6 +237,7 @@ def test_cancelled_or_killed_campaigns_go_on(tmp_path: Path) -> None:
     assert "nobody runs it" in again.stdout
 
 
+@pytest.mark.slow
 def test_dask_gives_the_rows_of_local_processes(tmp_path: Path) -> None:
     text = SLOW.replace("seconds = 20", "seconds = 0.5\nwarmup = 0.5\n").replace("_shard = 3", "_shard = 20")
     digests = []

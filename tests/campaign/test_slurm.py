@@ -18,7 +18,7 @@ from tests.slurm_site import PATIENCE_S, Site
 from penstock.campaign.ledger import CampaignLedger
 from penstock.testing.served import wait_for
 
-pytestmark = pytest.mark.xdist_group("slurm")
+pytestmark = pytest.mark.live
 SPEC = """
 kind = "surface"
 out = "{out}"

@@ -15,6 +15,8 @@ import pytest
 
 from penstock.campaign.workers import Workers
 
+pytestmark = pytest.mark.live
+
 LONG = {
     "evaluate": ["evaluate", "static", "--seconds", "2000", "--fresh", "--workers", "2"],
     "collect": ["train", "collect", "--out", "data", "--seconds", "20000", "--workers", "2"],

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import re
 import shlex
 import shutil
 import signal
@@ -28,6 +29,13 @@ from penstock.plan.write.ior_results import IorRun, write_csv
 from penstock.testing.served import wait_for, why_not
 
 EXAMPLES, FIXTURES = Path(__file__).parents[2] / "examples", Path(__file__).parents[1] / "fixtures"
+# What is pasted with less to do than the help shows: the same code runs.
+SHORTER = {
+    "--seconds 2": "--seconds 1",
+    "plan profile ": "plan profile --limit 10ms ",
+    # A trial takes hours where it is worth something.
+    "--on 10m --off 10m --for 8h": "--on 2s --off 2s --for 12s",
+}
 # These print no data: they run until they are told to end.
 SERVICES = ("agent run", "simulate serve", "dash")
 
@@ -106,18 +114,13 @@ def environment(place: Path) -> dict[str, str]:
     return {**os.environ, **own, "PATH": binaries}
 
 
-# A trial takes hours where it is worth something.
-SHORTER = {"agent trial": (("--on 10m --off 10m --for 8h", "--on 2s --off 2s --for 12s"),)}
-
-
 def paste(words: str, place: Path, codes: tuple[int, ...] = (0,)) -> None:
     line = example_of(words)
-    for long, short in SHORTER.get(words, ()):
-        assert long in line
-        line = line.replace(long, short)
+    for long, short in SHORTER.items():
+        line = re.sub(rf"{long}(?!\d)", short, line)
     done = subprocess.run(
         ["bash", "-c", line], cwd=place, env=environment(place), capture_output=True, text=True,
-        check=False, timeout=900,
+        check=False, timeout=1800,
     )  # fmt: skip
     assert done.returncode in codes, f"{line}\n{done.stderr}"
 
@@ -155,11 +158,13 @@ AFTER_THE_AGENT = ("agent replay", "agent verify", "agent restore")
 CHAINED = (*LEARNING, *CAMPAIGN, *COLLECTIVE, *BEFORE_THE_AGENT, *WITH_THE_AGENT, *AFTER_THE_AGENT, *SERVICES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [words for words in LEAVES if words not in CHAINED])
 def test_example_works_when_pasted(words: str, place: Path) -> None:
     paste(words, place)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "chain", [LEARNING, CAMPAIGN, COLLECTIVE], ids=["learning", "campaign", "collective writes"]
 )
@@ -168,6 +173,7 @@ def test_examples_work_one_after_the_other(chain: tuple[str, ...], place: Path) 
         paste(words, place)
 
 
+@pytest.mark.slow
 def test_examples_on_a_client_work_on_the_served_one(place: Path) -> None:
     if why_not():
         pytest.skip(why_not() or "")

@@ -17,6 +17,8 @@ from penstock.actuate.lustre import LustreActuator
 from penstock.knobs import Setting
 from penstock.testing.served import Served, served, why_not
 
+pytestmark = pytest.mark.live
+
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:

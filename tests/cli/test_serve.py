@@ -20,6 +20,8 @@ from penstock.observe.collector import LustreObserver
 from penstock.testing.observers import check_observer
 from penstock.testing.served import wait_for, why_not
 
+pytestmark = pytest.mark.live
+
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 RECORDED = {"2.15": "lustre-2.15.8", "2.17": "lustre-2.17.57"}
 KNOBS = ("max_pages_per_rpc", "max_rpcs_in_flight", "max_dirty_mb")

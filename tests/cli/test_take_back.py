@@ -15,6 +15,8 @@ from penstock.testing.agents import AgentProcess, agent, knobs, set_knob
 from penstock.testing.kills import TUNE
 from penstock.testing.served import Served, served, wait_for, why_not
 
+pytestmark = pytest.mark.live
+
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:

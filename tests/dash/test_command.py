@@ -18,6 +18,8 @@ from penstock.cli.main import cli
 from penstock.errors import PenstockError
 from penstock.events import StartEvent
 
+pytestmark = pytest.mark.live
+
 
 def refused(*words: str) -> PenstockError:
     done = CliRunner().invoke(cli, ["dash", *words])

@@ -18,6 +18,8 @@ from penstock.events import DecisionEvent, EffectEvent
 from penstock.testing.agents import agent
 from penstock.testing.served import served
 
+pytestmark = pytest.mark.live
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
 from penstock.observe.collector import LustreObserver
 from penstock.testing.observers import check_observer
 from penstock.testing.served import Served
+
+pytestmark = pytest.mark.live
 
 
 def test_observer_suite_passes_on_the_served_tree(client: Served) -> None:

@@ -21,6 +21,8 @@ from penstock.observe.lustre.rpcstats import parse_rpc_stats
 from penstock.observe.lustre.stats import parse_stats
 from penstock.testing.served import Served, served, wait_for, why_not
 
+pytestmark = pytest.mark.live
+
 
 def osc_file(client: Served, name: str, ost: str = "OST0000") -> Path:
     for place in ("sys/fs/lustre", "proc/fs/lustre", "sys/kernel/debug/lustre"):

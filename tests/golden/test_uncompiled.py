@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import penstock
 
 from .simulator import CHEAP, run
@@ -24,6 +26,7 @@ def uncompiled() -> dict[str, dict[str, object]]:
     return dict(json.loads(done.stdout))
 
 
+@pytest.mark.slow
 def test_runs_are_the_same_uncompiled() -> None:
     seen = {case.name: run(case) for case in CHEAP}
     assert all(outcome["rpcs"] for outcome in seen.values())

@@ -23,9 +23,10 @@ def collect(*options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_campaign_holds_settings_and_restores(mount: GlusterMount, tmp_path: Path) -> None:
     original = knobs(mount)
-    options = ["--live", str(mount.path), "--out", str(tmp_path / "data"), "--seconds", "8", "--json"]
+    options = ["--live", str(mount.path), "--out", str(tmp_path / "data"), "--seconds", "4", "--json"]
     options += ["--state-dir", str(tmp_path / "state")]
     refused = collect(*options)
     assert refused.returncode == 2

@@ -14,7 +14,9 @@ import penstock
 from penstock.testing import guest, nfsguest
 from penstock.units import MIB
 
-PATIENCE_S = 900.0
+pytestmark = pytest.mark.live
+
+PATIENCE_S = 1800.0
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +58,8 @@ def test_counters_become_metrics(result: Mapping[str, Any]) -> None:
 
 def test_a_live_readahead_change_acts(result: Mapping[str, Any]) -> None:
     found = result["readahead"]
-    assert found["wide"]["bytes_per_s"] > 1.3 * found["narrow"]["bytes_per_s"]
+    # Larger requests, so fewer of them; how fast they are is up to the host.
+    assert 1.3 * found["wide"]["rpcs"] < found["narrow"]["rpcs"]
     assert found["restored"]["ahead"] == 128
 
 

@@ -16,6 +16,8 @@ from penstock.testing.observers import check_observer
 from penstock.testing.served import Served, served, why_not
 from penstock.window import Void, Window, windows
 
+pytestmark = pytest.mark.live
+
 
 @pytest.fixture(scope="module", params=["2.15", "2.17"])
 def tree(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:

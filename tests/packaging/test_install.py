@@ -16,6 +16,8 @@ import pytest
 from penstock.testing.images import ENVIRONMENT, in_image, run_in, write_wheels
 from penstock.testing.served import served, wait_for
 
+pytestmark = pytest.mark.live
+
 METADATA = "Metadata-Version: 2.1\nName: penstock\nVersion: 9.9\n"
 WHEEL = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 PLACES = {

@@ -12,7 +12,7 @@ from tests.slurm_site import HOOKS, PATIENCE_S, Site
 from penstock.schedule.queue import parse_jobs
 from penstock.testing.served import wait_for
 
-pytestmark = pytest.mark.xdist_group("slurm")
+pytestmark = pytest.mark.live
 
 
 @pytest.fixture

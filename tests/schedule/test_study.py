@@ -69,6 +69,7 @@ def test_damaged_results_are_refused(tmp_path: Path) -> None:
         Results(path)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_study_leaves_figures_tables_and_claims_for_each_number_of_applications(tmp_path: Path) -> None:
     out = tmp_path / "study"

@@ -17,7 +17,7 @@ Exporting = Callable[..., AbstractContextManager[AgentProcess]]
 
 
 @pytest.fixture(scope="session")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served_tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     if (reason := why_not()) is not None:
         pytest.skip(reason)
     with served(tmp_path_factory.mktemp("client"), layout="2.17") as running:
@@ -25,9 +25,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture
-def client(tree: Served) -> Served:
+def client(served_tree: Served) -> Served:
     """A freshly mounted 2.17 client with two busy targets."""
-    return tree.fresh()
+    return served_tree.fresh()
 
 
 @pytest.fixture

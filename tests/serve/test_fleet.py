@@ -21,6 +21,8 @@ from penstock.testing.forked import command_server, start_command
 from penstock.testing.freeport import free_port
 from penstock.testing.served import served, wait_for
 
+pytestmark = pytest.mark.live
+
 PACKAGING = Path(__file__).parent.parent.parent / "packaging"
 QUIET = 47
 PRELOAD = ["penstock.cli.agent_run", "penstock.agent.service", "penstock.testing.forked"]

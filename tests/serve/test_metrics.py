@@ -19,6 +19,8 @@ from penstock.testing.agents import AgentProcess
 from penstock.testing.freeport import free_port
 from penstock.testing.served import wait_for
 
+pytestmark = pytest.mark.live
+
 Exporting = Callable[..., AbstractContextManager[AgentProcess]]
 
 LEGAL_LABELS = {"fs", "target", "knob", "reason", "mode", "version", "policy"}

@@ -13,9 +13,13 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from penstock.testing.agents import AgentProcess, agent
 from penstock.testing.freeport import free_port
 from penstock.testing.served import Served, wait_for
+
+pytestmark = pytest.mark.live
 
 Exporting = Callable[..., AbstractContextManager[AgentProcess]]
 

@@ -15,6 +15,8 @@ import pytest
 from penstock.testing.agents import agent
 from penstock.testing.served import Served, wait_for
 
+pytestmark = pytest.mark.live
+
 
 @dataclass(frozen=True, slots=True)
 class Terminal:

@@ -16,6 +16,8 @@ from penstock.testing.actuators import Rig, check_actuator
 from penstock.testing.queueing import Hardware, Load, QueueingTarget
 from penstock.testing.served import served, why_not
 
+pytestmark = pytest.mark.live
+
 
 def queueing() -> QueueingTarget:
     return QueueingTarget(Hardware(1e9, 1e-4, 0.0), [Load(0.0, 1 << 20, 1e-3)], seed=1)

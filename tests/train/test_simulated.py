@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from penstock.train.collection import Collection, collect_simulated
 from penstock.train.draws import draw_worlds
@@ -17,6 +18,7 @@ from penstock.window import DIRECTIONS
 APART = ("mixed", "several-jobs", "company", "bursty", "rewriting")
 
 
+@pytest.mark.slow
 def test_simulated_runs_are_kept_resumed_and_repeatable(tmp_path: Path) -> None:
     said: list[str] = []
     wanted = Collection(tmp_path / "one", "c220g5", ("s_rd_rn_1m",), 1, 10.0, 5)

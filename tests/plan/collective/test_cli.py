@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from penstock.cli.main import cli
 from penstock.errors import MissingError, PenstockError, UsageError
-from penstock.plan.collective.advise import MOST_REPETITIONS
+from penstock.plan.collective import advise
 from penstock.plan.collective.launch import Launcher, find_launcher, run_tasks
 
 PENSTOCK = [sys.executable, "-m", "penstock"]
@@ -39,29 +41,36 @@ def mpi() -> str:
     return find_launcher().command[0]
 
 
-def test_profile_is_measured_and_hints_are_confirmed(mpi: str, tmp_path: Path) -> None:
-    measured = run("plan", "profile", "--dir", ".", "--out", "p.json", "--ranks", "2", "--json")
+@pytest.mark.slow
+def test_profile_is_measured_and_hints_are_confirmed(
+    mpi: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = run(
+        "plan", "profile", "--dir", ".", "--out", "p.json", "--ranks", "2", "--limit", "5s", "--json"
+    )
     assert measured.returncode == 0, measured.stderr
     table = {row["operation"]: row for row in json.loads(measured.stdout)["operations"]}
     assert {"allreduce", "allgather", "alltoall", "alltoallv", "shuffle", "write_first"} <= set(table)
     assert all(row["algorithm"] in {"knn", "svr-rbf", "forest", "boosting"} for row in table.values())
     assert "2 ranks" in measured.stderr
     ask = ["plan", "collective", "--profile", "p.json", "--ranks", "2", "--bytes-per-rank", "1m"]
-    found = run(
-        *ask, "--pattern", "strided", "--block", "4k", "--confirm", "2", "--repetitions", "3", "--json"
-    )
-    assert found.returncode == 0, found.stderr
+    # Who wins, and when, is up to the machine: one doubling shows that there are some.
+    monkeypatch.setattr(advise, "MOST_REPETITIONS", 6)
+    how = ["--pattern", "strided", "--block", "4k", "--confirm", "2", "--repetitions", "3", "--json"]
+    found = CliRunner().invoke(cli, [*ask, *how])
+    assert found.exit_code == 0, found.stderr
     answer = json.loads(found.stdout)
     assert {"default", "advice", "ranking", "operations"} <= set(answer)
     assert {"none", "rule"} <= {one["name"] for one in answer["confirmed"]}
     assert answer["default"]["cb_nodes"] == 1
-    # Three repetitions prove nothing, so they were doubled, again and again, until somebody won or the time was over.
+    # Three repetitions prove nothing, so they were doubled.
     counts = [len(one["seconds"]) for one in answer["confirmed"]]
     assert min(counts) >= 3
-    assert 6 <= max(counts) < 2 * MOST_REPETITIONS
+    assert max(counts) == 6
     assert not list(tmp_path.glob("penstock-*"))
 
 
+@pytest.mark.slow
 def test_profile_that_runs_out_of_time_says_so_and_promises_nothing(mpi: str, tmp_path: Path) -> None:
     measured = run("plan", "profile", "--dir", ".", "--out", "p.json", "--ranks", "2", "--limit", "10ms")
     assert measured.returncode == 0, measured.stderr

@@ -12,6 +12,8 @@ import pytest
 
 from penstock.plan.collective.launch import find_launcher
 
+pytestmark = pytest.mark.live
+
 STAND_IN = Path(__file__).parents[3] / "benchmarks" / "collective_job.py"
 
 
