@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from penstock.agent.log_check import is_sound
 from penstock.agent.rotated_file import RotatedFile, parts
 from penstock.decision import Decision, Outlook, Receipt, made
 
@@ -110,9 +111,9 @@ def _events(raw: bytes) -> Iterator[dict[str, Any]]:
     for line in raw.split(b"\n")[:-1]:
         try:
             event = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
-        if isinstance(event, dict):
+        if is_sound(event):
             yield event
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -178,5 +179,9 @@ def _effect(summary: TargetSummary, event: Mapping[str, Any]) -> None:
 
 
 def _gains(event: Mapping[str, Any]) -> list[float]:
-    before, after = float(event["before_bytes_per_s"]), float(event["after_bytes_per_s"])
-    return [float(event.get("gain", after / before))] if before > 0 else []
+    before, after = (float(event.get(f"{when}_bytes_per_s", 0.0)) for when in ("before", "after"))
+    if before <= 0:
+        return []
+    gain = event.get("gain")
+    found = after / before if gain is None else float(gain)
+    return [found] if 0 < found < math.inf else []

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.agent.control import request
+from penstock.agent.log_check import can_be_drawn
 from penstock.agent.startup import LOG_FILE, SOCKET_FILE
 from penstock.dash.source import About, Look, Point
 from penstock.dash.tail import LogTail
@@ -47,7 +48,7 @@ class NodeSource:
 
     def look(self) -> Look:
         """The status from the agent, and what is new in the log."""
-        events = self._tail.read()
+        events = [event for event in self._tail.read() if can_be_drawn(event)]
         points = list(logged_points(events))
         try:
             status: dict[str, Any] | None = request(self._socket, "status", ANSWER_S)
@@ -116,7 +117,7 @@ def _points(status: Mapping[str, Any], now_s: float) -> Iterator[Point]:
 def logged_points(events: Iterable[Mapping[str, Any]]) -> Iterator[Point]:
     """The measurements in a log: the windows that decisions were made from."""
     for event in events:
-        if event.get("event") != "decision":
+        if event.get("event") != "decision" or event.get("t_s") is None:
             continue
         history: Sequence[Mapping[str, Any]] = event.get("history") or ()
         for window in history:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from penstock.agent.log_check import can_be_drawn
 from penstock.agent.summary import JobSummary, Summary, TargetSummary, summarise
 from penstock.dash.book import KINDS, Book
 from penstock.dash.history import History
@@ -24,7 +25,8 @@ RATIOS = "Expected: times the throughput of the best setting so far. Outcome: ti
 
 def node_page(events: Iterable[Mapping[str, Any]], since_s: float, until_s: float, title: str) -> str:
     """The page: what tuning gained in a period, and for every target what was changed and why."""
-    seen = [event for event in events if since_s <= float(event.get("time_s") or 0.0) <= until_s]
+    known = (event for event in events if can_be_drawn(event))
+    seen = [event for event in known if since_s <= float(event.get("time_s") or 0.0) <= until_s]
     book, history, summary = Book(), History(), summarise(seen, since_s, until_s)
     book.take(seen)
     changes = book.changes()
