@@ -17,8 +17,15 @@ from penstock.reasons import Reason
 FORMAT = 2
 
 
+class Checked:
+    """What is read back has finite numbers only."""
+
+    __slots__ = ()
+    __pydantic_config__: ClassVar[dict[str, bool]] = {"allow_inf_nan": False}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogEvent:
+class LogEvent(Checked):
     """Something that happened, at this wall-clock time."""
 
     kind: ClassVar[str]
@@ -68,7 +75,7 @@ class FoundEvent(LogEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoggedWindow:
+class LoggedWindow(Checked):
     """An interval that a decision was made from."""
 
     t0: float
@@ -83,7 +90,7 @@ class LoggedWindow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoggedMap:
+class LoggedMap(Checked):
     """What was expected of every candidate: a list a knob and a list a figure, in the order of the candidates."""
 
     knobs: Mapping[str, tuple[int, ...]]
@@ -93,7 +100,7 @@ class LoggedMap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoggedOutlook:
+class LoggedOutlook(Checked):
     """What was expected: the best candidates in readable form, and the map of all where it is small enough."""
 
     direction: str = ""

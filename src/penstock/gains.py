@@ -10,6 +10,8 @@ from enum import StrEnum
 
 # Two-sided 95 % of the normal distribution.
 _CERTAIN = 1.96
+# With such a relative error nothing is known.
+_HOPELESS = 100.0
 # An interval within these shows that there is no difference worth speaking of.
 _SAME_LOW, _SAME_HIGH = 0.97, 1.03
 
@@ -60,9 +62,18 @@ class Gain:
         return f"{self.ratio:.2f} times"
 
 
+def from_log2(gain_log2: float) -> float:
+    """The ratio that a base-2 logarithm stands for. What nobody can mean is cut, so that a log cannot break a reader.
+
+    >>> from_log2(1.0), from_log2(1e308) == from_log2(60.0)
+    (2.0, True)
+    """
+    return float(2.0 ** min(max(gain_log2, -60.0), 60.0))
+
+
 def measured(ratio: float, error: float | None) -> Gain:
     """A gain from its relative standard error; without one its interval is not known."""
-    if error is None or not math.isfinite(error) or ratio <= 0:
+    if error is None or not 0 <= error < _HOPELESS or ratio <= 0:
         return Gain(ratio)
     return Gain(ratio, ratio * math.exp(-_CERTAIN * error), ratio * math.exp(_CERTAIN * error))
 

@@ -21,12 +21,19 @@ def replace_file(path: Path, content: bytes | str, mode: int | None = None) -> N
     A terminal, a pipe or `/dev/null` is written to as it is: there is no file to replace.
     """
     raw = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
-    if _is_no_file(path):
+    if is_no_file(path):
         with path.open("wb") as out:
             out.write(raw)
         return
     beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.tmp")
-    descriptor = os.open(beside, _FLAGS, 0o600)
+    try:
+        descriptor = os.open(beside, _FLAGS, 0o600)
+    except PermissionError:
+        # The directory takes no new file. Then nobody can put a link there for us either, except its owner.
+        descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, not a path
+            file.write(raw)
+        return
     try:
         with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, not a path
             file.write(raw)
@@ -38,7 +45,7 @@ def replace_file(path: Path, content: bytes | str, mode: int | None = None) -> N
         raise
 
 
-def _is_no_file(path: Path) -> bool:
+def is_no_file(path: Path) -> bool:
     """Whether a name stands for a device or a pipe. `/dev/stdout` is a link, and what it leads to may be a file."""
     if path.parent in (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd")):
         return True

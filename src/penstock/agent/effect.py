@@ -8,6 +8,9 @@ from typing import Any
 from penstock.events import EffectEvent, TrialEvent
 from penstock.gains import Gain, GainVerdict, mean_gain, measured
 
+# No setting brings a billion times as much. Whoever wrote that into a log is not believed.
+BELIEVABLE = 1e9
+
 
 def headline(trial: TrialEvent | None, gains: Iterable[Gain]) -> dict[str, Any] | None:
     """The result of the last switchback trial, or the mean over judged changes, or None; each with its verdict.
@@ -29,7 +32,9 @@ def headline(trial: TrialEvent | None, gains: Iterable[Gain]) -> dict[str, Any] 
 
 def trial_gain(trial: TrialEvent | None) -> Gain | None:
     """What a trial measured, whatever verdict the version that made it gave; None if it measured nothing."""
-    return None if trial is None or trial.gain is None else Gain(trial.gain, trial.low, trial.high)
+    if trial is None or trial.gain is None or not 1 / BELIEVABLE < trial.gain < BELIEVABLE:
+        return None
+    return Gain(trial.gain, trial.low, trial.high)
 
 
 def effect_gain(event: EffectEvent) -> Gain | None:
@@ -37,7 +42,8 @@ def effect_gain(event: EffectEvent) -> Gain | None:
     before = event.before_bytes_per_s
     if before <= 0:
         return None
-    return measured(event.after_bytes_per_s / before if event.gain is None else event.gain, event.error)
+    ratio = event.after_bytes_per_s / before if event.gain is None else event.gain
+    return measured(ratio, event.error) if 1 / BELIEVABLE < ratio < BELIEVABLE else None
 
 
 def _figures(gain: Gain) -> dict[str, Any]:

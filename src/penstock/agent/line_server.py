@@ -146,7 +146,7 @@ class LineServer:
     def _accept(self) -> None:
         while len(self._clients) < MOST_CLIENTS:
             try:
-                connection, _ = self._listener.accept()
+                connection = self._next()
             except BlockingIOError:
                 break
             except OSError:
@@ -158,6 +158,9 @@ class LineServer:
             self._clients[connection] = client
             self._selector.register(connection, selectors.EVENT_READ, client)
         self._accept_from_s = 0.0
+
+    def _next(self) -> socket.socket:
+        return self._listener.accept()[0]
 
     def _talk(self, client: Client) -> None:
         try:

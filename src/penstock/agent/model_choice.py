@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from penstock.agent.startup import Places
 from penstock.errors import AccessError, MissingError, ModelFileError, PenstockError
+from penstock.outputs import replace_file
 from penstock.ports import Predictor
 from penstock.trusted import read_own
 
@@ -69,10 +70,7 @@ def load_own(kind: str, path: Path) -> ForestPredictor | SurveyPredictor:
 
 
 def _keep(path: Path, raw: bytes) -> None:
-    fresh = path.with_name(path.name + ".new")
     try:
-        fresh.write_bytes(raw)
-        fresh.chmod(0o640)
-        fresh.replace(path)
+        replace_file(path, raw, 0o640)
     except OSError as error:
         log.warning("%s: %s; no last good model is kept", path, error.strerror)

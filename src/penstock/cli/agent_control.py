@@ -9,6 +9,7 @@ import click
 
 from penstock.cli.options import NearestChoice, console, emit_json, json_option, state_dir_option
 from penstock.errors import UsageError
+from penstock.gains import from_log2, measured
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -136,7 +137,11 @@ def in_units(name: str, value: float) -> str:
         return f"{name} = {value:g}"
     short = name.removesuffix("_log2")
     # No gain is a thousandfold, so a larger value is a rate and not a logarithm of a gain.
-    return f"{short} = {2**value / 1e6:.1f} MB/s" if value > 10 else f"{short} = {2**value:.2f} times"
+    return (
+        f"{short} = {from_log2(value) / 1e6:.1f} MB/s"
+        if value > 10
+        else f"{short} = {from_log2(value):.2f} times"
+    )
 
 
 def _candidates(decision: dict[str, Any]) -> list[str]:
@@ -158,7 +163,7 @@ def _base_mbps(decision: dict[str, Any]) -> float:
     window = decision["history"][-1]
     moved = sum(window["metrics"].get(f"{way}.bytes") or 0.0 for way in ("read", "write"))
     gain = _mapped_gain(decision["outlook"].get("map"), window["setting"])
-    return float(moved / (window["t1"] - window["t0"]) / 1e6 / 2**gain)
+    return float(moved / (window["t1"] - window["t0"]) / 1e6 / from_log2(gain))
 
 
 def _mapped_gain(surface: dict[str, Any] | None, setting: dict[str, int]) -> float:
@@ -175,7 +180,7 @@ def _candidate(one: dict[str, float], now_mbps: float) -> str:
     setting = " ".join(f"{knob_id}={value:g}" for knob_id, value in one.items() if knob_id not in figures)
     if "gain_log2" not in one:
         return f"{setting}: pays with probability {one['p']:.2f}"
-    low, mid, high = (2 ** (one["gain_log2"] + by * one["spread_log2"]) for by in (-1, 0, 1))
+    low, mid, high = (from_log2(one["gain_log2"] + by * one["spread_log2"]) for by in (-1, 0, 1))
     return (
         f"{setting}: {mid:.2f} times ({low:.2f} to {high:.2f}), "
         f"{mid * now_mbps:.1f} MB/s ({low * now_mbps:.1f} to {high * now_mbps:.1f})"
@@ -184,8 +189,6 @@ def _candidate(one: dict[str, float], now_mbps: float) -> str:
 
 def _against(effect: dict[str, Any]) -> str:
     """What an effect was measured against."""
-    from penstock.gains import measured
-
     how = "switchback" if effect.get("switchback") else "before/after"
     if effect.get("gain") is None:
         return how

@@ -19,6 +19,7 @@ from penstock.errors import (
     refusal,
     require_extra,
 )
+from penstock.outputs import replace_file
 from penstock.units import parse_duration, parse_size
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ def progress() -> Callable[[str], None]:
 def write_text(path: Path, text: str) -> None:
     """Write an output file whole; a refusal names the path."""
     try:
-        path.write_text(text, encoding="utf-8")
+        replace_file(path, text)
     except OSError as error:
         raise refusal(path, error) from None
 
@@ -225,6 +226,6 @@ def write_text(path: Path, text: str) -> None:
 def write_bytes(path: Path, raw: bytes) -> None:
     """Write a binary output file whole; a refusal names the path."""
     try:
-        path.write_bytes(raw)
+        replace_file(path, raw)
     except OSError as error:
         raise refusal(path, error) from None

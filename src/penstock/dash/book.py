@@ -23,7 +23,7 @@ from penstock.events import (
     TrialForgottenEvent,
     YieldEvent,
 )
-from penstock.gains import Gain
+from penstock.gains import Gain, from_log2
 from penstock.reasons import Reason
 from penstock.serve.status import effect_sentence
 
@@ -149,7 +149,7 @@ class Book:
             "gain": gains[-1].ratio if gains else None,
             # The ratio where it is known, else the interval.
             "outcome": gains[-1].words.removesuffix(" times") if gains else None,
-            "expected": 2.0 ** evidence["gain_log2"] if "gain_log2" in evidence else None,
+            "expected": from_log2(evidence["gain_log2"]) if "gain_log2" in evidence else None,
             "spread_log2": evidence.get("deviation_log2"),
             "pending": decision.pending,
             "setting": in_force(decision),

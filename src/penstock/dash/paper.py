@@ -13,7 +13,7 @@ from penstock.dash.history import History
 from penstock.dash.node import logged_points
 from penstock.dash.unit_words import named
 from penstock.events import LogEvent
-from penstock.gains import Gain
+from penstock.gains import Gain, from_log2
 from penstock.report import interval, walk
 from penstock.report.page import Figure, Section, Table, render
 from penstock.report.timeline import KNOB_COLOURS, Drawing, Mark, Series, draw
@@ -122,7 +122,7 @@ def _map(book: Book, decision_id: str) -> Figure | None:
     knobs, gains = space.knobs, space.gain_log2
     across, up = knobs
     surface = {
-        (int(a), int(b)): 2.0**gain for a, b, gain in zip(knobs[across], knobs[up], gains, strict=True)
+        (int(a), int(b)): from_log2(gain) for a, b, gain in zip(knobs[across], knobs[up], gains, strict=True)
     }
     path = [(int(setting[across]), int(setting[up])) for setting in book.path(decision_id)]
     title, unit = f"{decision.target}: expected gain", "{:.2f} times the original"

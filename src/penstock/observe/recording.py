@@ -10,17 +10,23 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import os
 import time
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 from penstock.errors import AccessError, DataError, MissingError, PenstockError
+from penstock.outputs import is_no_file
 from penstock.units import MIB
 
 ROTATE_BYTES = 64 * MIB
 KEPT_FILES = 4
+# What the files of 10,000 targets come to. A line that is longer, unpacked or not, is not a probe.
+MOST_LINE_BYTES = 128 * MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,10 @@ class RecordingWriter:
 
     def _open(self, mode: str) -> IO[str]:
         try:
-            return self.path.open(mode, encoding="ascii")
+            links = 0 if is_no_file(self.path) else os.O_NOFOLLOW
+            flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | links
+            descriptor = os.open(self.path, flags | (os.O_APPEND if mode == "a" else os.O_TRUNC), 0o666)
+            return open(descriptor, mode, encoding="ascii")  # noqa: PTH123 - a descriptor, not a path
         except FileNotFoundError:
             raise MissingError(f"{self.path}: no such directory") from None
         except PermissionError:
@@ -89,7 +98,10 @@ def read_recording(path: Path) -> Iterator[RecordedProbe]:
     """
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
-            for number, line in enumerate(stream, 1):
+            lines = iter(partial(stream.readline, MOST_LINE_BYTES + 1), b"")
+            for number, line in enumerate(lines, 1):
+                if len(line) > MOST_LINE_BYTES:
+                    raise DataError(f"{path}:{number}: longer than {MOST_LINE_BYTES} bytes: not a probe")
                 if not line.strip():
                     continue
                 try:
@@ -102,7 +114,7 @@ def read_recording(path: Path) -> Iterator[RecordedProbe]:
         raise MissingError(f"{path}: no such file") from None
     except PermissionError:
         raise AccessError(f"{path}: permission denied") from None
-    except EOFError:
+    except (EOFError, zlib.error):
         return
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or error}") from None

@@ -14,7 +14,7 @@ from penstock.schedule.answer import Answer
 from penstock.schedule.command import Commands
 from penstock.schedule.job import Job
 from penstock.schedule.layout import Layout
-from penstock.schedule.lfs import Owner, read_layout, run_tool
+from penstock.schedule.lfs import NoAnswerError, Owner, read_layout, run_tool
 
 if TYPE_CHECKING:
     from penstock.schedule.lifecycle import Ended, Started
@@ -43,9 +43,28 @@ def apply_answer(started: Started, how: How, say: Say) -> bool:
     if how == "pool":
         return _apply_pool(job, commands, started.again, say)
     lines = commands.user if how == "directory" else commands.progressive
-    # A command that timed out may still take effect, so the end of the job must check.
-    _try(lines, owner_of(job), lambda why: say(f"not applied: {why}"))
+    return _apply_lines(job, lines, say)
+
+
+def _apply_lines(job: Job, lines: Sequence[str], say: Say) -> bool:
+    """Run the commands of a directory. One that was refused and left no layout of ours has changed nothing."""
+    try:
+        for line in lines:
+            _run(line, owner_of(job))
+    except PenstockError as error:
+        say(f"not applied: {error}")
+        # A command that timed out may still take effect, so the end of the job must check.
+        return isinstance(error, NoAnswerError) or _has_ours(job)
     return True
+
+
+def _has_ours(job: Job) -> bool:
+    try:
+        return _is_ours(read_layout(job.directory or "", owner_of(job)), job)
+    except NoAnswerError:
+        return True
+    except PenstockError:
+        return False
 
 
 def _apply_pool(job: Job, commands: Commands, again: bool, say: Say) -> bool:

@@ -99,7 +99,7 @@ class LedgerContent:
             self._lines += 1
             try:
                 self._apply(json.loads(line))
-            except (ValueError, KeyError, TypeError, DataError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError, DataError) as error:
                 raise DataError(f"{path}: line {self._lines} is not a ledger entry: {error}") from None
 
     @property
@@ -220,7 +220,7 @@ def _line(entry: dict[str, Any]) -> bytes:
 def _whole_lines(path: Path) -> list[str]:
     try:
         raw = path.read_bytes()
-        return raw[: raw.rfind(b"\n") + 1].decode("utf-8").splitlines()
+        return raw.decode("utf-8").split("\n")[:-1]
     except FileNotFoundError:
         return []
     except PermissionError:

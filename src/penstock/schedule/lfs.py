@@ -11,6 +11,11 @@ from dataclasses import dataclass
 from penstock.errors import DataError, MissingError, PenstockError
 from penstock.schedule.layout import Layout, parse_layout
 
+
+class NoAnswerError(PenstockError):
+    """A command was given up; it may still take effect."""
+
+
 TIMEOUT_S = 10.0
 """A client whose servers are dead blocks for ever; nobody waits longer than this for one command."""
 
@@ -44,7 +49,7 @@ def run_tool(command: Sequence[str], owner: Owner | None = None) -> str:
     except FileNotFoundError:
         raise MissingError(f"{command[0]}: not found: this node is no Lustre client") from None
     except subprocess.TimeoutExpired:
-        raise PenstockError(f"{shown}: no answer within {TIMEOUT_S:g} s") from None
+        raise NoAnswerError(f"{shown}: no answer within {TIMEOUT_S:g} s") from None
     except OSError as error:
         raise PenstockError(f"{shown}: {error.strerror}") from None
     if done.returncode:
@@ -59,10 +64,14 @@ def read_layout(directory: str, owner: Owner | None = None) -> Layout:
 
 
 def layout_if_readable(directory: str | None, owner: Owner | None = None) -> Layout | None:
-    """The layout, or None if it cannot be read here or could not be restored exactly."""
+    """The layout, or None if it cannot be read here, could not be restored exactly, or is not the owner's to change.
+
+    A job may name any directory. One that its owner may not write would otherwise count as taken by that job.
+    """
     if directory is None:
         return None
     try:
+        run_tool(["test", "-w", directory], owner)
         return read_layout(directory, owner)
     except (PenstockError, DataError):
         return None

@@ -185,17 +185,21 @@ def reconcile(ledger: Ledger, ask: Callable[[], Sequence[QueuedJob]]) -> Reconci
     """
     before = ledger.read().grants
     alive = [job for job in ask() if job.holds_resources]
-    known = {job.id for job in alive} | {job.name for job in alive}
+    ids = {job.id for job in alive}
+    names = {job.name for job in alive}
     ended = []
     with ledger.locked() as book:
         for grant in before:
-            if grant.job.name not in known and book.find(grant.job.name) == grant:
+            # Users choose names, so a name says nothing about a job whose id is known.
+            lives = grant.job.name in ids or (grant.job.uid is None and grant.job.name in names)
+            if not lives and book.find(grant.job.name) == grant:
                 book.end(grant.job.name)
                 ended.append(grant)
         running = tuple(job.name for job in book.running)
         gone = tuple(_ended(grant, book) for grant in ended)
         left = tuple(_ended(grant, book) for grant in book.left)
-    unrecorded = tuple(job.id for job in alive if not {job.id, job.name} & set(running))
+    named = {grant.job.name for grant in before if grant.job.uid is None}
+    unrecorded = tuple(job.id for job in alive if job.id not in running and job.name not in named)
     return Reconciled(gone, left, running, unrecorded)
 
 

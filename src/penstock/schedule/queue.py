@@ -186,7 +186,10 @@ def parse_elapsed(text: str) -> float | None:
     """
     days, _, clock = text.rpartition("-")
     parts = clock.split(":")
-    if not all(part.isdigit() for part in parts) or len(parts) not in (2, 3):
+    if not all(part.isdigit() and len(part) < 9 for part in (*parts, days or "0")) or len(parts) not in (
+        2,
+        3,
+    ):
         return None
     seconds = 0
     for part in parts:

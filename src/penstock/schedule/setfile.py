@@ -45,7 +45,7 @@ def parse_curve(value: object, where: str) -> Curve:
         raise DataError(f"{where}: not an object of bandwidth per count")
     points = {}
     for key, bandwidth in value.items():
-        if not (isinstance(key, str) and key.isascii() and key.isdigit()):
+        if not (isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 19):
             raise DataError(f"{where}: {key!r} is not a number of resources")
         if int(key) == 0:
             continue

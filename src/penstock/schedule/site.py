@@ -143,17 +143,17 @@ def _belief(
 
 
 def _ior(job: str, count: str, path: Path) -> Iterator[Measurement]:
-    if not (count.isascii() and count.isdigit() and int(count)):
+    if not (count.isascii() and count.isdigit() and len(count) < 19 and int(count)):
         raise DataError(f"job {job!r}: ior: {count!r} is not a number of resources")
     return (Measurement(int(count), value) for value in read_ior(path))
 
 
 def _curve(section: JobSection, platform: PlatformSection, past: PastRun | None) -> Curve | None:
     if section.bandwidth is not None:
-        counts = sorted(int(key) for key in section.bandwidth if key.isdigit() and int(key) > 0)
-        wrong = next((key for key in section.bandwidth if not key.isdigit()), None)
+        wrong = next((key for key in section.bandwidth if not (key.isdecimal() and len(key) < 19)), None)
         if wrong is not None:
-            raise DataError(f"job {section.name!r}: bandwidth: {wrong!r} is not a number of resources")
+            raise DataError(f"job {section.name!r}: bandwidth: {wrong[:60]!r} is not a number of resources")
+        counts = sorted(int(key) for key in section.bandwidth if int(key) > 0)
         try:
             return Curve(tuple(counts), tuple(float(section.bandwidth[str(n)]) for n in counts))
         except DataError as error:

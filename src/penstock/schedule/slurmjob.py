@@ -74,9 +74,9 @@ def parse_hints(comment: str) -> tuple[dict[str, Any], list[str]]:
         if key == FOR_LICENCES:
             continue
         if key not in HINTS or not equals:
-            complaints.append(f"hint: {word!r} is unknown{did_you_mean(key, HINTS)}")
+            complaints.append(f"hint: {word[:60]!r} is unknown{did_you_mean(key, HINTS)}")
             continue
-        whole = key in ("best", "measured_on") and value.isascii() and value.isdigit()
+        whole = key in ("best", "measured_on") and value.isascii() and value.isdigit() and len(value) < 19
         hints[HINTS[key]] = int(value) if whole else value
     return hints, complaints
 
@@ -95,6 +95,6 @@ def _nodes(environment: Mapping[str, str]) -> int:
 
 def _number(environment: Mapping[str, str], name: str) -> int:
     value = environment.get(name, "0")
-    if not value.isdigit():
+    if not (value.isascii() and value.isdigit() and len(value) < 19):
         raise DataError(f"{name}: {value!r} is not a number")
     return int(value)

@@ -41,7 +41,7 @@ def parse_connection(fdinfo: str) -> int | None:
     for line in fdinfo.split("\n"):
         if line.startswith(_CONNECTION):
             value = line[len(_CONNECTION) :].strip()
-            return int(value) if value.isdigit() else None
+            return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else None
     return None
 
 

@@ -76,7 +76,7 @@ def resolve(access: Access, hints: Hints) -> CallPlan:
 def _allowed(access: Access, config_list: str | None) -> int:
     """The number of aggregators that the configuration list allows. Ranks fill hosts evenly."""
     host, _, count = (config_list or "*:1").partition(":")
-    if host != "*" or not (count in {"", "*"} or count.isdigit()):
+    if host != "*" or not (count in {"", "*"} or (count.isascii() and count.isdigit() and len(count) < 19)):
         raise UsageError(f"hint cb_config_list {config_list!r}: the model knows '*:N' and '*:*' only")
     if count == "*":
         return access.ranks

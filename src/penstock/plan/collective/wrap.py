@@ -159,7 +159,7 @@ def parse_rank(environ: bytes) -> int | None:
     variables = dict(entry.split(b"=", 1) for entry in environ.split(b"\0") if b"=" in entry)
     for name in RANK_VARIABLES:
         value = variables.get(name.encode(), b"")
-        if value.isdigit():
+        if value.isdigit() and len(value) < 19:
             return int(value)
     return None
 

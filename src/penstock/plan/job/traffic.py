@@ -199,7 +199,7 @@ def traffic(raw: RawLog) -> JobTraffic:
 
 
 def _whole(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() else None
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
 def _own_shares(by_file: Mapping[int, Rows]) -> list[OwnShares]:
