@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from penstock import config
 from penstock.errors import ConfigError, DataError
@@ -17,9 +17,14 @@ from penstock.schedule.darshan import PastRun, read_darshan
 from penstock.schedule.family import FAMILIES
 from penstock.schedule.ior import read_ior
 from penstock.schedule.job import Job
+from penstock.schedule.site_rule import DEFAULT_ALLOCATION
 
 Positive = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=0)]
+Amount = Annotated[float, BeforeValidator(config.spoken_size)]
+"""Bytes, or bytes per second: a number, or text with a unit."""
+AllocationName = Literal["random", "static", "bestbdw", "nsys", "tcpu", "mckp", "balance", "idle-nodes"]
+PlacementName = Literal["random", "greedy-non-clairvoyant", "greedy-clairvoyant"]
 
 
 class PlatformSection(config.Section):
@@ -34,6 +39,8 @@ class PlatformSection(config.Section):
     family_limit: Positive = 8
     apply: Literal["directory", "progressive", "pool"] = "directory"
     worst_slowdown: Annotated[float, Field(gt=1)] | None = None
+    allocation: AllocationName = DEFAULT_ALLOCATION
+    placement: PlacementName | None = None
 
 
 class OstHealthSection(config.Section):
@@ -49,8 +56,8 @@ class KnowledgeSection(config.Section):
     """What is known of an application: its curve is measured (`bandwidth`), or assumed from a `family`."""
 
     compute: Annotated[config.Duration, Field(ge=0)] | None = None
-    io: Annotated[config.Size, Field(ge=0)] | None = None
-    bandwidth: dict[str, config.Size] | None = None
+    io: Annotated[Amount, Field(ge=0)] | None = None
+    bandwidth: dict[str, Amount] | None = None
     family: Literal["ascent", "descent", "peak", "neutral"] | None = None
     family_bandwidth: Annotated[config.Size, Field(ge=1)] | None = None
     measured_on: Positive | None = None
@@ -76,13 +83,18 @@ class ApplicationSection(KnowledgeSection):
     match: Annotated[str, Field(min_length=1)]
 
 
+def _listed(value: object) -> object:
+    """One job may be a table of its own; several are an array of tables."""
+    return [value] if isinstance(value, dict) else value
+
+
 class SiteSection(config.Section):
     """The whole file."""
 
     platform: PlatformSection
     lustre: OstHealthSection | None = None
     running: list[JobSection] = Field(default_factory=list)
-    next: JobSection | None = None
+    next: Annotated[list[JobSection], BeforeValidator(_listed)] = Field(default_factory=list)
     application: list[ApplicationSection] = Field(default_factory=list)
 
 
@@ -93,6 +105,10 @@ def load_site(path: Path) -> SiteSection:
     if platform.names and len(platform.names) != platform.resources:
         raise ConfigError(
             f"{path}: platform.names lists {len(platform.names)} of {platform.resources} resources"
+        )
+    if platform.worst_slowdown is not None and platform.allocation != "idle-nodes":
+        raise ConfigError(
+            f"{path}: platform.worst_slowdown belongs to allocation idle-nodes, not to {platform.allocation}"
         )
     _check_ids(platform.unusable, platform.resources, f"{path}: platform.unusable")
     for job in site.running:
