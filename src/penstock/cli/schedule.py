@@ -37,6 +37,7 @@ class ScheduleGroup(LazyGroup):
         "study": ("penstock.cli.schedule_study:study", "Repeat the paper's evaluation; check its claims."),
         "advise": ("penstock.cli.schedule_advise:advise", "How many and which resources the next job uses."),
         "optimum": ("penstock.cli.schedule_optimum:optimum", "The exact optimum of a small set."),
+        "learn": ("penstock.cli.schedule_learn:learn", "Bandwidth curves from the site's own finished jobs."),
         "guide": ("penstock.cli.schedule_advise:guide", "Which heuristics fit what you know of your jobs."),
     }
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -24,6 +26,8 @@ Count = Annotated[int, Field(ge=0)]
 Amount = Annotated[float, BeforeValidator(config.spoken_size)]
 """Bytes, or bytes per second: a number, or text with a unit."""
 AllocationName = Literal["random", "static", "bestbdw", "nsys", "tcpu", "mckp", "balance", "idle-nodes"]
+CURVE_KEYS = frozenset(("bandwidth", "family", "family_bandwidth", "ior", "history", "darshan"))
+"""Keys that say how fast an application is. A site that has one of them has its own curve."""
 PlacementName = Literal["random", "greedy-non-clairvoyant", "greedy-clairvoyant"]
 
 
@@ -81,6 +85,23 @@ class ApplicationSection(KnowledgeSection):
     """What is known of every job whose name matches, as a shell pattern; for jobs that a scheduler starts."""
 
     match: Annotated[str, Field(min_length=1)]
+    nodes: Positive | None = None
+    """Of several that match, the one with the number of nodes nearest to the job's counts."""
+
+
+class LearnedSection(ApplicationSection):
+    """An application of a file that `schedule learn` wrote. `low` and `high` are for people."""
+
+    processes: Positive | None = None
+    runs: Positive | None = None
+    low: dict[str, Amount] = Field(default_factory=dict)
+    high: dict[str, Amount] = Field(default_factory=dict)
+
+
+class CurvesSection(config.Section):
+    """A whole file of learned curves."""
+
+    application: list[LearnedSection] = Field(default_factory=list)
 
 
 def _listed(value: object) -> object:
@@ -96,11 +117,33 @@ class SiteSection(config.Section):
     running: list[JobSection] = Field(default_factory=list)
     next: Annotated[list[JobSection], BeforeValidator(_listed)] = Field(default_factory=list)
     application: list[ApplicationSection] = Field(default_factory=list)
+    curves: str | None = None
+    """A file of learned curves, relative to the site file."""
+
+
+def known_of(name: str, nodes: int, site: SiteSection) -> dict[str, Any]:
+    """What is known of a job with this name and size; empty if no application matches.
+
+    The site file's own word goes before what was learned, fact by fact.
+    """
+    facts: dict[str, Any] = {}
+    matching = [one for one in site.application if fnmatchcase(name, one.match)]
+    for learned in (False, True):
+        some = [one for one in matching if isinstance(one, LearnedSection) == learned]
+        if some:
+            near = min(some, key=lambda one: abs(math.log((one.nodes or nodes) / nodes)))
+            about = near.model_dump(include=set(KnowledgeSection.model_fields), exclude_defaults=True)
+            settled = facts.keys() | (CURVE_KEYS if facts.keys() & CURVE_KEYS else set())
+            facts |= {key: value for key, value in about.items() if key not in settled}
+    return facts
 
 
 def load_site(path: Path) -> SiteSection:
     """Read and check a site file; resource ids must exist and names must be unique."""
     site = config.load(path, SiteSection)
+    if site.curves is not None:
+        learned = config.load(path.parent / site.curves, CurvesSection).application
+        site = site.model_copy(update={"application": [*site.application, *learned]})
     platform = site.platform
     if platform.names and len(platform.names) != platform.resources:
         raise ConfigError(
