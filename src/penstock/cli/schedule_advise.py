@@ -50,6 +50,16 @@ MOST_OPTIONS = 12
     type=click.Path(path_type=Path),
     help="Directory for the job's environment, read by the task prolog.",
 )
+@click.option(
+    "--compare",
+    "compare_hours",
+    type=click.FloatRange(0, min_open=True),
+    is_flag=False,
+    flag_value=24.0,
+    metavar="[HOURS]",
+    help="Replay the ledger's last hours under every rule; advise nothing.  [24 where HOURS is left out]",
+)
+@click.option("--page", type=click.Path(path_type=Path), help="With --compare: also as a page with plots.")
 @click.option("--seed", type=int, help="Of rules that draw at random.  [default: by the jobs' names]")
 @json_option
 def advise(
@@ -63,6 +73,8 @@ def advise(
     from_slurm: bool,
     apply_it: bool,
     exports: Path | None,
+    compare_hours: float | None,
+    page: Path | None,
     seed: int | None,
     as_json: bool,
 ) -> None:
@@ -74,9 +86,17 @@ def advise(
     from penstock.schedule.site import load_site
 
     _check_options(
-        {"--start": start, "--end": ended is not None, "--list": listed, "--reconcile": reconciled},
+        {
+            "--start": start,
+            "--end": ended is not None,
+            "--list": listed,
+            "--reconcile": reconciled,
+            "--compare": compare_hours is not None,
+        },
         ledger_file,
     )
+    if page is not None and compare_hours is None:
+        raise UsageError("--page belongs to --compare")
     if jobs_file is not None and not reconciled:
         raise UsageError("--jobs belongs to --reconcile")
     if apply_it and (listed or not (start or ended or reconciled)):
@@ -90,6 +110,10 @@ def advise(
         _list(ledger, as_json)
     elif ledger is not None and reconciled:
         _reconcile(ledger, jobs_file, after, as_json)
+    elif ledger is not None and compare_hours is not None:
+        from penstock.cli.schedule_week import compare_rules
+
+        compare_rules(site, ledger, compare_hours, page, as_json)
     else:
         _advise((site, site_file, from_slurm, seed), ledger if start else None, ledger, after, as_json)
 

@@ -1,9 +1,11 @@
-"""Finished runs of applications: what Darshan logs measured, joined with accounting and the ledger by the job's id."""
+"""Finished runs of applications: what Darshan logs measured, joined by job id with accounting and the ledger."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -60,17 +62,23 @@ def find_logs(directories: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def read_logs(paths: Sequence[Path]) -> tuple[list[LoggedJob], dict[str, str]]:
-    """Every log that can be read, and what is wrong with the others."""
+    """Every log that can be read, and what is wrong with the others. Each is read in a process of its own."""
     logs, broken = [], {}
-    for path in paths:
-        try:
-            past = read_darshan(path)
-        except DataError as error:
-            broken[path.name] = str(error)
-            continue
-        named = LOG_ID.search(path.name)
-        logs.append(LoggedJob(path, named.group(1) if named else None, past))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for path, (past, error) in zip(paths, pool.map(_try_log, paths), strict=True):
+            named = LOG_ID.search(path.name)
+            if past is None:
+                broken[path.name] = error
+            else:
+                logs.append(LoggedJob(path, named.group(1) if named else None, past))
     return logs, broken
+
+
+def _try_log(path: Path) -> tuple[PastRun | None, str]:
+    try:
+        return read_darshan(path), ""
+    except DataError as error:
+        return None, str(error)
 
 
 def join(
