@@ -1,4 +1,4 @@
-"""Replays jobs that come and go: each is placed by a rule when it arrives, and then shares its resources with others."""
+"""Replays jobs that come and go: each is placed by a rule when it arrives, and then shares its resources."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 PHASES = 10
-"""A job computes and writes so many times in turn: nobody records that. The paper's applications do so 2 to 20 times."""
+"""How often a job computes and writes in turn. Nobody records that; in the paper it is 2 to 20 times."""
 BINS = 200
 FIRST_SEATS = 64
 
@@ -91,7 +91,7 @@ def replay(arrivals: Sequence[Arrival], resources: int, place: Placer, phases: i
         seats.sit(replace(arrival.job, resources=ids), now_s, phases)
     seats.advance(math.inf)
     jobs = tuple(sorted(seats.done, key=lambda one: one.end_s))
-    whole_s = max(max(one.end_s for one in jobs), 1e-9)
+    whole_s = jobs[-1].end_s or 1e-9
     spent = float(seats.idle.sum())
     over = tuple((seats.idle / seats.interval_s).tolist())
     return Replayed(jobs, whole_s, spent / whole_s, over, seats.interval_s)

@@ -53,8 +53,12 @@ class BalanceAllocator(Allocator):
         crowd = table.crowd_of(start)
         reference = table.judge(start, crowd)
         best, best_cost = start, 1 + IDLE_WEIGHT
+        last = start
         for level in np.geomspace(max(crowd, 1e-6) / 4, max(crowd, 1e-6) * 8, LEVELS):
             counts = table.cheapest(float(level), reference)
+            if np.array_equal(counts, last):
+                continue
+            last = counts
             cost = _cost(table.judge(counts, table.crowd_of(counts)), reference)
             if cost < best_cost - 1e-12:
                 best, best_cost = counts, cost
@@ -91,11 +95,18 @@ class _Table:
         rows = np.arange(len(cost))
         room = others - self.held.caused(others, self.share)
         low, high = 1e-5, 1e5
+        cheap, dear = (np.argmin(cost + price * caused, axis=1) for price in (low, high))
         for _ in range(PRICE_STEPS):
+            if np.array_equal(cheap, dear):
+                # The price does not matter any more.
+                break
             middle = math.sqrt(low * high)
             chosen = np.argmin(cost + middle * caused, axis=1)
-            low, high = (low, middle) if caused[rows, chosen].sum() <= room else (middle, high)
-        cheapest: Ints = np.argmin(cost + high * caused, axis=1) + 1
+            if caused[rows, chosen].sum() <= room:
+                high, dear = middle, chosen
+            else:
+                low, cheap = middle, chosen
+        cheapest: Ints = dear + 1
         return cheapest
 
     @property
