@@ -83,7 +83,7 @@ class _Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class _Steps:
+class _ClassSteps:
     mean: Floats
     covariance: Floats
 
@@ -128,7 +128,7 @@ def _seen(runs: Runs, counts: Sequence[int], noise: float) -> _Seen:
     )
 
 
-def _class_steps(access: str, counts: Sequence[int]) -> _Steps:
+def _class_steps(access: str, counts: Sequence[int]) -> _ClassSteps:
     """The steps of the class between the given counts, from its steps per doubling."""
     import numpy as np
 
@@ -142,7 +142,7 @@ def _class_steps(access: str, counts: Sequence[int]) -> _Steps:
         return total
 
     widths = np.diff([math.log2(count) for count in counts])
-    return _Steps(np.diff([climbed(count) for count in counts]), np.diag(about.spread**2 * widths))
+    return _ClassSteps(np.diff([climbed(count) for count in counts]), np.diag(about.spread**2 * widths))
 
 
 def _posterior(
