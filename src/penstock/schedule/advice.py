@@ -127,7 +127,7 @@ def _decide(
         for job, count, options, certainty in zip(jobs, allocation.counts, own, sure, strict=True)
     ]
     if allocation.placement is None:
-        return _place(occupancy, jobs, counted, how)
+        return _place(occupancy, jobs, counted, how, sharing)
     ids = [tuple(usable[index] for index in some) for some in allocation.placement]
     return _settle(occupancy, jobs, counted, ids, EXCLUSIVE)
 
@@ -139,7 +139,11 @@ def _one_by_one(occupancy: Occupancy, job: Job, worst_slowdown: float) -> JobDec
 
 
 def _place(
-    occupancy: Occupancy, jobs: Sequence[Job], counted: Sequence[JobDecision], how: tuple[SiteScene, Random]
+    occupancy: Occupancy,
+    jobs: Sequence[Job],
+    counted: Sequence[JobDecision],
+    how: tuple[SiteScene, Random],
+    sharing: Sharing | None = None,
 ) -> list[JobDecision]:
     """Give jobs whose counts are known their resources, by the placement of the site."""
     scene, rng = how
@@ -152,8 +156,8 @@ def _place(
     facts = frozenset[str].intersection(*(job.known for job in jobs))
     placer = placement_for(rule.placement or DEFAULT_PLACEMENT, facts)
     usable = occupancy.usable
-    sharing, _ = _sharing(occupancy, jobs, scene.compute_nodes, usable)
-    placed = PLACERS[placer.name]().place(sharing, counts, rng)
+    seen = sharing or _sharing(occupancy, jobs, scene.compute_nodes, usable)[0]
+    placed = PLACERS[placer.name]().place(seen, counts, rng)
     if placer.missing:
         told = lacking(f"placement {rule.placement}", placer)
         counted = [replace(one, reason=one.reason + told) for one in counted]

@@ -51,6 +51,7 @@ class Occupancy:
                 self.jobs[resource].append(index)
         self._closed = set(unusable)
         self.usable = [resource for resource in range(resources) if resource not in self._closed]
+        self._keys = list(zip(self.load, self.users, strict=True))
         self._order: list[int] | None = None
         if not self.usable:
             raise DataError("unusable: names every resource of the platform")
@@ -63,17 +64,20 @@ class Occupancy:
     def order(self) -> list[int]:
         """The resources that may be given away, the least occupied first."""
         if self._order is None:
-            self._order = sorted(self.usable, key=lambda one: (self.load[one], self.users[one], one))
+            # Sorting is stable, so that of equal resources the lowest id comes first.
+            self._order = sorted(self.usable, key=self._keys.__getitem__)
         return self._order
 
     def add(self, job: HeldShare) -> None:
         """Count in one more job, on its resources."""
         self.running.append(job)
         self.weights.append(_weight(job))
+        share = job.io_share
         for resource in job.resources:
-            self.load[resource] += job.io_share
+            self.load[resource] += share
             self.users[resource] += 1
             self.jobs[resource].append(len(self.running) - 1)
+            self._keys[resource] = (self.load[resource], self.users[resource])
         self._order = None
 
     @property
