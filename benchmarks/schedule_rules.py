@@ -152,8 +152,8 @@ def choices(name: str, source: Source, splits: int, seed: int) -> None:
             reached.append(own.at(best) / max(own.bytes_per_s))
             errors += [abs(math.log(curve.at(n) / own.at(n))) for n in own.counts]
     print(
-        f"rules: {name}: learned from half the runs, the chosen count has {statistics.mean(reached):.3f} of the best "
-        f"bandwidth in the mean (goal 0.93); bandwidths are off by {100 * math.expm1(statistics.median(errors)):.0f} % "
+        f"rules: {name}: learned from half the runs, the chosen count has {statistics.mean(reached):.3f} of the "
+        f"best bandwidth (goal 0.93); bandwidths are off by {100 * math.expm1(statistics.median(errors)):.0f} % "
         f"in the median, {100 * math.expm1(statistics.mean(errors)):.0f} % in the mean"
     )
 

@@ -41,10 +41,7 @@ class Sizes(click.ParamType[tuple[int, ...]]):
         return tuple(dict.fromkeys(int(word) for word in words))
 
 
-@click.command(
-    epilog="Examples: penstock schedule study --experiment optimum --sets 2 --out study; "
-    "penstock schedule study --site site.toml --trace sacct.txt --out week"
-)
+@click.command(epilog="Example: penstock schedule study --experiment optimum --sets 2 --out study")
 @click.option("--site", "site_file", type=click.Path(path_type=Path), help="Replay --trace at this site.")
 @click.option(
     "--trace", "trace_file", type=click.Path(path_type=Path), help="Jobs: sacct --parsable2, or SWF."
