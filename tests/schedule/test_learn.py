@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -17,7 +18,7 @@ from penstock.errors import DataError, PenstockError
 from penstock.schedule.darshan import PastRun
 from penstock.schedule.jobtrace import TraceJob
 from penstock.schedule.learn.curvefile import curves_toml, learn_applications
-from penstock.schedule.learn.finished import LOG_ID, FinishedRun, LoggedJob, find_logs, join
+from penstock.schedule.learn.finished import FinishedRun, LoggedJob, find_logs, join
 from penstock.schedule.learn.pooled import learn_pool
 from penstock.schedule.site import known_of, load_site
 
@@ -68,6 +69,14 @@ def test_many_runs_win_over_the_pool() -> None:
     assert [curve.at(n) * n for n in COUNTS] == pytest.approx([1e9] * 5, rel=0.1)
 
 
+def test_runs_on_one_count_do_not_make_fewer_as_fast() -> None:
+    learned = learn_pool({"a": {24: [4e10, 4.2e10]}}, "file-per-process")["a"]
+    assert learned.curve.counts == (1, 2, 4, 8, 16, 24)
+    assert learned.curve.at(1) < 0.3 * learned.curve.at(24)
+    widths = [high / low for low, high in zip(learned.low, learned.high, strict=True)]
+    assert widths == sorted(widths, reverse=True)
+
+
 @pytest.mark.parametrize("runs", [{}, {2: []}, {2: [0.0]}, {0: [1.0]}, {1: [math.nan]}])
 def test_runs_without_a_bandwidth_are_refused(runs: dict[int, list[float]]) -> None:
     with pytest.raises(DataError, match="'a'"):
@@ -78,7 +87,7 @@ def past(osts: int | None = 4, io_bytes: float = 1e12) -> PastRun:
     return PastRun("sim", 128, 900.0, 100.0, io_bytes, osts, True)
 
 
-def logged(job: str | None, run: PastRun) -> LoggedJob:
+def logged(job: str, run: PastRun) -> LoggedJob:
     return LoggedJob(Path(f"u_sim_id{job}-1.darshan"), job, run)
 
 
@@ -123,7 +132,9 @@ def test_written_curves_are_read_back_by_a_site_file(tmp_path: Path) -> None:
 def test_command_learns_from_real_logs(shared_dir: Path, tmp_path: Path) -> None:
     pytest.importorskip("darshan")
     logs = shared_dir / "data" / "darshan"
-    ids = sorted({found.group(1) for path in find_logs([logs]) if (found := LOG_ID.search(path.name))})
+    ids = sorted(
+        {found.group(1) for path in find_logs([logs]) if (found := re.search(r"_id(\d+)-", path.name))}
+    )
     lines = ["JobIDRaw|JobName|NNodes|Start|Elapsed|State"]
     lines += [
         f"{job}|run{job[:4]}|16|2026-10-01T10:00:0{n % 10}|00:20:00|COMPLETED" for n, job in enumerate(ids)

@@ -10,9 +10,7 @@ import click
 from penstock.cli.options import NearestChoice, emit_json, json_option, seed_option, write_text
 
 
-@click.command(
-    epilog="Example: penstock schedule generate --site examples/schedule/week.toml --jobs 200 --days 1 --out day.txt"
-)
+@click.command(epilog="Example: penstock schedule generate --site examples/schedule/week.toml --jobs 200")
 @click.option("--site", "site_file", type=click.Path(path_type=Path), required=True, help="Its applications.")
 @click.option("--jobs", type=click.IntRange(1), default=20_000, show_default=True)
 @click.option("--days", type=click.FloatRange(0, min_open=True), default=7.0, show_default=True)

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 MOST_NAMED = 5
 
 
-@click.command(
-    epilog="Example: penstock schedule learn --accounting jobs.txt --darshan /var/darshan --out curves.toml"
-)
+@click.command(epilog="Example: penstock schedule learn --accounting examples/jobs.txt --darshan app.darshan")
 @click.option(
     "--accounting",
     type=click.Path(path_type=Path),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,9 +12,6 @@ from pathlib import Path
 from penstock.errors import DataError, MissingError, PenstockError
 from penstock.schedule.darshan import PastRun, read_darshan
 from penstock.schedule.jobtrace import TraceJob
-
-LOG_ID = re.compile(r"_id(\d+)-")
-"""The job's id in the name that Darshan gives a log: USER_PROGRAM_idJOB-PID_MONTH-DAY-..."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +32,10 @@ class FinishedRun:
 
 @dataclass(frozen=True, slots=True)
 class LoggedJob:
-    """A Darshan log and the id of its job, if its file name tells."""
+    """A Darshan log and the id of its job."""
 
     path: Path
-    job: str | None
+    job: str
     past: PastRun
 
 
@@ -66,11 +62,10 @@ def read_logs(paths: Sequence[Path]) -> tuple[list[LoggedJob], dict[str, str]]:
     logs, broken = [], {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for path, (past, error) in zip(paths, pool.map(_try_log, paths), strict=True):
-            named = LOG_ID.search(path.name)
             if past is None:
                 broken[path.name] = error
             else:
-                logs.append(LoggedJob(path, named.group(1) if named else None, past))
+                logs.append(LoggedJob(path, past.job, past))
     return logs, broken
 
 
@@ -96,7 +91,7 @@ def join(
     runs: list[FinishedRun] = []
     left_out: dict[str, list[str]] = {}
     for log in logs:
-        job = by_id.get(log.job or "")
+        job = by_id.get(log.job)
         try:
             runs.append(_run(log, job, granted, patterns))
         except PenstockError as error:

@@ -47,11 +47,16 @@ class LearnedCurve:
 
 
 def learn_pool(pool: Mapping[str, Runs], access: str = "unknown") -> dict[str, LearnedCurve]:
-    """The curve of every application of a pool, at all counts on which any of them has run."""
+    """The curve of every application of a pool.
+
+    It is estimated at all counts on which any of them has run, and at the powers of two below: otherwise a pool whose
+    runs were all on one count would seem to be as fast on fewer.
+    """
     import numpy as np
 
-    counts = sorted({count for runs in pool.values() for count in runs})
     _check(pool)
+    ran_on = {count for runs in pool.values() for count, values in runs.items() if values}
+    counts = sorted(ran_on | {2**power for power in range(max(ran_on).bit_length())})
     noise = _noise(pool)
     seen = {name: _seen(runs, counts, noise[name]) for name, runs in pool.items()}
     level = float(np.mean([one.logs.mean() for one in seen.values()]))
