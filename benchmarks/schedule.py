@@ -16,7 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 
-from penstock.schedule.advice import Occupancy, advise
+from penstock.schedule.advice import SiteScene, advise
 from penstock.schedule.application import ApplicationSet
 from penstock.schedule.family import FAMILIES, family_profiles
 from penstock.schedule.generator import Scenario, generate
@@ -108,7 +108,7 @@ def large_site(jobs: int = 1000, osts: int = 1008) -> tuple[list[Job], Job]:
 def one_advice() -> None:
     running, job = large_site()
     start = time.perf_counter()
-    advice = advise(Occupancy(1008, running), job, 18688)
+    advice = advise(SiteScene(1008, 18688, running), job)
     spent = time.perf_counter() - start
     print(
         f"schedule: advice for 1000 jobs on 1008 OSTs in {1e3 * spent:.1f} ms: {len(advice.resources)} OSTs"

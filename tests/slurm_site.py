@@ -87,4 +87,7 @@ def install_hooks(home: Path) -> list[str]:
         f"TaskProlog={home}/task-prolog.sh",
         "JobSubmitPlugins=lua",
         "Licenses=ost_mbps:1000",
+        # Without a database, `sacct --completion` reads finished jobs from here.
+        "JobCompType=jobcomp/filetxt",
+        f"JobCompLoc={home}/finished.txt",
     ]

@@ -14,10 +14,11 @@ from penstock.cli.main import cli
 from penstock.config import Section, load, load_layered
 from penstock.errors import AccessError, ConfigError, ExitCode, MissingError
 from penstock.evaluate.demo import DemoConfig
+from penstock.schedule.site import SiteSection
 from penstock.snapshot import Target
 
 CASES = Path(__file__).parent / "config_cases"
-SCHEMAS: dict[str, type[Section]] = {"demo": DemoConfig, "agent": AgentConfig}
+SCHEMAS: dict[str, type[Section]] = {"demo": DemoConfig, "agent": AgentConfig, "site": SiteSection}
 
 
 def schema_of(path: Path) -> type[Section]:

@@ -48,7 +48,8 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
-def _size(value: object) -> object:
+def spoken_size(value: object) -> object:
+    """Text with a unit as bytes; anything else as it is."""
     return _spoken(parse_size, value)
 
 
@@ -65,7 +66,7 @@ def _spoken(parse: Any, value: object) -> object:
         raise ValueError(str(error)) from error
 
 
-Size = Annotated[int, BeforeValidator(_size)]
+Size = Annotated[int, BeforeValidator(spoken_size)]
 Duration = Annotated[float, BeforeValidator(_duration)]
 SectionT = TypeVar("SectionT", bound=Section)
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from penstock.cli.main import cli
 from penstock.errors import ConfigError, DataError, PenstockError, UsageError
-from penstock.schedule.advice import Occupancy, advise
+from penstock.schedule.advice import SiteScene, advise
 from penstock.schedule.application import Curve
 from penstock.schedule.command import named_commands, ost_commands, pool_name
 from penstock.schedule.guide import KNOWLEDGE, guide
@@ -71,24 +71,24 @@ def run(*arguments: str) -> dict[str, Any]:
 
 
 def test_advice_avoids_occupied_and_unusable_resources() -> None:
-    advice = advise(Occupancy(12, [HEAVY], unusable=[11]), NEXT, 1000)
+    advice = advise(SiteScene(12, 1000, [HEAVY], unusable=[11]), NEXT)
     assert not set(advice.resources) & {0, 1, 2, 3, 11}
     assert advice.io_load_after > advice.io_load_before
 
 
 def test_advice_on_an_idle_system_is_the_fastest_count() -> None:
-    assert len(advise(Occupancy(12, []), NEXT, 1000).resources) == 8
+    assert len(advise(SiteScene(12, 1000, []), NEXT).resources) == 8
 
 
 def test_advice_counts_what_others_lose() -> None:
     crowd = [replace(HEAVY, name=f"heavy{index}", resources=(index,)) for index in range(6)]
     small = replace(NEXT, compute_nodes=1)
-    assert len(advise(Occupancy(6, crowd), small, 1000).resources) < 6
+    assert len(advise(SiteScene(6, 1000, crowd), small).resources) < 6
 
 
 def test_advice_keeps_the_system_from_saturating_where_it_can() -> None:
     crowd = [replace(HEAVY, name=f"heavy{index}", resources=(index,)) for index in range(5)]
-    advice = advise(Occupancy(6, crowd), NEXT, 1000)
+    advice = advise(SiteScene(6, 1000, crowd), NEXT)
     assert advice.io_load_after <= 1 or all(option.io_load > 1 for option in advice.options)
 
 
@@ -98,11 +98,11 @@ def test_advice_keeps_the_system_from_saturating_where_it_can() -> None:
         (Job("a", 250), "static", 3),
         (Job("b", 1, best_count=4), "bestbdw", 4),
         (Job("c", 1, curve=RISING), "bestbdw", 8),
-        (Job("d", 1, 10.0, 0.0, RISING), "balance", 1),
+        (Job("d", 1, 10.0, 0.0, RISING), "idle-nodes", 1),
     ],
 )
 def test_advice_uses_the_best_rule_for_what_is_known(job: Job, rule: str, count: int) -> None:
-    advice = advise(Occupancy(12, [HEAVY]), job, 1000)
+    advice = advise(SiteScene(12, 1000, [HEAVY]), job)
     assert (advice.rule, len(advice.resources)) == (rule, count)
 
 
@@ -112,7 +112,7 @@ def test_unknown_jobs_are_assumed_to_do_a_little_io() -> None:
 
 def test_all_resources_unusable_is_refused() -> None:
     with pytest.raises(DataError, match="unusable"):
-        Occupancy(2, [], unusable=[0, 1])
+        SiteScene(2, 1, unusable=[0, 1]).occupancy()
 
 
 def test_commands_quote_and_undo() -> None:
@@ -166,7 +166,7 @@ def test_advise_command_keeps_a_ledger(site: Path, tmp_path: Path) -> None:
 
 def test_advise_prints_for_people(site: Path) -> None:
     result = CliRunner().invoke(cli, ["schedule", "advise", str(site)], catch_exceptions=False)
-    assert result.exit_code == 0 and "Why (balance)" in result.stdout and "lctl pool_new" in result.stdout
+    assert result.exit_code == 0 and "Why (idle-nodes)" in result.stdout and "lctl pool_new" in result.stdout
 
 
 BAD_SITES = [

@@ -14,7 +14,7 @@ from tests.schedule.test_advice import HEAVY, NEXT, SITE, run
 from tests.schedule.test_ledger import site_for
 
 from penstock.errors import DataError
-from penstock.schedule.advice import Occupancy, advise
+from penstock.schedule.advice import Rule, SiteScene, advise
 from penstock.schedule.application import Curve
 from penstock.schedule.belief import CLASSES, Measurement, believe, prior
 from penstock.schedule.job import Job
@@ -83,9 +83,9 @@ def test_one_measurement_predicts_unseen_curves_better_than_a_flat_guess(shared_
 
 
 def test_advice_says_how_sure_it_is_and_what_measuring_would_gain() -> None:
-    vague = advise(Occupancy(12, [HEAVY]), unsure("unknown", Measurement(1, 1e9)), 1000)
+    vague = advise(SiteScene(12, 1000, [HEAVY]), unsure("unknown", Measurement(1, 1e9)))
     known = [Measurement(count, 1e9 * count**0.9, 0.02) for count in (1, 2, 4, 8) for _ in range(5)]
-    firm = advise(Occupancy(12, [HEAVY]), unsure("unknown", *known), 1000)
+    firm = advise(SiteScene(12, 1000, [HEAVY]), unsure("unknown", *known))
     assert vague.certainty and firm.certainty
     assert firm.certainty.sure > 0.95 > vague.certainty.sure > 0
     assert firm.certainty.spread < 0.1 < vague.certainty.spread
@@ -98,8 +98,8 @@ def test_advice_says_how_sure_it_is_and_what_measuring_would_gain() -> None:
 def test_advised_measurement_gains_what_was_promised() -> None:
     """Draw true curves from the belief, measure each where advised, choose again: idle nodes fall as promised."""
     job = unsure("unknown", Measurement(1, 1e9), nodes=400)
-    occupancy = Occupancy(12, [HEAVY])
-    advice = advise(occupancy, job, 1000)
+    scene = SiteScene(12, 1000, [HEAVY])
+    advice = advise(scene, job)
     assert (
         advice.certainty is not None
         and advice.certainty.measuring_gains is not None
@@ -112,7 +112,7 @@ def test_advised_measurement_gains_what_was_promised() -> None:
         count = advice.certainty.measure_on
         seen = Measurement(count, float(truth[count - 1]) * math.exp(rng.gauss(0, 0.2)))
         learnt = job.belief.learn(seen)
-        later = advise(occupancy, replace(job, belief=learnt, curve=learnt.curve()), 1000)
+        later = advise(scene, replace(job, belief=learnt, curve=learnt.curve()))
         saved.append(_idle(truth, len(advice.resources)) - _idle(truth, len(later.resources)))
     mean, error = float(np.mean(saved)), float(np.std(saved) / math.sqrt(len(saved)))
     assert mean > 0
@@ -126,8 +126,8 @@ def _idle(truth: np.ndarray[tuple[int], np.dtype[np.float64]], count: int) -> fl
 
 
 def test_class_alone_gives_a_count() -> None:
-    wide = advise(Occupancy(12, []), Job("fpp", 4, belief=prior("file-per-process", 8)), 1000)
-    narrow = advise(Occupancy(12, []), Job("one", 4, belief=prior("shared", 8)), 1000)
+    wide = advise(SiteScene(12, 1000, []), Job("fpp", 4, belief=prior("file-per-process", 8)))
+    narrow = advise(SiteScene(12, 1000, []), Job("one", 4, belief=prior("shared", 8)))
     assert (len(wide.resources), len(narrow.resources)) == (8, 2)
     assert wide.certainty and narrow.certainty and wide.certainty.sure > narrow.certainty.sure
     assert wide.certainty.measuring_gains is None
@@ -136,14 +136,14 @@ def test_class_alone_gives_a_count() -> None:
 def test_worst_slowdown_is_held_where_it_can_be() -> None:
     flat = Curve((1,), (1e9,))
     crowd = [replace(HEAVY, name=f"heavy{index}", curve=flat, resources=(index,)) for index in range(6)]
-    occupancy = Occupancy(6, crowd)
+    scene = SiteScene(6, 1000, crowd)
     small = replace(NEXT, compute_nodes=1)
-    free = advise(occupancy, small, 1000)
-    held = advise(occupancy, small, 1000, worst_slowdown=5.0)
+    free = advise(scene, small)
+    held = advise(replace(scene, rule=Rule(worst_slowdown=5.0)), small)
     slowdowns = [option.slowdown for option in free.options]
     assert slowdowns[len(free.resources) - 1] > 5.0 >= slowdowns[len(held.resources) - 1]
     assert "no count keeps" not in held.reason
-    tight = advise(occupancy, small, 1000, worst_slowdown=1.0001)
+    tight = advise(replace(scene, rule=Rule(worst_slowdown=1.0001)), small)
     assert "no count keeps everybody within 1.0001" in tight.reason
 
 
@@ -158,7 +158,7 @@ def test_site_learns_from_ior_and_refuses_what_is_none(tmp_path: Path) -> None:
         SITE.replace(known, 'ior = { 1 = "ior1.json", 4 = "ior4.json" }\naccess = "file-per-process"')
     )
     document = run("advise", str(site))
-    assert document["rule"] == "balance" and 0 < document["certainty"]["sure"] <= 1
+    assert document["rule"] == "idle-nodes" and 0 < document["certainty"]["sure"] <= 1
     assert document["certainty"]["spread"] < 0.5
     (tmp_path / "ior4.json").write_text('{"tests": []}')
     with pytest.raises(DataError, match="holds no write"):

@@ -44,7 +44,7 @@ def test_darshan_log_gives_volume_times_and_osts(log: Path, tmp_path: Path) -> N
     assert (past.program, past.osts, past.shared) == ("ior", 1, True)
     site = tmp_path / "site.toml"
     site.write_text(SITE.replace('compute = "1h"\nio = "2TiB"', f'darshan = "{log}"'))
-    assert run("advise", str(site))["rule"] == "balance"
+    assert run("advise", str(site))["rule"] == "idle-nodes"
 
 
 def test_osts_are_those_of_files_with_bytes() -> None:

@@ -34,9 +34,14 @@ class ScheduleGroup(LazyGroup):
     verbs = {  # noqa: RUF012 - the table is the class
         "allocate": ("penstock.cli.schedule:allocate", "How many I/O resources each application gets."),
         "simulate": ("penstock.cli.schedule:simulate", "Play a schedule and measure slowdown and idle time."),
-        "study": ("penstock.cli.schedule_study:study", "Repeat the paper's evaluation; check its claims."),
+        "study": (
+            "penstock.cli.schedule_study:study",
+            "The paper's evaluation, or a site's own jobs with and without us.",
+        ),
         "advise": ("penstock.cli.schedule_advise:advise", "How many and which resources the next job uses."),
         "optimum": ("penstock.cli.schedule_optimum:optimum", "The exact optimum of a small set."),
+        "learn": ("penstock.cli.schedule_learn:learn", "Bandwidth curves from the site's own finished jobs."),
+        "generate": ("penstock.cli.schedule_generate:generate", "A job trace for a site, as long as wanted."),
         "guide": ("penstock.cli.schedule_advise:guide", "Which heuristics fit what you know of your jobs."),
     }
 

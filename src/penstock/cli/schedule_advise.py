@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
     from penstock.schedule.certainty import Certainty
     from penstock.schedule.guide import Guidance
     from penstock.schedule.health import Health
+    from penstock.schedule.job import Job
     from penstock.schedule.layout import Layout
     from penstock.schedule.ledger import Ledger
     from penstock.schedule.lfs import Owner
-    from penstock.schedule.lifecycle import Ended, Started
+    from penstock.schedule.lifecycle import Desk, Ended, Started
     from penstock.schedule.site import JobSection, PlatformSection, SiteSection
 
 MOST_OPTIONS = 12
@@ -48,6 +50,17 @@ MOST_OPTIONS = 12
     type=click.Path(path_type=Path),
     help="Directory for the job's environment, read by the task prolog.",
 )
+@click.option(
+    "--compare",
+    "compare_hours",
+    type=click.FloatRange(0, min_open=True),
+    is_flag=False,
+    flag_value=24.0,
+    metavar="[HOURS]",
+    help="Replay the ledger's last hours under every rule; advise nothing.  [24 where HOURS is left out]",
+)
+@click.option("--page", type=click.Path(path_type=Path), help="With --compare: also as a page with plots.")
+@click.option("--seed", type=int, help="Of rules that draw at random.  [default: by the jobs' names]")
 @json_option
 def advise(
     site_file: Path,
@@ -60,16 +73,30 @@ def advise(
     from_slurm: bool,
     apply_it: bool,
     exports: Path | None,
+    compare_hours: float | None,
+    page: Path | None,
+    seed: int | None,
     as_json: bool,
 ) -> None:
-    """How many and which I/O resources the next job of SITE.toml should use, and why."""
+    """How many and which I/O resources the next job of SITE.toml should use, and why.
+
+    Several [[next]] are decided on together, by the rule that [platform] allocation and placement name.
+    """
     from penstock.schedule.ledger import Ledger
     from penstock.schedule.site import load_site
 
     _check_options(
-        {"--start": start, "--end": ended is not None, "--list": listed, "--reconcile": reconciled},
+        {
+            "--start": start,
+            "--end": ended is not None,
+            "--list": listed,
+            "--reconcile": reconciled,
+            "--compare": compare_hours is not None,
+        },
         ledger_file,
     )
+    if page is not None and compare_hours is None:
+        raise UsageError("--page belongs to --compare")
     if jobs_file is not None and not reconciled:
         raise UsageError("--jobs belongs to --reconcile")
     if apply_it and (listed or not (start or ended or reconciled)):
@@ -83,8 +110,12 @@ def advise(
         _list(ledger, as_json)
     elif ledger is not None and reconciled:
         _reconcile(ledger, jobs_file, after, as_json)
+    elif ledger is not None and compare_hours is not None:
+        from penstock.cli.schedule_week import compare_rules
+
+        compare_rules(site, ledger, compare_hours, page, as_json)
     else:
-        _advise((site, site_file, from_slurm), ledger if start else None, ledger, after, as_json)
+        _advise((site, site_file, from_slurm, seed), ledger if start else None, ledger, after, as_json)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -147,7 +178,7 @@ def _check_options(verbs: dict[str, bool], ledger_file: Path | None) -> None:
 
 
 def _advise(
-    source: tuple[SiteSection, Path, bool],
+    source: tuple[SiteSection, Path, bool, int | None],
     start: Ledger | None,
     ledger: Ledger | None,
     after: _After,
@@ -157,9 +188,10 @@ def _advise(
     from penstock.schedule.lifecycle import Desk
     from penstock.schedule.site import job_of
 
-    site, site_file, from_slurm = source
-    section, owner = _next(site, site_file, from_slurm)
-    job = job_of(section, site.platform, site_file.parent)
+    site, site_file, from_slurm, seed = source
+    sections, owner = _next(site, site_file, from_slurm)
+    jobs = [job_of(section, site.platform, site_file.parent) for section in sections]
+    job = jobs[0]
     if owner is not None:
         job = dataclasses.replace(job, uid=owner.uid, gid=owner.gid)
     fixed = tuple(job_of(one, site.platform, site_file.parent) for one in site.running)
@@ -167,7 +199,10 @@ def _advise(
     def layout() -> Layout | None:
         return layout_if_readable(job.directory, owner) if site.platform.kind == "ost" else None
 
-    desk = Desk(site.platform, fixed, layout, _health(site), after.apply_it)
+    desk = Desk(site.platform, fixed, layout, _health(site), after.apply_it, seed)
+    if len(jobs) > 1:
+        _advise_together(desk, jobs, (start, ledger, after), as_json)
+        return
     if start is not None:
         started = desk.start(job, start)
         after.started(started, start, site.platform)
@@ -178,6 +213,25 @@ def _advise(
         emit_json(answer.document())
     else:
         _print_answer(answer, site.platform.kind)
+
+
+def _advise_together(
+    desk: Desk, jobs: Sequence[Job], books: tuple[Ledger | None, Ledger | None, _After], as_json: bool
+) -> None:
+    """Advise on jobs that are announced together. Their layouts are not changed: that is for each one's own start."""
+    start, ledger, after = books
+    if after.apply_it:
+        raise UsageError("--apply is for one job: several [[next]] are advised or started, not applied")
+    if start is not None:
+        answers = desk.start_together(jobs, start)
+    else:
+        answers = desk.advise_together(jobs, ledger.read() if ledger else None)
+    if as_json:
+        counts = {answer.advice.job: len(answer.names) for answer in answers}
+        emit_json({"allocation": counts, "jobs": [answer.document() for answer in answers]})
+        return
+    for answer in answers:
+        _print_answer(answer, desk.platform.kind)
 
 
 def _health(site: SiteSection) -> Health:
@@ -201,15 +255,15 @@ def _health(site: SiteSection) -> Health:
     return health
 
 
-def _next(site: SiteSection, site_file: Path, from_slurm: bool) -> tuple[JobSection, Owner | None]:
+def _next(site: SiteSection, site_file: Path, from_slurm: bool) -> tuple[Sequence[JobSection], Owner | None]:
     from penstock.schedule.slurmjob import slurm_job
 
     if from_slurm:
         found = slurm_job(os.environ, site)
         for complaint in found.complaints:
             _say(complaint)
-        return found.section, found.owner
-    if site.next is None:
+        return [found.section], found.owner
+    if not site.next:
         raise ConfigError(f"{site_file}: key 'next' is missing: there is no job to advise")
     return site.next, None
 
@@ -373,3 +427,8 @@ def _print_guidance(found: Guidance) -> None:
         click.echo(f"{name} would do better; it also needs")
         for fact in facts:
             click.echo(f"  {fact} ({KNOWLEDGE[fact][0]}): {KNOWLEDGE[fact][1]}")
+    order, places = ", then ".join(found.fallback), ", then ".join(found.placement_fallback)
+    click.echo(
+        "In a site file ([platform] allocation, placement) a rule that needs more than is known of a job is replaced "
+        f"by {order}; a placement by {places}. The answer says what was missing."
+    )

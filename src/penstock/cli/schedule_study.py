@@ -42,6 +42,24 @@ class Sizes(click.ParamType[tuple[int, ...]]):
 
 
 @click.command(epilog="Example: penstock schedule study --experiment optimum --sets 2 --out study")
+@click.option("--site", "site_file", type=click.Path(path_type=Path), help="Replay --trace at this site.")
+@click.option(
+    "--trace", "trace_file", type=click.Path(path_type=Path), help="Jobs: sacct --parsable2, or SWF."
+)
+@click.option(
+    "--stripes",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="With --trace: the count that jobs have without us, which is the file system's default.",
+)
+@click.option(
+    "--phases",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="With --trace: how often a job computes and writes in turn.",
+)
 @click.option(
     "--experiment",
     "chosen",
@@ -69,6 +87,10 @@ class Sizes(click.ParamType[tuple[int, ...]]):
 @seed_option
 @json_option
 def study(
+    site_file: Path | None,
+    trace_file: Path | None,
+    stripes: int,
+    phases: int,
     chosen: str,
     sizes: tuple[int, ...],
     data: Path | None,
@@ -81,7 +103,17 @@ def study(
     """Repeat the evaluation over the I/O-load and check the paper's claims.
 
     Interrupted, it goes on where it stopped when started again with the same --out.
+
+    With --site and --trace it replays a site's own jobs instead, with and without us, and writes one page.
     """
+    if site_file is not None or trace_file is not None:
+        if site_file is None or trace_file is None:
+            raise UsageError("--site and --trace belong together")
+        from penstock.cli.schedule_week import WeekPlan, study_week
+
+        _make_directory(out)
+        study_week(WeekPlan(site_file, trace_file, stripes, phases), out, as_json)
+        return
     from penstock.schedule.study.claims import check_claims
     from penstock.schedule.study.figures import draw_all
     from penstock.schedule.study.tables import report

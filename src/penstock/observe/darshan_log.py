@@ -28,7 +28,7 @@ class RawLog:
     """The records of a log as plain rows, one per file and rank (rank -1: all ranks).
 
     `names` maps a file's id (as text) to its path. `layers` are all modules in the log. `hints` are the MPI-IO hints
-    that it names.
+    that it names. `job` is the scheduler's id of the job.
     """
 
     name: str
@@ -40,6 +40,7 @@ class RawLog:
     names: Mapping[str, str] = field(default_factory=dict)
     layers: Sequence[str] = ()
     hints: Mapping[str, str] = field(default_factory=dict)
+    job: str = ""
 
 
 def read_log(path: Path) -> RawLog:

@@ -26,6 +26,7 @@ def read(path: str) -> dict[str, Any]:
     span_s = (report.end_time - report.start_time).total_seconds()
     return {
         "program": str(report.metadata.get("exe", "")),
+        "job": str(job.get("jobid", "")),
         "ranks": int(job["nprocs"]),
         "run_s": float(job.get("run_time", span_s)),
         "modules": {module: _records(report, module) for module in MODULES if module in report.modules},

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from penstock.errors import DataError
-from penstock.schedule.advice import Advice, Option
+from penstock.schedule.advice import Advice
 from penstock.schedule.certainty import Certainty
 from penstock.schedule.command import Commands
+from penstock.schedule.resource_use import Option
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,12 @@ def parse_answer(text: str) -> Answer:
         resources = tuple(plain.pop("resources"))
         certainty = plain.pop("certainty")
         sure = Certainty(**certainty) if certainty else None
-        advice = Advice(resources=resources, options=options, certainty=sure, **plain)
+        # A later version may add keys; answers of an earlier one lack some.
+        known = {one.name for one in fields(Advice)}
+        rest = {key: value for key, value in plain.items() if key in known}
+        if "missing" in rest:
+            rest["missing"] = tuple(rest["missing"])
+        advice = Advice(resources=resources, options=options, certainty=sure, **rest)
         return Answer(advice, names, running_jobs, commands)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"the ledger holds an answer that cannot be read: {error}") from None

@@ -50,6 +50,15 @@ class Curve:
         y0, y1 = self.bytes_per_s[right - 1], self.bytes_per_s[right]
         return y1 if count == x1 else y0 + (y1 - y0) * (count - x0) / (x1 - x0)
 
+    def highest(self, most: int) -> float:
+        """The highest bandwidth on at most `most` resources.
+
+        >>> Curve((2, 4), (10.0, 30.0)).highest(3)
+        20.0
+        """
+        inner = (y for x, y in zip(self.counts, self.bytes_per_s, strict=True) if x <= most)
+        return max((self.at(most), *inner))
+
     def up_to(self, count: int) -> list[float]:
         """`at` for 1 .. `count`, measured stretch by measured stretch.
 

@@ -27,6 +27,8 @@ class PastRun:
     io_bytes: float
     osts: int | None = None
     shared: bool | None = None
+    job: str = ""
+    """The scheduler's id of its job."""
 
     @property
     def compute_s(self) -> float:
@@ -68,6 +70,7 @@ def past_run(raw: RawLog) -> PastRun:
         shared=None
         if largest is None
         else raw.ranks > 1 and (-1 in ranks[largest] or len(ranks[largest]) > 1),
+        job=raw.job,
     )
 
 

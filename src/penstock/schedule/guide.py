@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from penstock.errors import UsageError, did_you_mean
 from penstock.schedule.allocation import ALLOCATORS
 from penstock.schedule.placement import PLACERS
+from penstock.schedule.site_rule import ALLOCATION_FALLBACK, PLACEMENT_FALLBACK
 
 KNOWLEDGE = {
     "nodes": ("easy", "compute nodes of each application, from the resource manager"),
@@ -40,6 +41,9 @@ class Guidance:
     reason: str
     usable: tuple[str, ...]
     missing: tuple[tuple[str, tuple[str, ...]], ...]
+    fallback: tuple[str, ...] = ALLOCATION_FALLBACK
+    """What `advise` uses, in this order, where the rule of the site needs more than is known of a job."""
+    placement_fallback: tuple[str, ...] = PLACEMENT_FALLBACK
 
 
 def guide(known: Collection[str]) -> Guidance:

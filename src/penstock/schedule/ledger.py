@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ WAIT_S = 60.0
 POLL_S = 0.02
 MOST_DEAD_LINES = 2000
 """With more lines than this that say nothing about a running job, the file is written anew."""
+MOST_HISTORY_BYTES = 32 << 20
+"""The past jobs of at most two files of this size are kept: some 50,000 jobs each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,17 @@ class Ledger:
         """The present content. Nothing is changed."""
         with self._lock(fcntl.LOCK_SH, os.O_RDONLY):
             return LedgerContent(self.path)
+
+    def history(self, since_s: float = 0.0) -> tuple[Grant, ...]:
+        """Jobs that ended at `since_s` or later, and those that run, the first started first."""
+        with self._lock(fcntl.LOCK_SH, os.O_RDONLY):
+            content = LedgerContent(self.path)
+            kept = history_path(self.path)
+            old = [one for path in (_older(kept), kept) for one in _read_history(path)]
+        # A crash while lines were moved can leave a job in both files.
+        found = {(one.job.name, one.started_s): one for one in (*old, *content.past, *content.grants)}
+        wanted = (one for one in found.values() if one.ended_s is None or one.ended_s >= since_s)
+        return tuple(sorted(wanted, key=lambda one: one.started_s))
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[LedgerContent]:
@@ -94,6 +107,8 @@ class LedgerContent:
         self._path = path
         self._grants: dict[str, Grant] = {}
         self._left: list[Grant] = []
+        self.past: list[Grant] = []
+        """Jobs that ended, as far as the file still tells; older ones are in the history file."""
         self._lines = 0
         for line in _whole_lines(path):
             self._lines += 1
@@ -161,6 +176,8 @@ class LedgerContent:
             self._grants[grant.job.name] = grant
         elif event == "end":
             ended = self._grants.pop(entry["name"], None)
+            if ended is not None:
+                self.past.append(replace(ended, ended_s=entry.get("ended_s")))
             if ended is not None and ended.job.applied is not None:
                 self._left.append(replace(ended, ended_s=entry.get("ended_s")))
         elif event == "unapplied" and name in self._grants:
@@ -183,7 +200,13 @@ class LedgerContent:
         self._apply(entry)
 
     def _rewrite(self) -> None:
-        """Keep only jobs that run or are not restored yet. The new file replaces the old one atomically."""
+        """Keep only jobs that run or are not restored yet. The new file replaces the old one atomically.
+
+        The others go to the history file first.
+        """
+        with contextlib.suppress(OSError):
+            # Without its history the ledger still does its work.
+            _keep_history(history_path(self._path), self._finished())
         entries: list[dict[str, Any]] = []
         for grant in self._left:
             entries += [_start(grant), {"event": "end", "name": grant.job.name, "ended_s": grant.ended_s}]
@@ -194,6 +217,39 @@ class LedgerContent:
         fresh.replace(self._path)
         _sync_directory(self._path)
         self._lines = len(entries)
+        self.past = list(self._left)
+
+    def _finished(self) -> list[Grant]:
+        """Past jobs of which nothing is left to restore."""
+        kept = {(one.job.name, one.started_s) for one in self._left}
+        return [one for one in self.past if (one.job.name, one.started_s) not in kept]
+
+
+def history_path(path: Path) -> Path:
+    """The file beside a ledger that holds its past jobs."""
+    return path.with_name(path.name + ".history")
+
+
+def _older(history: Path) -> Path:
+    return history.with_name(history.name + ".old")
+
+
+def _keep_history(history: Path, grants: Iterable[Grant]) -> None:
+    """Append past jobs. A file that has become too long becomes the older one, which is forgotten."""
+    if history.exists() and history.stat().st_size > MOST_HISTORY_BYTES:
+        history.replace(_older(history))
+    _append(
+        history, b"".join(_line({**asdict(replace(grant, answer="")), "event": "past"}) for grant in grants)
+    )
+
+
+def _read_history(history: Path) -> Iterator[Grant]:
+    for number, line in enumerate(_whole_lines(history), 1):
+        try:
+            entry = json.loads(line)
+            yield replace(_grant(entry), ended_s=entry["ended_s"])
+        except (ValueError, KeyError, TypeError, DataError) as error:
+            raise DataError(f"{history}: line {number} is not a past job: {error}") from None
 
 
 def _start(grant: Grant) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.errors import ConfigError
-from penstock.schedule.advice import Occupancy, advise
+from penstock.schedule.advice import Advice, Rule, SiteScene, advise_together
 from penstock.schedule.answer import Answer, answer_text, parse_answer
 from penstock.schedule.command import Commands, named_commands, ost_commands, pool_name
 from penstock.schedule.health import UNKNOWN_HEALTH, Health
@@ -33,6 +33,8 @@ class Desk:
     health: Health = UNKNOWN_HEALTH
     apply: bool = False
     """Whether a start goes on to change that layout, which its end then has to undo."""
+    seed: int | None = None
+    """Of rules that draw at random; None: by the names of the jobs."""
 
     def advise(self, job: Job, book: LedgerContent | None = None) -> Answer:
         """The answer for `job`, given all running jobs. A job that already runs is refused."""
@@ -41,15 +43,41 @@ class Desk:
     def _holders(self, job: Job, book: LedgerContent | None) -> tuple[Grant, ...]:
         return book.holders(job.directory) if book else ()
 
+    def advise_together(self, jobs: Sequence[Job], book: LedgerContent | None = None) -> tuple[Answer, ...]:
+        """The answers for jobs that are announced together. Where to put back a layout is not looked up."""
+        running = self.running(book)
+        found = advise_together(self._scene(jobs, running), jobs)
+        return tuple(
+            self._complete(job, book, (advice, running), None)
+            for job, advice in zip(jobs, found, strict=True)
+        )
+
     def _answer(self, job: Job, book: LedgerContent | None, before: Layout | None) -> Answer:
         running = self.running(book)
-        if any(one.name == job.name for one in running):
-            raise ConfigError(f"next: a job called {job.name!r} is running already")
+        advice = advise_together(self._scene([job], running), [job])[0]
+        return self._complete(job, book, (advice, running), before)
+
+    def _scene(self, jobs: Sequence[Job], running: tuple[Job, ...]) -> SiteScene:
+        names = [one.name for one in (*running, *jobs)]
+        for job in jobs:
+            if names.count(job.name) > 1:
+                raise ConfigError(f"next: a job called {job.name!r} is running already, or announced twice")
         platform = self.platform
         closed = {*platform.unusable, *self.health.unusable}
-        occupancy = Occupancy(platform.resources, running, closed, self.health.load)
         worst = platform.worst_slowdown or math.inf
-        advice = advise(occupancy, job, platform.compute_nodes, worst)
+        rule = Rule(platform.allocation, platform.placement, worst, self.seed)
+        return SiteScene(platform.resources, platform.compute_nodes, running, closed, self.health.load, rule)
+
+    def _complete(
+        self,
+        job: Job,
+        book: LedgerContent | None,
+        found: tuple[Advice, tuple[Job, ...]],
+        before: Layout | None,
+    ) -> Answer:
+        """The advice with names and commands."""
+        platform = self.platform
+        advice, running = found
         names = tuple(resource_name(platform, resource) for resource in advice.resources)
         placed = replace(job, resources=advice.resources)
         if platform.kind != "ost":
@@ -101,6 +129,21 @@ class Desk:
             )
             book.start(Grant(started, time.time(), answer_text(answer)))
             return Started(started, answer, sharer=sharer)
+
+    def start_together(self, jobs: Sequence[Job], ledger: Ledger) -> tuple[Answer, ...]:
+        """Advise on several jobs and record them in one step. Those that already run get the answer from their start.
+
+        Nothing is applied, so their ends have nothing to undo.
+        """
+        with ledger.locked() as book:
+            fresh = [job for job in jobs if book.find(job.name) is None]
+            answers = self.advise_together(fresh, book) if fresh else ()
+            for job, answer in zip(fresh, answers, strict=True):
+                resources, pool = answer.advice.resources, answer.commands.pool
+                started = replace(job, belief=None, resources=resources, pool=pool)
+                book.start(Grant(started, time.time(), answer_text(answer)))
+            grants = {grant.job.name: grant for grant in book.grants}
+            return tuple(parse_answer(grants[job.name].answer) for job in jobs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from penstock import config
 from penstock.errors import ConfigError, DataError
@@ -17,9 +19,16 @@ from penstock.schedule.darshan import PastRun, read_darshan
 from penstock.schedule.family import FAMILIES
 from penstock.schedule.ior import read_ior
 from penstock.schedule.job import Job
+from penstock.schedule.site_rule import DEFAULT_ALLOCATION
 
 Positive = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=0)]
+Amount = Annotated[float, BeforeValidator(config.spoken_size)]
+"""Bytes, or bytes per second: a number, or text with a unit."""
+AllocationName = Literal["random", "static", "bestbdw", "nsys", "tcpu", "mckp", "balance", "idle-nodes"]
+CURVE_KEYS = frozenset(("bandwidth", "family", "family_bandwidth", "ior", "history", "darshan"))
+"""Keys that say how fast an application is. A site that has one of them has its own curve."""
+PlacementName = Literal["random", "greedy-non-clairvoyant", "greedy-clairvoyant"]
 
 
 class PlatformSection(config.Section):
@@ -34,6 +43,8 @@ class PlatformSection(config.Section):
     family_limit: Positive = 8
     apply: Literal["directory", "progressive", "pool"] = "directory"
     worst_slowdown: Annotated[float, Field(gt=1)] | None = None
+    allocation: AllocationName = DEFAULT_ALLOCATION
+    placement: PlacementName | None = None
 
 
 class OstHealthSection(config.Section):
@@ -49,8 +60,8 @@ class KnowledgeSection(config.Section):
     """What is known of an application: its curve is measured (`bandwidth`), or assumed from a `family`."""
 
     compute: Annotated[config.Duration, Field(ge=0)] | None = None
-    io: Annotated[config.Size, Field(ge=0)] | None = None
-    bandwidth: dict[str, config.Size] | None = None
+    io: Annotated[Amount, Field(ge=0)] | None = None
+    bandwidth: dict[str, Amount] | None = None
     family: Literal["ascent", "descent", "peak", "neutral"] | None = None
     family_bandwidth: Annotated[config.Size, Field(ge=1)] | None = None
     measured_on: Positive | None = None
@@ -74,6 +85,28 @@ class ApplicationSection(KnowledgeSection):
     """What is known of every job whose name matches, as a shell pattern; for jobs that a scheduler starts."""
 
     match: Annotated[str, Field(min_length=1)]
+    nodes: Positive | None = None
+    """Of several that match, the one with the number of nodes nearest to the job's counts."""
+
+
+class LearnedSection(ApplicationSection):
+    """An application of a file that `schedule learn` wrote. `low` and `high` are for people."""
+
+    processes: Positive | None = None
+    runs: Positive | None = None
+    low: dict[str, Amount] = Field(default_factory=dict)
+    high: dict[str, Amount] = Field(default_factory=dict)
+
+
+class CurvesSection(config.Section):
+    """A whole file of learned curves."""
+
+    application: list[LearnedSection] = Field(default_factory=list)
+
+
+def _listed(value: object) -> object:
+    """One job may be a table of its own; several are an array of tables."""
+    return [value] if isinstance(value, dict) else value
 
 
 class SiteSection(config.Section):
@@ -82,17 +115,43 @@ class SiteSection(config.Section):
     platform: PlatformSection
     lustre: OstHealthSection | None = None
     running: list[JobSection] = Field(default_factory=list)
-    next: JobSection | None = None
+    next: Annotated[list[JobSection], BeforeValidator(_listed)] = Field(default_factory=list)
     application: list[ApplicationSection] = Field(default_factory=list)
+    curves: str | None = None
+    """A file of learned curves, relative to the site file."""
+
+
+def known_of(name: str, nodes: int, site: SiteSection) -> dict[str, Any]:
+    """What is known of a job with this name and size; empty if no application matches.
+
+    The site file's own word goes before what was learned, fact by fact.
+    """
+    facts: dict[str, Any] = {}
+    matching = [one for one in site.application if fnmatchcase(name, one.match)]
+    for learned in (False, True):
+        some = [one for one in matching if isinstance(one, LearnedSection) == learned]
+        if some:
+            near = min(some, key=lambda one: abs(math.log((one.nodes or nodes) / nodes)))
+            about = near.model_dump(include=set(KnowledgeSection.model_fields), exclude_defaults=True)
+            settled = facts.keys() | (CURVE_KEYS if facts.keys() & CURVE_KEYS else set())
+            facts |= {key: value for key, value in about.items() if key not in settled}
+    return facts
 
 
 def load_site(path: Path) -> SiteSection:
     """Read and check a site file; resource ids must exist and names must be unique."""
     site = config.load(path, SiteSection)
+    if site.curves is not None:
+        learned = config.load(path.parent / site.curves, CurvesSection).application
+        site = site.model_copy(update={"application": [*site.application, *learned]})
     platform = site.platform
     if platform.names and len(platform.names) != platform.resources:
         raise ConfigError(
             f"{path}: platform.names lists {len(platform.names)} of {platform.resources} resources"
+        )
+    if platform.worst_slowdown is not None and platform.allocation != "idle-nodes":
+        raise ConfigError(
+            f"{path}: platform.worst_slowdown belongs to allocation idle-nodes, not to {platform.allocation}"
         )
     _check_ids(platform.unusable, platform.resources, f"{path}: platform.unusable")
     for job in site.running:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from penstock.config import validate
 from penstock.errors import ConfigError, DataError, MissingError, did_you_mean
 from penstock.schedule.lfs import Owner
-from penstock.schedule.site import JobSection, SiteSection
+from penstock.schedule.site import JobSection, SiteSection, known_of
 
 MARK = "penstock"
 #: Word in a comment -> key of a job in the site file.
@@ -42,7 +41,7 @@ def slurm_job(environment: Mapping[str, str], site: SiteSection) -> SlurmJob:
     job_id = environment.get("SLURM_JOB_ID", "")
     if not job_id.replace("_", "").isalnum():
         raise MissingError("SLURM_JOB_ID: not set: --slurm is for Slurm's hooks")
-    facts: dict[str, Any] = dict(_known(environment.get("SLURM_JOB_NAME", ""), site))
+    facts: dict[str, Any] = known_of(environment.get("SLURM_JOB_NAME", ""), _nodes(environment), site)
     hints, complaints = parse_hints(environment.get("SLURM_JOB_COMMENT", ""))
     base = {"name": job_id, "compute_nodes": _nodes(environment)}
     for key, value in hints.items():
@@ -79,14 +78,6 @@ def parse_hints(comment: str) -> tuple[dict[str, Any], list[str]]:
         whole = key in ("best", "measured_on") and value.isascii() and value.isdigit() and len(value) < 19
         hints[HINTS[key]] = int(value) if whole else value
     return hints, complaints
-
-
-def _known(name: str, site: SiteSection) -> dict[str, Any]:
-    """What the site file says of applications with this name. The first match counts."""
-    for one in site.application:
-        if fnmatchcase(name, one.match):
-            return one.model_dump(exclude={"match"}, exclude_none=True)
-    return {}
 
 
 def _nodes(environment: Mapping[str, str]) -> int:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from penstock.schedule.allocation._base import Allocation, Allocator, Sharing
+from penstock.schedule.allocation._base import Allocation, Allocator
 from penstock.schedule.allocation.balance import BalanceAllocator
 from penstock.schedule.allocation.bestbdw import BestBandwidthAllocator
 from penstock.schedule.allocation.chance import RandomAllocator
+from penstock.schedule.allocation.idle_nodes import IdleNodesAllocator
 from penstock.schedule.allocation.mckp import KnapsackAllocator
 from penstock.schedule.allocation.nsys import LeastStressAllocator
 from penstock.schedule.allocation.static import StaticAllocator
 from penstock.schedule.allocation.tcpu import ComputeLoadAllocator, PrintedComputeLoadAllocator
+from penstock.schedule.sharing import Sharing
 
 ALLOCATORS: dict[str, type[Allocator]] = {
     allocator.name: allocator
@@ -21,6 +23,7 @@ ALLOCATORS: dict[str, type[Allocator]] = {
         ComputeLoadAllocator,
         KnapsackAllocator,
         BalanceAllocator,
+        IdleNodesAllocator,
     )
 }
 

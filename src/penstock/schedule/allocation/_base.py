@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import ClassVar
 
-from penstock.schedule.demand import Demand
+from penstock.schedule.sharing import Sharing
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,21 +18,17 @@ class Allocation:
     placement: tuple[tuple[int, ...], ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Sharing:
-    """The input of an allocator: the platform and every application's demand, in file order."""
-
-    resources: int
-    compute_nodes: int
-    demands: Sequence[Demand]
-
-
 class Allocator(ABC):
-    """Decides how many resources each application uses. Every count is in 1 .. its demand's limit."""
+    """Decides how many resources each application uses. Every count is in 1 .. its demand's limit.
+
+    Applications that already run (`Sharing.held`) keep what they have.
+    """
 
     name: ClassVar[str]
     needs: ClassVar[frozenset[str]]
     """What must be known of each application: of `nodes`, `volume`, `compute`, `best-count`, `curve`."""
+    places: ClassVar[bool] = False
+    """Whether it also decides which resources each application uses."""
 
     @abstractmethod
     def allocate(self, sharing: Sharing, rng: Random) -> Allocation:

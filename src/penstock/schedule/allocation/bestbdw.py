@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from penstock.schedule.allocation._base import Allocation, Allocator, Sharing
+from penstock.schedule.allocation._base import Allocation, Allocator
+from penstock.schedule.sharing import Sharing
 
 
 class BestBandwidthAllocator(Allocator):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from penstock.schedule.allocation._base import Allocation, Allocator, Sharing
+from penstock.schedule.allocation._base import Allocation, Allocator
 from penstock.schedule.demand import ROUNDING, Demand
+from penstock.schedule.sharing import Sharing
 
 
 class KnapsackAllocator(Allocator):
@@ -19,15 +20,19 @@ class KnapsackAllocator(Allocator):
 
     name = "mckp"
     needs = frozenset({"curve"})
+    places = True
 
     def allocate(self, sharing: Sharing, rng: Random) -> Allocation:
-        """The best exclusive counts, placed."""
-        some_share = _best(sharing.demands, sharing.resources - 1, may_share=True)
-        counts = some_share
-        if len(sharing.demands) <= sharing.resources:
-            exclusive = _best(sharing.demands, sharing.resources, may_share=False)
-            counts = _larger(sharing.demands, exclusive, some_share)
-        return Allocation(tuple(max(count, 1) for count in counts), _place(counts, sharing.resources))
+        """The best exclusive counts, placed. Running applications keep theirs; only the others are to be had."""
+        users = sharing.users()
+        free = [resource for resource in range(sharing.resources) if not users[resource]]
+        # The one to share is the last free one. If there is none, it is the least used, and nobody gets another.
+        shared = free[-1] if free else min(range(sharing.resources), key=lambda one: (users[one], -one))
+        counts = _best(sharing.demands, max(len(free) - 1, 0), may_share=True)
+        if len(sharing.demands) <= len(free):
+            exclusive = _best(sharing.demands, len(free), may_share=False)
+            counts = _larger(sharing.demands, exclusive, counts)
+        return Allocation(tuple(max(count, 1) for count in counts), _place(counts, free, shared))
 
 
 def _larger(demands: Sequence[Demand], first: list[int], second: list[int]) -> list[int]:
@@ -59,9 +64,9 @@ def _best(demands: Sequence[Demand], capacity: int, *, may_share: bool) -> list[
     return counts
 
 
-def _place(counts: Sequence[int], resources: int) -> tuple[tuple[int, ...], ...]:
+def _place(counts: Sequence[int], free: Sequence[int], shared: int) -> tuple[tuple[int, ...], ...]:
     placed, start = [], 0
     for count in counts:
-        placed.append(tuple(range(start, start + count)) if count else (resources - 1,))
+        placed.append(tuple(free[start : start + count]) if count else (shared,))
         start += count
     return tuple(placed)

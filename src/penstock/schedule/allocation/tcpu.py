@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
-from penstock.schedule.allocation._base import Allocation, Allocator, Sharing
+from penstock.schedule.allocation._base import Allocation, Allocator
 from penstock.schedule.demand import ROUNDING, Demand, fits, io_load
+from penstock.schedule.sharing import Sharing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,8 +56,10 @@ class _Steps:
         self._demands = demands = sharing.demands
         self._resources = sharing.resources
         self._curves = [(np.array(demand.cpu_load), np.array(demand.stress)) for demand in demands]
-        self.counts = _far_from_saturation(demands, self._curves, self._resources)
-        self._stress = math.fsum(demand.stress[n] for demand, n in zip(demands, self.counts, strict=True))
+        held = sharing.held_stress
+        self.counts = _far_from_saturation(demands, self._curves, self._resources, held)
+        stresses = (demand.stress[n] for demand, n in zip(demands, self.counts, strict=True))
+        self._stress = math.fsum((held, *stresses))
         self._lost = 0.0
         self._versions = [0] * len(demands)
         # One heap by gain, count and file order; the other by the load that a step adds, or that the cheapest shorter
@@ -143,7 +146,7 @@ class _Steps:
 
 
 def _far_from_saturation(
-    demands: Sequence[Demand], curves: Sequence[tuple[Floats, Floats]], resources: int
+    demands: Sequence[Demand], curves: Sequence[tuple[Floats, Floats]], resources: int, held: float
 ) -> list[int]:
     """The counts after all steps that come before any step could fail to fit.
 
@@ -170,7 +173,7 @@ def _far_from_saturation(
     owner = np.repeat(np.arange(len(demands)), [len(gain) for gain in gains])
     order = np.lexsort((np.concatenate(held_up), -np.concatenate(least)))
     adds = adds[order] / resources
-    first = math.fsum(demand.stress[demand.n_sys] for demand in demands) / resources
+    first = math.fsum((held, *(demand.stress[demand.n_sys] for demand in demands))) / resources
     load = first + np.concatenate(([0.0], np.cumsum(adds[:-1])))
     most_to_come = np.maximum.accumulate(adds[::-1])[::-1]
     crowded = np.flatnonzero(load + most_to_come > 1 - SUMMING)
@@ -200,7 +203,9 @@ class PrintedComputeLoadAllocator(Allocator):
         """Step by step from n_sys, until no step is left."""
         counts = [demand.n_sys for demand in sharing.demands]
         while True:
-            load = io_load(sharing.demands, counts, sharing.resources)
+            load = (
+                io_load(sharing.demands, counts, sharing.resources) + sharing.held_stress / sharing.resources
+            )
             tried = [
                 _printed(d, n, load, sharing.resources) for d, n in zip(sharing.demands, counts, strict=True)
             ]

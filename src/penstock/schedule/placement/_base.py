@@ -20,4 +20,7 @@ class Placer(ABC):
 
     @abstractmethod
     def place(self, sharing: Sharing, counts: Sequence[int], rng: Random) -> Placement:
-        """Ids in ascending order, as many as its count for each application, in file order."""
+        """Ids in ascending order, as many as its count for each application, in file order.
+
+        Applications that already run (`Sharing.held`) stay where they are and count as users.
+        """

@@ -20,12 +20,13 @@ class ClairvoyantPlacer(Placer):
     needs = frozenset({"volume", "compute", "curve"})
 
     def place(self, sharing: Sharing, counts: Sequence[int], rng: Random) -> Placement:
+        import numpy as np
+
         ratios = [demand.io_ratio(n) for demand, n in zip(sharing.demands, counts, strict=True)]
         placed: list[tuple[int, ...]] = [()] * len(counts)
-        occupancy = [0.0] * sharing.resources
+        occupancy = np.array(sharing.load())
         for index in sorted(range(len(counts)), key=lambda index: (-ratios[index], counts[index], index)):
-            lowest = sorted(range(sharing.resources), key=occupancy.__getitem__)[: counts[index]]
-            for resource in lowest:
-                occupancy[resource] += ratios[index]
-            placed[index] = tuple(sorted(lowest))
+            lowest = np.sort(np.argsort(occupancy, kind="stable")[: counts[index]])
+            occupancy[lowest] += ratios[index]
+            placed[index] = tuple(lowest.tolist())
         return tuple(placed)

@@ -10,19 +10,22 @@ from penstock.schedule.placement._base import Placement, Placer
 
 
 class NonClairvoyantPlacer(Placer):
-    """Places the largest counts first (then file order), round-robin over the resources.
+    """Places the largest counts first (then file order), each on the resources with the fewest users.
 
-    The numbers of applications on any two resources differ by at most one.
+    Of equal resources the lowest id comes first, so that on an idle platform this is round-robin. There, the numbers
+    of applications on any two resources differ by at most one.
     """
 
     name = "greedy-non-clairvoyant"
     needs = frozenset[str]()
 
     def place(self, sharing: Sharing, counts: Sequence[int], rng: Random) -> Placement:
+        import numpy as np
+
         placed: list[tuple[int, ...]] = [()] * len(counts)
-        start = 0
+        users = np.array(sharing.users())
         for index in sorted(range(len(counts)), key=lambda index: (-counts[index], index)):
-            ids = (position % sharing.resources for position in range(start, start + counts[index]))
-            placed[index] = tuple(sorted(ids))
-            start += counts[index]
+            fewest = np.sort(np.argsort(users, kind="stable")[: counts[index]])
+            users[fewest] += 1
+            placed[index] = tuple(fewest.tolist())
         return tuple(placed)

@@ -36,7 +36,7 @@ def methods() -> list[Method]:
     return [
         Method(allocation, placement)
         for allocation in ALLOCATORS
-        for placement in (places if allocation != "mckp" else places[1:2])
+        for placement in (places[1:2] if ALLOCATORS[allocation].places else places)
     ]
 
 

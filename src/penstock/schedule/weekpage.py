@@ -1,0 +1,114 @@
+"""The pages of `schedule study --trace` and `schedule advise --compare`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from penstock.report import bars
+from penstock.report.page import Figure, Section, Table, render
+from penstock.report.timeline import Drawing, Series, draw
+from penstock.schedule.arrivals import PHASES, Replayed
+from penstock.schedule.week import WITHOUT, Matched, RuleFigures
+
+COLOURS = ("var(--twin)", "var(--policy)")
+MOST_APPLICATIONS = 30
+HEADING = ("rule", "mean slowdown", "p95", "worst", "worst job", "idle nodes")
+HOW = (
+    f"Slowdown is time in I/O relative to the fastest count alone. Jobs start when they started; each computes and "
+    f"writes {PHASES} times in turn unless told otherwise, and shares every resource fairly with whoever is there. "
+    "Idle nodes are compute nodes that wait for I/O, on average."
+)
+
+
+def week_page(
+    plays: Mapping[str, Replayed], rows: Sequence[RuleFigures], matched: Matched, stripes: int
+) -> str:
+    """A trace with and without us: the answer, idle nodes over time, and every application."""
+    before, after = rows
+    gain = before.mean_slowdown / after.mean_slowdown
+    saved = before.idle_nodes - after.idle_nodes
+    answer = (
+        f"With `{after.rule}` the mean I/O slowdown is {after.mean_slowdown:.2f} instead of "
+        f"{before.mean_slowdown:.2f} ({gain:.2f} times better), and {saved:.1f} fewer nodes wait for I/O"
+    )
+    series = [
+        Series(name, colour, _over_time(replayed))
+        for (name, replayed), colour in zip(plays.items(), COLOURS, strict=True)
+    ]
+    picture = Figure("Idle nodes over time", draw(Drawing("Idle nodes over time", "nodes", series)))
+    others = ", ".join(f"{why}: {count}" for why, count in matched.without_io.items()) or "none"
+    lead = [
+        HOW,
+        f"Without us every job has {stripes} resources, drawn at random. Jobs that do no I/O here: {others}.",
+    ]
+    applications = _applications(plays, matched)
+    chart = bars.draw("Slowdown without us / with us", applications, after.rule)
+    sections = [
+        Section("Both replays", tables=[_table(rows)]),
+        Section(
+            "By application",
+            ["How many times smaller the mean slowdown is than without us (default)."],
+            figures=[Figure("Mean slowdown without us / with us", chart)],
+        ),
+    ]
+    return render("A site's jobs, with and without us", lead, sections, answer, picture)
+
+
+def compare_page(plays: Mapping[str, Replayed], rows: Sequence[RuleFigures], own: str, hours: float) -> str:
+    """The last hours of a ledger under every rule."""
+    best = min(rows, key=lambda row: row.mean_slowdown)
+    mine = next(row for row in rows if row.rule == own)
+    answer = (
+        f"In the last {hours:g} hours `{best.rule}` would have had the least mean slowdown, "
+        f"{best.mean_slowdown:.2f}; `{own}`, the rule of this site, {mine.mean_slowdown:.2f}"
+    )
+    chart = bars.draw(
+        "Slowdown of this site's rule / of each rule",
+        [bars.Bar(row.rule, mine.mean_slowdown / row.mean_slowdown, None) for row in rows],
+        "rule",
+    )
+    picture = Figure(f"How many times smaller the mean slowdown would be than under {own} (default)", chart)
+    series = [
+        Series(name, colour, _over_time(plays[name]))
+        for name, colour in zip((WITHOUT, own), COLOURS, strict=True)
+    ]
+    time_chart = Figure("Idle nodes over time", draw(Drawing("Idle nodes over time", "nodes", series)))
+    sections = [Section("Every rule", figures=[time_chart], tables=[_table(rows)])]
+    return render("What each rule would have done", [HOW], sections, answer, picture)
+
+
+def _table(rows: Sequence[RuleFigures]) -> Table:
+    cells = [
+        (
+            row.rule,
+            f"{row.mean_slowdown:.2f}",
+            f"{row.p95_slowdown:.2f}",
+            f"{row.worst_slowdown:.2f}",
+            row.worst_job,
+            f"{row.idle_nodes:.2f}",
+        )
+        for row in rows
+    ]
+    return Table(HEADING, cells)
+
+
+def _over_time(replayed: Replayed) -> list[tuple[float, float]]:
+    # The last interval also holds what came after it.
+    values = replayed.idle_over_time[:-1]
+    used = max((index for index, value in enumerate(values) if value > 0), default=0)
+    return [((index + 0.5) * replayed.interval_s, value) for index, value in enumerate(values[: used + 2])]
+
+
+def _applications(plays: Mapping[str, Replayed], matched: Matched) -> list[bars.Bar]:
+    """The gain of each application, those with most jobs first."""
+    means: list[dict[str, float]] = []
+    jobs: dict[str, int] = {}
+    for replayed in plays.values():
+        groups: dict[str, list[float]] = {}
+        for job in replayed.jobs:
+            groups.setdefault(matched.application[job.name], []).append(job.slowdown)
+        means.append({name: math.fsum(some) / len(some) for name, some in groups.items()})
+        jobs = {name: len(some) for name, some in groups.items()}
+    names = sorted(jobs, key=lambda name: -jobs[name])[:MOST_APPLICATIONS]
+    return [bars.Bar(f"{name} ({jobs[name]})", means[0][name] / means[1][name], None) for name in names]
