@@ -107,7 +107,8 @@ def telling(model: WriteModel | None, system: StorageSystem, patterns: Sequence[
 
 
 def within_budget(patterns: Sequence[SamplePattern], prices: Floats, worth: Floats, most: float) -> list[int]:
-    """The indices of the patterns to write: as different from each other and as informative as the budget allows.
+    """The indices of the patterns to write, in the order of what they teach: as different from each other and as
+    informative as the budget allows.
 
     The first is the one with most information for its cost. Each next one is the affordable pattern with the largest
     product of information and distance (in doublings of nodes, processes, burst and stripes) from those chosen
@@ -121,7 +122,7 @@ def within_budget(patterns: Sequence[SamplePattern], prices: Floats, worth: Floa
     while True:
         open_ = (prices <= left) & (distance > 0)
         if not open_.any():
-            return sorted(chosen)
+            return chosen
         gain = worth / prices if not chosen else worth * distance
         place = int(np.argmax(np.where(open_, gain, -np.inf)))
         chosen.append(place)
