@@ -225,7 +225,7 @@ def _run(
         settled += found.sample.converged
         done += 1
         state = "converged" if found.sample.converged else "unconverged"
-        count = len(found.runs)
+        count = len(found.sample.times_s)
         click.echo(f"{done}/{len(wanted)}: {found.sample.mean_s:.2f} s, {state} after {count} runs", err=True)
         write_text(request.out, write_csv(runs))
     if done < len(wanted):
