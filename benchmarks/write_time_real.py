@@ -4,6 +4,7 @@ Reads ../shared/data/ior-scaling (IOR runs of the spm project; NERSC's tokio-abc
 not part of this project. Prints Markdown tables and writes PNG figures.
 
     ./run bench write_time_real --out docs/explanation/write-time
+    ./run bench write_time_real --goals --up-to 8 --shortest 1
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ STORAGE = ("beegfs", "nfs", "ssd", "tmpfs")
 LARGEST_TRAINING_NODES = 8
 SHORTEST_S = 1.0
 WEEK_S = 7 * 86400
+FEWEST = 16
 
 
 @dataclass(frozen=True)
@@ -98,11 +100,46 @@ def scaling(
     plots.predicted_against_measured(panels, out / f"real-scaling-{operation}.png", title)
 
 
+# The aims: shares within 20 %, and what 80 % intervals should hold.
+WITHIN_AIM = {"beegfs": 0.45, "ssd": 0.40}
+HELD_AIM = (0.75, 0.90)
+
+
+def goal_row(name: str, operation: str, model: FittedModel, found: Accuracy) -> str:
+    """One line of the table of aims: what was asked, answered, met and held."""
+    reach = model.support.limit(max(model.samples.scales))
+    begin = f"| {operation}s, {name} | {reach} | {found.samples} of {found.samples + found.refused} |"
+    if not found.samples:
+        return f"{begin} - | - | refuses: {model.support.reason} |"
+    held = found.held if found.held is not None else float("nan")
+    least = WITHIN_AIM.get(name, 0.0)
+    kept = "yes" if HELD_AIM[0] <= held <= HELD_AIM[1] else "no"
+    met = "-" if not least else "yes" if found.within_20 >= least else "no"
+    return f"{begin} {found.within_20:.0%} (aim met: {met}) | {held:.0%} (in 75 to 90 %: {kept}) | |"
+
+
+def goals(storage: Mapping[str, WriteSamples], operation: str, limit: int, shortest_s: float) -> None:
+    """The stack as `plan fit --technique stack --train-up-to LIMIT --shortest S` fits it, on all larger runs."""
+    for name, everything in storage.items():
+        measured = everything.take(everything.nodes <= limit)
+        small = measured.long_enough(shortest_s)
+        large = everything.take(everything.nodes > limit).long_enough(shortest_s)
+        if len(small) < FEWEST or not len(large):
+            print(f"| {operation}s, {name} | - | too few samples | - | - | |")
+            continue
+        judged = judge(small, search(small, "stack").best, 0)
+        model = model_of(small, judged, measured)
+        print(goal_row(name, operation, model, score(model, large)), flush=True)
+
+
 def cells(found: Accuracy, between: str = " | ") -> str:
+    if not found.samples:
+        return f"{found.refused} refused"
     within = f"{100 * found.within_20:.0f} / {100 * found.within_30:.0f}"
     some = "" if found.intervals in (None, found.samples) else f" of {found.intervals}"
     held = () if found.held is None else (f"{found.held:.0%}{some}",)
-    return between.join((str(found.samples), within, f"{found.median_error:+.0%}", *held))
+    refused = (f"{found.refused} refused",) if found.refused else ()
+    return between.join((str(found.samples), within, f"{found.median_error:+.0%}", *held, *refused))
 
 
 def leading_features(storage: Mapping[str, WriteSamples]) -> None:
@@ -204,14 +241,30 @@ def main() -> None:
     parser.add_argument("--storage", nargs="+", choices=STORAGE, default=list(STORAGE))
     parser.add_argument("--technique", nargs="+", choices=TECHNIQUES, default=list(TECHNIQUES))
     parser.add_argument("--short", action="store_true", help="only the scaling tables")
+    parser.add_argument(
+        "--goals", action="store_true", help="only the table of aims, for --up-to and --shortest"
+    )
+    parser.add_argument(
+        "--up-to", type=int, default=LARGEST_TRAINING_NODES, help="with --goals: train on these"
+    )
+    parser.add_argument(
+        "--shortest", type=float, default=SHORTEST_S, help="with --goals: seconds of a sample"
+    )
     given = parser.parse_args()
     out = given.out
     if not DATA.is_dir():
         sys.exit("write_time_real: shared/data/ior-scaling does not lie beside the project; nothing to study")
-    out.mkdir(parents=True, exist_ok=True)
+    if given.goals:
+        print("| | forecasts up to nodes | samples answered | within 20 % | inside the 80 % interval | |")
+        print("|---|---|---|---|---|---|")
+    else:
+        out.mkdir(parents=True, exist_ok=True)
     for operation in given.operation:
         runs = read_ior(DATA / "ior_runs.csv", operation)
         everything = {name: samples_of(found) for name, found in runs.items() if name in given.storage}
+        if given.goals:
+            goals(everything, operation, given.up_to, given.shortest)
+            continue
         storage = {name: samples.long_enough(SHORTEST_S) for name, samples in everything.items()}
         print("\n| storage | " + " | ".join(storage) + " |\n" + "|---" * (len(storage) + 1) + "|")
         counts = [str(len(part)) for part in storage.values()]
@@ -222,7 +275,7 @@ def main() -> None:
         if operation == "write" and not given.short:
             leading_features(storage)
             leave_one_out(storage)
-    if given.short:
+    if given.short or given.goals:
         return
     benchmarks = read_mira(DATA / "mira-summaries_2017-02-14_2018-02-15.csv.gz")
     variability(benchmarks, out)

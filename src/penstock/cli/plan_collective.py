@@ -143,10 +143,10 @@ def _show_profile(profile: OperationProfile) -> None:
 
 
 @click.command(epilog="Example: penstock plan collective --profile site.json --ranks 2 --bytes-per-rank 4m")
-@click.option("--profile", type=click.Path(path_type=Path), required=True, help="A file of `plan profile`.")
-@click.option("--ranks", type=int, required=True, help="Ranks that write.")
+@click.option("--profile", type=click.Path(path_type=Path), help="A file of `plan profile`.")
+@click.option("--ranks", type=int, help="Ranks that write.")
 @click.option("--nodes", type=int, default=1, show_default=True, help="Nodes they run on.")
-@click.option("--bytes-per-rank", type=SIZE, required=True, help="What each rank writes in one call.")
+@click.option("--bytes-per-rank", type=SIZE, help="What each rank writes in one call.")
 @click.option("--pattern", type=NearestChoice(PATTERNS), default="contiguous", show_default=True)
 @click.option("--block", type=SIZE, help="Strided: bytes a rank writes before the next rank's block.")
 @click.option("--gap", type=SIZE, default=0, help="Strided: bytes nobody writes after each block.")
@@ -169,6 +169,13 @@ def _show_profile(profile: OperationProfile) -> None:
     type=NearestChoice(THREAD_LEVELS),
     help="What the job asks MPI for; default: the profile's.",
 )
+@click.option(
+    "--command",
+    metavar="TEXT",
+    help="Correct promises by comparisons of this command alone; default: of all.",
+)
+@click.option("--history", "show_history", is_flag=True, help="What was advised, promised and then measured.")
+@click.option("--forget", is_flag=True, help="Forget all of it, or that of --command.")
 @launcher_option
 @seed_option
 @json_option
@@ -177,10 +184,19 @@ def collective(**options: Any) -> None:
 
     Counts of operations are exact, their cost comes from the profile. No hints and the fixed rule (every rank
     aggregates, 1 MiB buffers) are always among the candidates; advice is null where no hints are as good.
+
+    What `penstock run --compare` measured of earlier advice corrects what is promised; --history shows it.
     """
     from penstock.plan.collective.hint_question import HintQuestion, answer_hints
 
     as_json, out = options.pop("as_json"), options.pop("out")
+    show_history, drop = options.pop("show_history"), options.pop("forget")
+    if show_history or drop:
+        from penstock.cli.plan_history import past
+
+        past(options["command"], drop, as_json)
+        return
+    _require(options)
     advice = answer_hints(HintQuestion(**options), _progress)
     if not advice.sure:
         _progress("warning: this profile is unsteady and promises nothing; run --confirm 3")
@@ -189,6 +205,13 @@ def collective(**options: Any) -> None:
     else:
         _show(advice)
     _leave(advice, out)
+
+
+def _require(options: dict[str, Any]) -> None:
+    """What a question needs, and --history does not."""
+    for name in ("profile", "ranks", "bytes_per_rank"):
+        if options[name] is None:
+            raise click.UsageError(f"Missing option '--{name.replace('_', '-')}'.")
 
 
 def document(advice: HintAdvice) -> dict[str, Any]:
@@ -207,6 +230,8 @@ def document(advice: HintAdvice) -> dict[str, Any]:
         "sends": counts.sends,
         "reasons": list(advice.reasons),
         "sure": advice.sure,
+        "promised": advice.promised,
+        "expected": advice.expected,
     }
     if advice.trials:
         found["confirmed"] = [_trial_entry(trial) for trial in advice.trials]
@@ -256,7 +281,8 @@ def _show(advice: HintAdvice) -> None:
         screen.print("advice: set no hints" if advice.sure else "advice: not sure")
     else:
         hints = " ".join(f"{name}={value}" for name, value in advice.chosen.candidate.hints.given.items())
-        screen.print(f"advice: {hints}")
+        gain = "" if advice.expected is None else f"   (expected {advice.expected:.2f} times as fast)"
+        screen.print(f"advice: {hints}{gain}", soft_wrap=True)
 
 
 def _leave(advice: HintAdvice, out: Path | None) -> None:
@@ -267,5 +293,5 @@ def _leave(advice: HintAdvice, out: Path | None) -> None:
         return
     from penstock.plan.collective.outputs import write_all
 
-    for path in write_all(out, advice.chosen.candidate.hints.given):
+    for path in write_all(out, advice.chosen.candidate.hints.given, advice.promised):
         _progress(f"wrote {path}")

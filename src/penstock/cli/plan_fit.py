@@ -148,21 +148,33 @@ def _document(outcome: FitOutcome, request: FitRequest, tally: Tally) -> dict[st
         "training_samples": len(outcome.model.samples),
         "left_out": {**tally.left_out, **outcome.left_out},
         "short_writes": tally.short,
-        "inside": asdict(outcome.best.inside),
-        "beyond": None if outcome.best.beyond is None else asdict(outcome.best.beyond),
-        "test": None if outcome.test is None else asdict(outcome.test),
-        "doubt": outcome.doubt,
+        "inside": _figures(outcome.best.inside),
+        "beyond": _figures(outcome.best.beyond),
+        "test": _figures(outcome.test),
+        "support": asdict(outcome.model.support) | {"nodes": _most_nodes(outcome)},
         "techniques": {
             one.trial.technique: {
                 "error": one.score,
                 "parameters": dict(one.trial.given),
                 "scales": list(one.trial.scales),
-                "inside": asdict(one.inside),
-                "beyond": None if one.beyond is None else asdict(one.beyond),
+                "inside": _figures(one.inside),
+                "beyond": _figures(one.beyond),
             }
             for one in outcome.judged
         },
     }
+
+
+def _figures(found: Accuracy | None) -> dict[str, float | None] | None:
+    """What JSON has no word for, the mean of nothing, is null."""
+    if found is None:
+        return None
+    return {name: None if value != value else value for name, value in asdict(found).items()}  # noqa: PLR0124
+
+
+def _most_nodes(outcome: FitOutcome) -> int:
+    """The most nodes that the model gives a forecast for."""
+    return outcome.model.support.limit(max(outcome.model.samples.scales))
 
 
 def _show(outcome: FitOutcome, request: FitRequest, tally: Tally) -> None:
@@ -189,12 +201,18 @@ def _show(outcome: FitOutcome, request: FitRequest, tally: Tally) -> None:
         )
     screen.print(table)
     if outcome.test is not None:
-        screen.print(
-            f"larger runs, {outcome.test.samples} samples: {_within(outcome.test)}{_held(outcome.test)}"
-        )
-    if outcome.doubt is not None:
-        screen.print(f"not sure: {outcome.doubt}", soft_wrap=True)
+        _show_test(outcome.test)
+    screen.print(
+        f"Forecasts up to {_most_nodes(outcome)} nodes: {outcome.model.support.reason}", soft_wrap=True
+    )
     screen.print(f"Model ({outcome.model.technique}): {request.out}", soft_wrap=True)
+
+
+def _show_test(found: Accuracy) -> None:
+    """Larger runs that had no part in the fit."""
+    refused = f", {found.refused} without a forecast" if found.refused else ""
+    said = f"{_within(found)}{_held(found)}" if found.samples else "no forecast"
+    console().print(f"larger runs, {found.samples} samples{refused}: {said}", soft_wrap=True)
 
 
 def _held(found: Accuracy) -> str:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from penstock.cli.options import SIZE, console, emit_json, json_option, write_text
+from penstock.errors import FindingsError
 from penstock.units import format_size
 
 if TYPE_CHECKING:
+    from penstock.plan.job.drishti import DrishtiFinding
     from penstock.plan.job.findings import JobFinding
     from penstock.plan.job.job_advice import JobAdvice
     from penstock.plan.job.traffic import FileTraffic
@@ -30,6 +32,12 @@ if TYPE_CHECKING:
 )
 @click.option("--files", type=click.IntRange(min=0), default=5, show_default=True, help="Files to show.")
 @click.option("--html", type=click.Path(path_type=Path), help="Leave the review as a page, with a timeline.")
+@click.option(
+    "--compare-drishti",
+    "drishti",
+    is_flag=True,
+    help="Run Drishti (drishti-io) too and say what became of each of its findings; exit 6 if one is missed.",
+)
 @json_option
 def job(**options: Any) -> None:
     """Review how a job reads and writes: findings by expected gain, files, hints, striping."""
@@ -45,10 +53,33 @@ def job(**options: Any) -> None:
         click.echo(f"penstock: wrote {options['html']}", err=True)
     if options["out"] is not None:
         _leave(advice, options["out"])
+    compared = _compared(options["darshan"], advice) if options["drishti"] else None
     if options["as_json"]:
-        emit_json(document(advice))
+        beside = {} if compared is None else {"drishti": [asdict(one) for one in compared]}
+        emit_json(document(advice) | beside)
     else:
         _show(advice, options["files"])
+        _show_drishti(compared)
+    missed = [one.code for one in compared or () if one.missed]
+    if missed:
+        raise FindingsError(f"{options['darshan']}: Drishti's {', '.join(missed)} has no counterpart here")
+
+
+def _compared(log: Path, advice: JobAdvice) -> tuple[DrishtiFinding, ...]:
+    from penstock.plan.job.drishti import compare_drishti
+
+    return compare_drishti(log, advice)
+
+
+def _show_drishti(compared: tuple[DrishtiFinding, ...] | None) -> None:
+    """Show each finding of Drishti with its counterpart here, or the reason why there is none."""
+    if compared is None:
+        return
+    screen = console()
+    screen.print(f"Drishti beside this review, {len(compared)} critical findings and warnings:")
+    for one in compared:
+        here = ", ".join(one.covered) or one.reason or "MISSED"
+        screen.print(f"  {one.code} ({one.level}): {here}", markup=False, soft_wrap=True)
 
 
 def document(advice: JobAdvice) -> dict[str, Any]:
@@ -56,7 +87,9 @@ def document(advice: JobAdvice) -> dict[str, Any]:
         "facts": asdict(advice.facts),
         "write": None if advice.shape is None else asdict(advice.shape),
         "nodes": advice.nodes,
-        "findings": [asdict(finding) for finding in advice.findings],
+        "findings": [
+            asdict(finding) | {"share": finding.share(advice.facts.run_s)} for finding in advice.findings
+        ],
         "hints": advice.hints,
         "striping": None if advice.striping is None else asdict(advice.striping),
         "reasons": list(advice.reasons),
@@ -110,7 +143,7 @@ def _show(advice: JobAdvice, files: int) -> None:
     slight = [one for one in advice.findings if one.slight(facts.run_s)]
     for finding in advice.findings:
         if finding not in slight:
-            screen.print(_finding_text(finding), markup=False, soft_wrap=True)
+            screen.print(_finding_text(finding, facts.run_s), markup=False, soft_wrap=True)
     if slight:
         ids = ", ".join(one.id for one in slight)
         screen.print(f"also seen, on less than a thousandth of the run: {ids}", markup=False)
@@ -129,9 +162,11 @@ def _show(advice: JobAdvice, files: int) -> None:
     _show_forecast(advice)
 
 
-def _finding_text(finding: JobFinding) -> str:
+def _finding_text(finding: JobFinding, run_s: float) -> str:
     gain = "" if finding.gain_s is None else f" (gains up to {finding.gain_s:.3g} s)"
-    text = f"[{finding.severity}] {finding.id} {finding.evidence}{gain}\n    -> {finding.advice}"
+    share = "" if finding.severity == "info" else f", {finding.share(run_s):.0%} of the run"
+    text = f"[{finding.severity}{share}] {finding.id} {finding.evidence}{gain}\n    -> {finding.advice}"
+    text += f"\n    line: {finding.change}" if finding.change else ""
     return text + (f"\n    see: {finding.check}" if finding.check else "")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from penstock.cli.options import emit_json, json_option, seed_option, write_text
+from penstock.cli.options import NearestChoice, emit_json, json_option, seed_option, write_text
 from penstock.units import format_size
 
 if TYPE_CHECKING:
@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 class SampleRequest:
     """The options of one call."""
 
-    system: str
+    system: str | None
+    cores: int | None
     nodes: tuple[int, ...]
+    operation: str
     budget: str | None
     model: Path | None
     run: bool
@@ -39,10 +41,25 @@ class SampleRequest:
     seed: int
     as_json: bool
 
+    @property
+    def limit_s(self) -> float | None:
+        """How long runs may go on, where the budget is a time."""
+        from penstock.plan.write.sample_plan import parse_budget
 
-@click.command(epilog="Example: penstock plan sample --system titan --nodes 2 --budget 10GiB")
-@click.option("--system", required=True, help="cetus, titan, or FILE.toml.")
+        return None if self.budget is None else parse_budget(self.budget).seconds
+
+
+@click.command(epilog="Example: penstock plan sample --nodes 1 --nodes 2 --nodes 4 --cores 8 --budget 10GiB")
+@click.option("--system", help="cetus, titan, or FILE.toml; without it only job sizes are known.")
+@click.option("--cores", type=click.IntRange(min=1), help="Most processes a node, where no --system tells.")
 @click.option("--nodes", type=int, multiple=True, required=True, help="Write scale; repeatable.")
+@click.option(
+    "--operation",
+    type=NearestChoice(("write", "read")),
+    default="write",
+    show_default=True,
+    help="What to time; a read needs a write first, and both are kept.",
+)
 @click.option("--budget", help="Choose patterns that fit into a time (2h) or volume (500GiB).")
 @click.option(
     "--model", type=click.Path(path_type=Path), help="A fitted model: prefer what it knows least about."
@@ -70,10 +87,9 @@ def sample(**options: Any) -> None:
     """
     request = SampleRequest(**options)
     _check(request)
-    from penstock.plan.storage import load_system
     from penstock.plan.write.convergence import ConvergenceRule
 
-    system = load_system(request.system)
+    system = _system(request)
     rule = ConvergenceRule(request.confidence, request.error, max_runs=request.max_runs)
     runs_each = rule.min_runs if request.run else request.rounds
     wanted, price, source = _choose(request, system, runs_each)
@@ -91,6 +107,17 @@ def sample(**options: Any) -> None:
         _print(request, system, wanted, price)
 
 
+def _system(request: SampleRequest) -> StorageSystem:
+    from penstock.errors import UsageError
+    from penstock.plan.storage import flat_system, load_system
+
+    if request.system is not None:
+        return load_system(request.system)
+    if request.cores is None:
+        raise UsageError("--cores is missing: the most processes a node, or name --system FILE.toml")
+    return flat_system("flat", max(1, *request.nodes), request.cores)
+
+
 def _choose(
     request: SampleRequest, system: StorageSystem, runs_each: int
 ) -> tuple[list[SamplePattern], SampleCost, str]:
@@ -106,6 +133,8 @@ def _choose(
     published = published_model(system)
     model = published if request.model is None else load_model(request.model)
     source = f"the published model of {published.trained_on}" if request.model is None else str(request.model)
+    if request.model is None and request.system is None:
+        source += ", another machine"
     seconds = sample_plan.guess_seconds(model, system, patterns)
     if request.budget is not None:
         budget = sample_plan.parse_budget(request.budget)
@@ -139,17 +168,20 @@ def _check(request: SampleRequest) -> None:
         ) from None
 
 
+def _striped(request: SampleRequest, system: StorageSystem) -> bool:
+    """Whether stripes can be set: a system known by its sizes alone may be any file system."""
+    return request.system is not None and system.kind == "lustre"
+
+
 def _print(
     request: SampleRequest, system: StorageSystem, wanted: list[SamplePattern], price: SampleCost
 ) -> None:
-    from penstock.plan.write.sampling import script
+    from penstock.plan.write.sampling import ScriptStyle, script
 
-    striped = system.kind == "lustre"
+    style = ScriptStyle(request.launcher, request.rounds, _striped(request, system), request.operation)
     text = "#!/bin/bash\nset -euo pipefail\n"
-    text += "\n".join(
-        script(list(group), request.launcher, request.rounds, striped)
-        for _, group in groupby(wanted, key=lambda one: one.nodes)
-    )
+    by_scale = groupby(sorted(wanted, key=lambda one: one.nodes), key=lambda one: one.nodes)
+    text += "\n".join(script(list(group), style) for _, group in by_scale)
     if request.out is not None:
         write_text(request.out, text)
     if request.as_json:
@@ -178,7 +210,14 @@ def _run(
     assert request.out is not None
     if not request.directory.is_dir():
         raise MissingError(f"{request.directory}: no such directory")
-    bench = IorBench(request.directory, request.launcher, striped=system.kind == "lustre", ior=ior)
+    bench = IorBench(
+        request.directory,
+        request.launcher,
+        striped=_striped(request, system),
+        ior=ior,
+        operation=request.operation,
+        limit_s=request.limit_s,
+    )
     runs: list[IorRun] = []
     settled = done = 0
     for found in run_all(wanted, bench, rule):
@@ -186,8 +225,12 @@ def _run(
         settled += found.sample.converged
         done += 1
         state = "converged" if found.sample.converged else "unconverged"
-        count = len(found.runs)
+        count = len(found.sample.times_s)
         click.echo(f"{done}/{len(wanted)}: {found.sample.mean_s:.2f} s, {state} after {count} runs", err=True)
         write_text(request.out, write_csv(runs))
+    if done < len(wanted):
+        click.echo(
+            f"the budget of {request.budget} is spent: {len(wanted) - done} patterns left out", err=True
+        )
     if request.as_json:
         emit_json({"out": str(request.out), "patterns": done, "converged": settled, "runs": len(runs)})

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from penstock.cli.options import DURATION, SIZE, console, emit_json, json_option
+from penstock.cli.options import DURATION, SIZE, NearestChoice, console, emit_json, json_option
+from penstock.errors import FindingsError
 
 if TYPE_CHECKING:
     from penstock.plan.storage import StorageSystem
@@ -34,6 +35,11 @@ SHOWN_TERMS = 15
     help="Where the job sits: compact, scattered, or a file of node numbers and ranges.",
 )
 @click.option("--model", default="published", show_default=True, help="published, or a file of `plan fit`.")
+@click.option(
+    "--operation",
+    type=NearestChoice(("write", "read")),
+    help="What is asked about; must be what the model was fitted on. Default: that.",
+)
 @click.option("--adapt", is_flag=True, help="Search aggregators, their places and striping.")
 @click.option("--observed", type=DURATION, help="The time such a write really took: corrects the advice.")
 @click.option("--budget", help="Share of the run writing may take (10%): gives a checkpoint interval.")
@@ -43,10 +49,11 @@ SHOWN_TERMS = 15
 )
 @json_option
 def write(**options: Any) -> None:
-    """Predict how long a job's synchronous write takes and what makes it up.
+    """Predict how long a job's synchronous write, or read, takes and what makes it up.
 
-    Every process writes one burst to a file of its own. The published models of Cetus/Mira-FS1 and
-    Titan/Atlas2 need nothing but this package.
+    Every process moves one burst of a file of its own. The published models of Cetus/Mira-FS1 and
+    Titan/Atlas2 need nothing but this package; they are of writes. A model of your own answers with an
+    interval first, and with exit code 6 for more nodes than its own held-out scales support.
     """
     from penstock.plan.write.jobscript import write_job_files
     from penstock.plan.write.question import WriteQuestion, answer
@@ -56,8 +63,10 @@ def write(**options: Any) -> None:
     found = answer(question)
     if as_json:
         emit_json(document(found))
-    else:
+    elif found.prediction.refused is None:
         _show(found)
+    if found.prediction.refused is not None:
+        raise FindingsError(found.prediction.refused)
     if found.advice is not None and found.settings is not None and question.job_dir is not None:
         for path in write_job_files(question.job_dir, found.settings, found.advice):
             click.echo(f"wrote {path}", err=True)
@@ -66,12 +75,16 @@ def write(**options: Any) -> None:
 def document(answer: WriteAnswer) -> dict[str, Any]:
     """The answer as documented for --json."""
     said = answer.prediction
+    refused = said.refused is not None
     found: dict[str, Any] = {
-        "seconds": said.seconds,
+        "interval": None if said.interval is None else asdict(said.interval),
+        "seconds": None if refused else said.seconds,
+        "refused": said.refused,
+        "operation": answer.operation,
         "model": said.model,
         "system": answer.system.name,
         "features": dict(said.features),
-        "contributions": dict(said.contributions),
+        "contributions": {} if refused else dict(said.contributions),
         "outside_training_range": [
             {
                 "name": entry.name,
@@ -82,7 +95,6 @@ def document(answer: WriteAnswer) -> dict[str, Any]:
             for entry in said.outside
         ],
         "notes": list(said.notes),
-        "interval": None if said.interval is None else asdict(said.interval),
     }
     if answer.advice is not None and answer.settings is not None:
         found["advice"] = _advice(answer.system, answer.advice) | {"settings": asdict(answer.settings)}
@@ -114,9 +126,8 @@ def _show(answer: WriteAnswer) -> None:
 
     said = answer.prediction
     screen = console()
-    table = Table(
-        title=f"{said.seconds:.1f} s on {answer.system.title or answer.system.name}, model {said.model}"
-    )
+    screen.print(_answer_line(answer), soft_wrap=True)
+    table = Table(title="what the point forecast is made of")
     table.add_column("what")
     table.add_column("value", justify="right")
     table.add_column("seconds", justify="right")
@@ -128,11 +139,6 @@ def _show(answer: WriteAnswer) -> None:
         rest = sum(share for _, share in ranked[SHOWN_TERMS:])
         table.add_row(f"{len(ranked) - SHOWN_TERMS} smaller ones", "", f"{rest:+.3f}")
     screen.print(table)
-    if said.interval is not None:
-        held = said.interval.measured
-        known = "" if held is None else f"; such intervals held {held:.0%} of samples kept apart"
-        low, high = said.interval.low_s, said.interval.high_s
-        screen.print(f"Between {low:.3g} and {high:.3g} s in {said.interval.level:.0%} of cases{known}.")
     for entry in said.outside:
         range_text = f"{entry.seen.low:g} to {entry.seen.high:g}"
         screen.print(f"Outside the training range: {entry.name} = {entry.value:g}, trained on {range_text}.")
@@ -147,6 +153,18 @@ def _show(answer: WriteAnswer) -> None:
             f"{plan.share:.0%} of the run, {plan.share_low:.0%} to {plan.share_high:.0%} if the model is "
             "30% off."
         )
+
+
+def _answer_line(answer: WriteAnswer) -> str:
+    """The interval first and the point second: the point alone looks surer than it is."""
+    said = answer.prediction
+    where = f"{answer.operation} on {answer.system.title or answer.system.name}, model {said.model}"
+    if said.interval is None:
+        return f"{said.seconds:.3g} s: {where}; this model tells no interval"
+    held = said.interval.measured
+    known = "" if held is None else f"; such intervals held {held:.0%} of samples kept apart"
+    ends = f"{said.interval.low_s:.3g} to {said.interval.high_s:.3g} s"
+    return f"{ends} in {said.interval.level:.0%} of cases, {said.seconds:.3g} s expected: {where}{known}"
 
 
 def _show_advice(advice: WriteAdvice, settings: JobSettings) -> None:

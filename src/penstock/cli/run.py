@@ -47,10 +47,11 @@ def run(**options: Any) -> None:
     named uses those that made it faster.
     """
     command = tuple(options["command"])
-    hints = _hints(options) or _recalled(command)
+    hints, promised = _hints(options)
     if options["compare"]:
-        _compare(command, hints, options)
+        _compare(command, (hints or _recalled(command), promised), options)
         return
+    hints = hints or _recalled(command)
     outcome = _run_once(command, hints, options["as_json"])
     if options["as_json"]:
         emit_json({"hints": hints, **asdict(outcome)})
@@ -80,10 +81,13 @@ def _leave_as(outcome: WrappedRun) -> None:
         raise click.exceptions.Exit(outcome.exit_code if outcome.exit_code > 0 else 128 - outcome.exit_code)
 
 
-def _compare(command: tuple[str, ...], hints: dict[str, str], options: dict[str, Any]) -> None:
+def _compare(
+    command: tuple[str, ...], advised: tuple[dict[str, str], float | None], options: dict[str, Any]
+) -> None:
     from penstock.plan.collective.paired import judge_pairs, run_pairs
-    from penstock.plan.collective.remembered import remember, remembered_now
+    from penstock.plan.collective.remembered import Measured, remember, remembered_now
 
+    hints, promised = advised
     if not hints:
         raise UsageError("--compare needs hints to compare with none")
     seen: list[WrappedRun] = []
@@ -98,11 +102,16 @@ def _compare(command: tuple[str, ...], hints: dict[str, str], options: dict[str,
         return outcome.seconds
 
     verdict = judge_pairs(run_pairs(options["compare"], options["seed"], once))
-    figures = (verdict.verdict, verdict.gain, verdict.certainty, len(verdict.pairs))
-    path = remember(remembered_now(command, hints, figures))
+    figures = Measured(verdict.verdict, verdict.gain, verdict.certainty, len(verdict.pairs))
+    path = remember(remembered_now(command, hints, figures, promised))
     if options["as_json"]:
-        emit_json({"hints": hints, **asdict(verdict), "verified": seen[-1].verified, "remembered": str(path)})
+        kept = {"verified": seen[-1].verified, "promised": promised, "remembered": str(path)}
+        emit_json({"hints": hints, **asdict(verdict), **kept})
     click.echo(f"penstock: {verdict.text()}", err=True)
+    if promised is not None:
+        click.echo(
+            f"penstock: promised were {promised:.2f} times as fast; kept for the next advice", err=True
+        )
     if seen[-1].verified is False:
         click.echo(f"penstock: hints did NOT take effect: {seen[-1].verdict}", err=True)
         raise click.exceptions.Exit(int(ExitCode.FINDINGS))
@@ -128,12 +137,15 @@ def _recalled(command: tuple[str, ...]) -> dict[str, str]:
     return found.hints if found.verdict == "faster" else {}
 
 
-def _hints(options: dict[str, Any]) -> dict[str, str]:
+def _hints(options: dict[str, Any]) -> tuple[dict[str, str], float | None]:
+    """The hints asked for, and what a file of them says was promised: only of exactly its own hints."""
     from penstock.plan.hints import parse_hints
 
     found: dict[str, str] = {}
+    promised = None
     if options["hints"] is not None:
-        found |= _read_hints(options["hints"])
+        found, promised = _read_hints(options["hints"])
+    advised = dict(found)
     if options["cb_nodes"] is not None:
         found["cb_nodes"] = str(options["cb_nodes"])
     if options["cb_buffer_size"] is not None:
@@ -143,12 +155,12 @@ def _hints(options: dict[str, Any]) -> dict[str, str]:
     if "cb_nodes" in found:
         found.setdefault("cb_config_list", "*:*")
         found.setdefault("romio_cb_write", "enable")
-    return found
+    return found, promised if found == advised else None
 
 
-def _read_hints(path: Path) -> dict[str, str]:
+def _read_hints(path: Path) -> tuple[dict[str, str], float | None]:
     from penstock.errors import DataError
-    from penstock.plan.hints import check_hint
+    from penstock.plan.hints import check_hint, parse_promise
 
     try:
         text = path.read_text(encoding="utf-8")
@@ -168,7 +180,7 @@ def _read_hints(path: Path) -> dict[str, str]:
         except UsageError as error:
             raise DataError(f"{path}: line {number}: {error}") from None
         found[words[0]] = words[1]
-    return found
+    return found, parse_promise(text)
 
 
 def _report(outcome: WrappedRun, hints: dict[str, str]) -> None:

@@ -17,6 +17,7 @@ COUNTS = (
     "ind_wr_buffer_size",
 )
 TEXTS = ("cb_config_list",)
+MOST_PROMISED = 1000.0
 
 
 def check_hint(name: str, value: str) -> None:
@@ -52,8 +53,28 @@ def parse_hints(words: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def hints_file(hints: Mapping[str, str]) -> str:
-    """A ROMIO hints file, to be named in ROMIO_HINTS."""
+PROMISE = "# penstock: promised to be so many times as fast: "
+
+
+def hints_file(hints: Mapping[str, str], promised: float | None = None) -> str:
+    """A ROMIO hints file, to be named in ROMIO_HINTS; what was promised of the hints is a comment in it.
+
+    >>> parse_promise(hints_file({"cb_nodes": "2"}, 1.25))
+    1.25
+    """
     for name, value in hints.items():
         check_hint(name, value)
-    return "".join(f"{name} {value}\n" for name, value in hints.items())
+    lines = "".join(f"{name} {value}\n" for name, value in hints.items())
+    return lines if promised is None else f"{PROMISE}{promised:.4f}\n{lines}"
+
+
+def parse_promise(text: str) -> float | None:
+    """The gain that a hints file says was promised, if it says so."""
+    for line in text.splitlines():
+        if line.startswith(PROMISE):
+            try:
+                found = float(line.removeprefix(PROMISE))
+            except ValueError:
+                return None
+            return found if 0 < found < MOST_PROMISED else None
+    return None

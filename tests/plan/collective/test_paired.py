@@ -5,13 +5,31 @@ from __future__ import annotations
 import json
 import math
 import sys
+from dataclasses import asdict
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from penstock.cli.main import main
+from penstock.plan.collective.access import Access
+from penstock.plan.collective.advise import HintAdvice, Ranked, learn_from
+from penstock.plan.collective.candidates import candidates
+from penstock.plan.collective.learned import promise_record
+from penstock.plan.collective.outputs import write_all
 from penstock.plan.collective.paired import RunPair, chance, judge_pairs, run_pairs
-from penstock.plan.collective.remembered import PastComparison, memory_path, recall, remember
+from penstock.plan.collective.predictor import CallForecast
+from penstock.plan.collective.remembered import (
+    MOST_OF_A_COMMAND,
+    MOST_REMEMBERED,
+    PastComparison,
+    forget,
+    history,
+    memory_path,
+    recall,
+    remember,
+)
+from penstock.units import KIB, MIB
 
 
 def pairs(*ratios: float) -> list[RunPair]:
@@ -127,3 +145,103 @@ def test_run_compare_leaves_with_the_commands_failure(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert run(monkeypatch, "--compare", "2", "--cb-nodes", "2", "--", "sh", "-c", "exit 3") == 3
     assert recall(["sh", "-c", "exit 3"]) is None
+
+
+def compared(gain: float, promised: float | None, command: str = "a", pairs: int = 5) -> PastComparison:
+    verdict = "faster" if gain > 1.1 else "slower" if gain < 0.9 else "unclear"
+    return PastComparison((command,), {"cb_nodes": "2"}, verdict, gain, 0.97, pairs, 1.0, promised)
+
+
+def test_memory_is_bounded_by_command_and_in_all(tmp_path: Path) -> None:
+    path = tmp_path / "compared.json"
+    remember(compared(1.0, None, "rare"), path)
+    for number in range(MOST_OF_A_COMMAND + 5):
+        remember(compared(1 + number / 100, 1.5), path)
+    kept = history(path)
+    assert len(kept) == MOST_OF_A_COMMAND + 1
+    assert recall(["rare"], path) is not None
+    assert kept[-1].gain == pytest.approx(1 + (MOST_OF_A_COMMAND + 4) / 100)
+    path.write_text(json.dumps([asdict(compared(1.0, None, str(n))) for n in range(MOST_REMEMBERED + 9)]))
+    assert len(history(path)) == MOST_REMEMBERED
+
+
+def test_memory_of_an_older_version_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "compared.json"
+    entry = asdict(compared(1.2, None))
+    del entry["promised"]
+    path.write_text(json.dumps([entry, {**entry, "gain": float("nan")}, {**entry, "pairs": "x"}]))
+    assert history(path) == [compared(1.2, None)]
+
+
+def test_forgetting_one_command_leaves_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "compared.json"
+    for name in ("a", "a", "b"):
+        remember(compared(1.2, 1.5, name), path)
+    assert forget(["a"], path) == 2
+    assert [one.command for one in history(path)] == [("b",)]
+    assert forget(None, path) == 1
+    assert not path.exists()
+
+
+def test_promises_are_corrected_by_what_was_measured() -> None:
+    """A promise that is kept stays, one that never is comes to count for nothing; own hints say nothing."""
+    assert promise_record([]).corrected(1.5) == 1.5
+    assert promise_record([compared(0.8, None)] * 9).share == 1
+    kept, broken, hurt = (promise_record([compared(gain, 1.4)] * 8) for gain in (1.4, 1.0, 0.8))
+    assert kept.corrected(1.4) == pytest.approx(1.4, abs=0.01)
+    assert broken.corrected(1.4) < 1.05
+    assert hurt.corrected(1.4) < 1.0
+    shares = [promise_record([compared(1.0, 1.4)] * count).share for count in range(5)]
+    assert shares == sorted(shares, reverse=True)
+    assert (hurt.faster, hurt.slower, hurt.comparisons) == (0, 8, 8)
+
+
+def test_advice_that_never_helped_is_given_no_more() -> None:
+    access = Access(4, 1, MIB, 16 * KIB)
+    ranked = [Ranked(option, cast(CallForecast, None)) for option in candidates(access)]
+    chosen = HintAdvice(access, ranked[0], ranked[-1], tuple(ranked), ("why",), promised=1.3)
+    assert learn_from(chosen, promise_record([])).expected == 1.3
+    better = learn_from(chosen, promise_record([compared(1.2, 1.3)] * 3))
+    assert better.chosen is not None
+    assert better.expected is not None
+    assert 1.1 < better.expected < 1.3
+    # What is learnt from later is the promise as the forecast made it.
+    assert better.promised == 1.3
+    worse = learn_from(chosen, promise_record([compared(0.9, 1.3)] * 6))
+    assert worse.chosen is None
+    assert "no gain is left" in worse.reasons[-1]
+    assert "helped in 0" in worse.reasons[-1]
+
+
+def plan(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["penstock", "plan", "collective", *arguments])
+    with pytest.raises(SystemExit) as leaving:
+        main()
+    return int(leaving.value.code or 0)
+
+
+def test_a_promise_in_a_hints_file_is_kept_shown_and_forgotten(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (hints, *_) = write_all(
+        tmp_path / "hints", {"cb_nodes": "2", "romio_cb_write": "enable", "cb_config_list": "*:*"}, 1.25
+    )
+    words = ["--compare", "1", "--json", "--hints", str(hints)]
+    assert run(monkeypatch, *words, "--", "true") == 0
+    assert json.loads(capsys.readouterr().out)["promised"] == 1.25
+    # With another hint added it is not what was advised.
+    assert run(monkeypatch, *words, "--cb-buffer-size", "1m", "--", "true") == 0
+    assert json.loads(capsys.readouterr().out)["promised"] is None
+    assert plan(monkeypatch, "--history") == 0
+    said = capsys.readouterr().out
+    assert "1 comparisons of advice" in said
+    assert "1.25" in said
+    assert plan(monkeypatch, "--history", "--json", "--command", "true") == 0
+    assert len(json.loads(capsys.readouterr().out)["comparisons"]) == 2
+    assert plan(monkeypatch, "--forget", "--command", "true") == 0
+    assert "forgot 2 comparisons" in capsys.readouterr().err
+    assert plan(monkeypatch, "--history") == 0
+    assert "no advice was compared yet" in capsys.readouterr().out
+    assert plan(monkeypatch, "--ranks", "4") == 2
+    assert "--profile" in capsys.readouterr().err

@@ -11,8 +11,13 @@ import pytest
 
 from penstock.cli.main import main
 from penstock.cli.plan_job import job
+from penstock.errors import MissingError
 from penstock.observe.darshan_log import RawLog
-from penstock.plan.job.job_advice import JobSite, review_log
+from penstock.plan.job import drishti
+from penstock.plan.job.causes import CAUSES
+from penstock.plan.job.drishti import answers, compare_drishti, find_drishti
+from penstock.plan.job.file_details import FileDetail
+from penstock.plan.job.job_advice import JobAdvice, JobSite, review_log
 from penstock.plan.job.job_page import page_of_log, timeline
 from penstock.plan.job.setup_rules import aggregators
 from penstock.plan.job.traffic import CollectiveUse, FileTraffic, JobTraffic, OwnShares, RankSpread, traffic
@@ -21,78 +26,123 @@ from penstock.units import KIB, MIB
 
 darshan = pytest.importorskip("darshan", reason="needs pydarshan: pip install 'penstock[darshan]'")
 
-# What Drishti 0.8 calls critical on each log, by its own codes; found by running it on them.
-SMALL_READ, SMALL_WRITE, MISALIGNED = "P05", "P06", "P08"
-RANDOM_READ, RANDOM_WRITE = "P11", "P13"
-SHARED_SMALL_READ, SHARED_SMALL_WRITE = "P15", "P16"
-UNEQUAL_BYTES, UNEQUAL_SECONDS = "P18", "P19"
-DRISHTI_CRITICAL = {
-    "openpmd_write_id66082102": (
-        MISALIGNED,
-        SMALL_READ,
-        SMALL_WRITE,
-        RANDOM_READ,
-        SHARED_SMALL_READ,
-        SHARED_SMALL_WRITE,
-        UNEQUAL_BYTES,
-    ),
-    "openpmd_write_id66089597": (
-        SMALL_READ,
-        RANDOM_READ,
-        SHARED_SMALL_READ,
-        UNEQUAL_BYTES,
-        UNEQUAL_SECONDS,
-    ),
-    "ior_id66184525-37486": (MISALIGNED, SMALL_WRITE, SHARED_SMALL_WRITE),
-    "ior_id66184525-37845": (),
-    "ior_id66186284": (MISALIGNED, SMALL_READ, SHARED_SMALL_READ),
-    "ior_id66186300": (MISALIGNED, SMALL_READ, SHARED_SMALL_READ),
-    "ior_id66186370": (MISALIGNED, SMALL_WRITE, SHARED_SMALL_WRITE),
-    "ior_id66186433": (MISALIGNED, SMALL_READ, SHARED_SMALL_READ),
-    "ior_id66196875": (MISALIGNED, SMALL_WRITE, RANDOM_WRITE, SHARED_SMALL_WRITE),
-    "ior_id66197729": (MISALIGNED, SMALL_READ, RANDOM_READ, SHARED_SMALL_READ),
-    # One rank shares with nobody: Drishti's second finding is about the very reads of its first.
-    "tmatch-reoganized": (SMALL_READ, SHARED_SMALL_READ),
-    "tmatch_id": (MISALIGNED,),
-    "write_3d_nc4_id66168155": (
-        MISALIGNED,
-        SMALL_WRITE,
-        SHARED_SMALL_WRITE,
-        UNEQUAL_BYTES,
-        UNEQUAL_SECONDS,
-    ),
-    "write_3d_nc4_id66168349": (MISALIGNED, UNEQUAL_BYTES),
-}
-OURS = {
-    SMALL_READ: "R010",
-    SMALL_WRITE: "W010",
-    SHARED_SMALL_READ: "R010",
-    SHARED_SMALL_WRITE: "W010",
-    MISALIGNED: "B021",
-    RANDOM_READ: "R013",
-    RANDOM_WRITE: "W013",
-    UNEQUAL_BYTES: "B050",
-    UNEQUAL_SECONDS: "B051",
-}
+LOGS = (
+    "openpmd_write_id66082102",
+    "openpmd_write_id66089597",
+    "ior_id66184525-37486",
+    "ior_id66184525-37845",
+    "ior_id66186284",
+    "ior_id66186300",
+    "ior_id66186370",
+    "ior_id66186433",
+    "ior_id66196875",
+    "ior_id66197729",
+    "tmatch-reoganized",
+    "tmatch_id",
+    "write_3d_nc4_id66168155",
+    "write_3d_nc4_id66168349",
+)
 
 
-@pytest.mark.parametrize("log", DRISHTI_CRITICAL)
-def test_nothing_that_drishti_calls_critical_is_missed(log: str, shared_dir: Path) -> None:
-    (path,) = (shared_dir / "data" / "darshan").glob(f"*{log}*")
-    found = {finding.id for finding in review_log(path, JobSite(), None, None).findings}
-    assert {OURS[code] for code in DRISHTI_CRITICAL[log]} <= found
+def log_named(shared_dir: Path, name: str) -> Path:
+    (path,) = (shared_dir / "data" / "darshan").glob(f"*{name}*")
+    return path
+
+
+def reviewed(path: Path) -> JobAdvice:
+    return review_log(path, JobSite(), None, None)
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_nothing_that_drishti_finds_is_missed(log: str, shared_dir: Path) -> None:
+    """Critical findings and warnings, by the Drishti that is installed."""
+    if find_drishti() is None:
+        pytest.skip("needs Drishti: pip install drishti-io")
+    path = log_named(shared_dir, log)
+    found = compare_drishti(path, reviewed(path))
+    assert found
+    assert [one.code for one in found if one.missed] == []
+
+
+def test_drishti_finding_is_covered_excused_or_missed(shared_dir: Path) -> None:
+    advice = reviewed(log_named(shared_dir, "write_3d_nc4_id66168155"))
+    found = {one.code: one for one in answers(frozenset(("P06", "P10", "M06", "P07", "P01")), advice)}
+    assert set(found) == {"P06", "P10", "M06", "P07"}
+    assert found["P06"].covered == ("W010",)
+    assert "160 MiB moved, highest offset 40 GiB" in found["P10"].reason
+    assert "reads nothing through MPI-IO" in found["M06"].reason
+    assert [code for code, one in found.items() if one.missed] == ["P07"]
+
+
+def test_plan_job_compares_with_drishti_and_ends_with_6_where_one_is_missed(
+    shared_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = log_named(shared_dir, "ior_id66184525-37845")
+    monkeypatch.setattr(drishti, "run_drishti", lambda path: "JOB,M01,P05\n1,True,True\n")
+    monkeypatch.setattr(sys, "argv", ["penstock", "plan", "job", "--darshan", str(log), "--compare-drishti"])
+    with pytest.raises(SystemExit) as leaving:
+        main()
+    assert leaving.value.code == 6
+    said = capsys.readouterr()
+    assert "M01 (warning): W012" in said.out
+    assert "P05 (critical): MISSED" in said.out
+    assert "Drishti's P05 has no counterpart" in said.err
+
+
+def test_without_drishti_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drishti, "find_drishti", lambda: None)
+    with pytest.raises(MissingError, match="pip install drishti-io"):
+        drishti.run_drishti(tmp_path / "x.darshan")
+
+
+@pytest.mark.parametrize(
+    ("log", "causes"),
+    [
+        ("openpmd_write_id66082102", {"W041", "W020", "R016"}),
+        # All of a file, twice, by one rank.
+        ("openpmd_write_id66089597", {"W041", "B053", "W020", "B061", "R016"}),
+        ("ior_id66197729", {"R020", "R016"}),
+        ("write_3d_nc4_id66168155", {"B053", "W020"}),
+        ("write_3d_nc4_id66168349", {"B053", "W020", "B061"}),
+        ("tmatch_id", {"B061"}),
+    ],
+)
+def test_causes_are_named_with_the_line_to_change(log: str, causes: set[str], shared_dir: Path) -> None:
+    findings = reviewed(log_named(shared_dir, log)).findings
+    found = {one.id: one for one in findings if one.change}
+    assert set(found) == causes
+    assert all("{" not in one.change for one in found.values())
+    # What is filled twice is not called redundant as well.
+    assert not ({"W040", "W041"} <= {one.id for one in findings})
 
 
 def test_severity_follows_seconds_not_counts(shared_dir: Path) -> None:
     """2,054 small reads of a job that writes for minutes are low; its writes are not."""
-    (path,) = (shared_dir / "data" / "darshan").glob("*openpmd_write_id66082102*")
-    findings = {one.id: one for one in review_log(path, JobSite(), None, None).findings}
+    findings = {one.id: one for one in reviewed(log_named(shared_dir, "openpmd_write_id66082102")).findings}
     assert findings["R010"].severity == "low"
     assert findings["W010"].severity == "high"
     gain = findings["W010"].gain_s
     assert gain is not None
     assert gain > 10
     assert findings["W010"].files
+
+
+def test_a_second_long_job_has_no_high_finding_and_says_its_share(
+    shared_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Four tenths of a second are 40 % of this job, and nothing to act on first."""
+    log = log_named(shared_dir, "ior_id66186300")
+    for extra in ([], ["--json"]):
+        monkeypatch.setattr(sys, "argv", ["penstock", "plan", "job", "--darshan", str(log), *extra])
+        with pytest.raises(SystemExit):
+            main()
+        said = capsys.readouterr().out
+        if extra:
+            found = {one["id"]: one for one in json.loads(said)["findings"]}
+            assert {one["severity"] for one in found.values()} <= {"low", "info"}
+            assert found["R010"]["share"] == pytest.approx(0.4, abs=0.02)
+        else:
+            assert "[low, 40% of the run] R010" in said
 
 
 def _file(op: str, **changes: int | float | bool) -> FileTraffic:
@@ -107,7 +157,12 @@ QUIET = replace(
 
 
 def _ids(job: JobTraffic) -> dict[str, str]:
-    return {found.id: found.severity for rule in TRAFFIC_RULES for found in rule(job)}
+    return {found.id: found.severity for rule in (*TRAFFIC_RULES, *CAUSES) for found in rule(job)}
+
+
+def _detail(**changes: int | float | bool | str | None) -> FileDetail:
+    plain = FileDetail("f", False, 8, None, 8, 8, 0.1, 8192 * MIB, 4096, 4096 * MIB, 0, 0, 0)
+    return replace(plain, **changes)  # type: ignore[arg-type]
 
 
 def test_file_counts_with_the_rank_that_writes_for_all() -> None:
@@ -147,6 +202,10 @@ def test_large_forward_aligned_traffic_gets_no_finding() -> None:
         ({"misaligned_memory": 3000}, {"B022": "low"}),
         ({"spreads": (RankSpread("f", 40.0, 1.0, MIB, MIB, 5.0, MIB, 64),)}, {"B051": "high"}),
         ({"spreads": (RankSpread("f", 5.0, 5.0, 8 * MIB, 0, 5.0, MIB, 64),)}, {"B050": "low"}),
+        (
+            {"spreads": (RankSpread("f", 40.0, 0.0, 64 * MIB, 0, 1.0, MIB, 64),)},
+            {"B050": "high", "B051": "high", "B053": "high"},
+        ),
         # The slowest near the mean but the fastest far below it, in time and in bytes.
         ({"spreads": (RankSpread("f", 5.5, 3.0, MIB, MIB, 5.0, MIB, 3),)}, {"B051": "low"}),
         ({"spreads": (RankSpread("f", 5.0, 5.0, MIB, MIB // 2, 5.0, MIB, 3),)}, {"B050": "low"}),
@@ -158,6 +217,33 @@ def test_large_forward_aligned_traffic_gets_no_finding() -> None:
         ({"metadata_s": 60.0, "worst_metadata_s": 60.0}, {"B060": "medium"}),
         ({"mpiio": (CollectiveUse("write", 4096, 0, 1),)}, {"W011": "low"}),
         ({"mpiio": (CollectiveUse("read", 0, 64, 0),)}, {"R015": "medium"}),
+        # Twice the file, in HDF5 and elsewhere.
+        (
+            {
+                "files": (_file("write", highest_byte=2048 * MIB - 1, seconds=50.0),),
+                "details": (_detail(hdf5=True),),
+            },
+            {"W041": "high"},
+        ),
+        (
+            {"files": (_file("write", highest_byte=2048 * MIB - 1, seconds=50.0),), "details": (_detail(),)},
+            {"W040": "high"},
+        ),
+        (
+            {"details": (_detail(hdf5=True, tiny_writes=2000, tiny_bytes=2000 * KIB, misaligned=9),)},
+            {"B061": "low"},
+        ),
+        # Tiny writes that may be the data themselves.
+        ({"details": (_detail(hdf5=True, tiny_writes=4000, tiny_bytes=4000 * MIB, misaligned=9),)}, {}),
+        ({"details": (_detail(stripes=1),)}, {"R020": "medium", "W020": "medium"}),
+        ({"details": (_detail(stripes=1, name="other"),)}, {}),
+        (
+            {"files": (_file("read", forward=1000, small_calls=4096, moved_bytes=4096 * KIB),)},
+            {"R010": "medium", "R013": "low", "R016": "medium"},
+        ),
+        ({"details": (_detail(opens=800, metadata_s=400.0),)}, {"B062": "high"}),
+        ({"details": (_detail(opens=8),)}, {}),
+        ({"details": (_detail(only_rank=3, ranks=1),)}, {"B053": "high"}),
     ],
 )
 def test_each_rule_speaks_for_what_it_is_about(changes: dict[str, object], expected: dict[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -231,13 +232,58 @@ def test_plan_fit_takes_stripes_without_a_system(
     assert not said["interval"]["beyond"]
 
 
+def test_plan_write_refuses_what_no_held_out_scale_supports(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("sklearn")
+    Path("ior.csv").write_text(ior_table())
+    words = ["--data", "ior.csv", "--out", "mine.json", "--technique", "lasso", "--shortest", "1s"]
+    assert run(monkeypatch, "fit", *words, "--json") == 0
+    fitted = json.loads(capsys.readouterr().out)
+    support, largest = fitted["support"], max(fitted["scales"])
+    assert support["nodes"] == largest * 2 ** support["doublings"] > largest
+    size = ["write", "--model", "mine.json", "--cores", "4", "--burst", "2000MB"]
+    assert run(monkeypatch, *size, "--nodes", str(support["nodes"])) == 0
+    answer = capsys.readouterr().out.splitlines()[0]
+    low, _, high, *_ = answer.split()
+    expected = float(answer.split(" s expected")[0].split()[-1])
+    assert float(low) <= expected <= float(high)
+    beyond = str(support["nodes"] + 1)
+    assert run(monkeypatch, *size, "--nodes", beyond, "--json") == 6
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    assert found["seconds"] is None
+    assert found["interval"] is None
+    assert found["refused"] in said.err
+    assert f"no forecast for {beyond} nodes: mine.json was measured on up to {largest}" in found["refused"]
+
+
+def test_plan_write_answers_about_reads_from_a_model_of_reads(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("sklearn")
+    Path("ior.csv").write_text(ior_table().replace("write,", "read,"))
+    words = ["--data", "ior.csv", "--out", "reads.json", "--technique", "lasso", "--operation", "read"]
+    assert run(monkeypatch, "fit", *words) == 0
+    capsys.readouterr()
+    size = ["--nodes", "8", "--cores", "4", "--burst", "2000MB"]
+    for asked in ([], ["--operation", "read"]):
+        assert run(monkeypatch, "write", "--model", "reads.json", *size, *asked, "--json") == 0
+        assert json.loads(capsys.readouterr().out)["operation"] == "read"
+    assert run(monkeypatch, "write", "--model", "reads.json", *size, "--operation", "write") == 2
+    assert "reads.json was fitted on reads" in capsys.readouterr().err
+    assert run(monkeypatch, "write", "--system", "titan", *size, "--operation", "read") == 2
+    assert "the published models are of writes" in capsys.readouterr().err
+
+
 FAKE_IOR = """#!{python}
 import json, sys
 words = sys.argv[1:]
 block = int(words[words.index("-b") + 1][:-1]) * 2**20
 path = [word for word in words if word.startswith("summaryFile=")][0].split("=", 1)[1]
 result = {{"access": "write", "blockKiB": block / 1024, "totalTime": 2 + block / 1e9}}
-test = {{"Parameters": {{"blockSize": block}}, "Options": {{"tasks": 2}}, "Results": [result]}}
+results = [result] + [{{**result, "access": "read", "totalTime": 1.0}}] * ("-r" in words)
+test = {{"Parameters": {{"blockSize": block}}, "Options": {{"tasks": 2}}, "Results": results}}
 with open(path, "w") as out:
     json.dump({{"tests": [test]}}, out)
 """
@@ -279,6 +325,47 @@ def test_plan_sample_runs_ior_until_samples_converge(
     assert said == {"out": "s.csv", "patterns": 14, "converged": 14, "runs": 42}
     assert len(Path("s.csv").read_text().splitlines()) == 43
     assert not list(tmp_path.glob("penstock-*"))
+
+
+def test_plan_sample_of_an_undescribed_machine_times_reads_as_well(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    fake = tmp_path / "ior"
+    fake.write_text(FAKE_IOR.format(python=sys.executable))
+    fake.chmod(0o755)
+    monkeypatch.setenv("PENSTOCK_IOR", str(fake))
+    words = ["sample", "--nodes", "1", "--nodes", "2", "--budget", "400MiB", "--operation", "read"]
+    assert run(monkeypatch, *words) == 2
+    assert "--cores is missing" in capsys.readouterr().err
+    words += ["--cores", "2", "--launcher", ""]
+    assert run(monkeypatch, *words) == 0
+    text = capsys.readouterr().out
+    assert " -w -r -C -F " in text
+    assert "lfs" not in text
+    place = ["--run", "--directory", str(tmp_path), "--out", "s.csv", "--json"]
+    assert run(monkeypatch, *words, *place) == 0
+    said = json.loads(capsys.readouterr().out)
+    lines = Path("s.csv").read_text().splitlines()
+    assert len(lines) == said["runs"] + 1
+    assert sum(line.startswith("read,") for line in lines) == said["runs"] / 2
+    assert {line.split(",")[1] for line in lines[1:]} == {"1", "2"}
+
+
+def test_plan_sample_begins_nothing_after_its_time_is_spent(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    fake = tmp_path / "ior"
+    fake.write_text(FAKE_IOR.format(python=sys.executable))
+    fake.chmod(0o755)
+    monkeypatch.setenv("PENSTOCK_IOR", str(fake))
+    # Every look at the clock finds an hour gone.
+    hours = itertools.count(0, 3600)
+    monkeypatch.setattr("penstock.plan.write.ior_runner.time.monotonic", lambda: float(next(hours)))
+    words = ["--nodes", "1", "--cores", "2", "--budget", "90m", "--launcher", "", "--run", "--json"]
+    assert run(monkeypatch, "sample", *words, "--directory", str(tmp_path), "--out", "s.csv") == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["patterns"] == 1
+    assert "the budget of 90m is spent" in said.err
 
 
 def test_plan_sample_without_ior_says_so(

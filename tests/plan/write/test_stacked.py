@@ -18,6 +18,7 @@ from penstock.plan.write.pattern import WritePattern
 from penstock.plan.write.scale_search import search
 from penstock.plan.write.stacked import MEMBERS, RATES, one_growth, robust_weights
 from penstock.plan.write.stored_model import dump_model, parse_model
+from penstock.plan.write.support import Support, support_of
 from penstock.plan.write.write_samples import WriteSamples, tabulate
 
 pytest.importorskip("sklearn")
@@ -122,20 +123,22 @@ def test_forecast_is_what_its_interval_is_built_around() -> None:
     assert spread.said(members) == pytest.approx(members @ one_growth(folds), abs=0.1)
 
 
-def test_no_interval_where_a_forecast_is_shorter_than_any_sample() -> None:
+def test_no_forecast_where_it_would_be_shorter_than_any_sample() -> None:
     samples = measured("node")
     small = samples.take(samples.nodes <= 8)
     model = fit_model("stack", "stack", {}, small)
-    model = replace(model, spreads=Spreads(Spread(-0.1, 0.1, None), Spread(-0.2, 0.3, 0.8)))
+    spreads = Spreads(Spread(-0.1, 0.1, None), Spread(-0.2, 0.3, 0.8))
+    model = replace(model, spreads=spreads, support=Support(2.0, "enough"))
     longer = replace(small, seconds=small.seconds + 1000)
     pattern = WritePattern(locate(samples.system, 32, "compact"), 4, 300 << 20, 1, 1 << 20)
     assert model.predict(samples.system, pattern).interval is not None
     found = replace(model, samples=longer).predict(samples.system, pattern)
     assert found.interval is None
-    assert any(note.startswith("not sure") for note in found.notes)
+    assert found.refused is not None
+    assert "shorter than any write" in found.refused
 
 
-def test_no_interval_beyond_the_scales_where_most_samples_were_left_out() -> None:
+def test_no_forecast_beyond_the_scales_where_most_samples_were_left_out() -> None:
     samples = measured("node")
     small = samples.take(samples.nodes <= 8)
     kept = small.take((small.nodes < 8) | (np.cumsum(small.nodes == 8) <= 2))
@@ -144,8 +147,25 @@ def test_no_interval_beyond_the_scales_where_most_samples_were_left_out() -> Non
     assert said is not None
     assert said.startswith("only 2 of ")
     judged = judge(kept, search(kept, "stack").best, 0)
-    assert judged.spreads.ideas is not None
-    assert model_of(kept, judged, small).spreads == Spreads(judged.spreads.inside)
+    assert judged.support.doublings == 3
+    model = model_of(kept, judged, small)
+    assert model.support == Support(0.0, said)
+    for nodes, answered in ((8, True), (16, False)):
+        pattern = WritePattern(locate(samples.system, nodes, "compact"), 4, 300 << 20, 1, 1 << 20)
+        assert (model.predict(samples.system, pattern).refused is None) == answered
+
+
+def test_forecasts_reach_as_far_as_scales_were_held_out() -> None:
+    near, far = np.full(20, 0.1), np.full(20, 1.2)
+    steps = [np.repeat([1.0, 2.0], 10), np.ones(20)]
+    assert support_of([near, near], steps, [2, 4, 8]).doublings == 2
+    # A factor of three on the largest scale: what smaller scales showed counts for nothing.
+    missed = support_of([near, far], steps, [2, 4, 8])
+    assert missed.doublings == 0
+    assert "on 8 nodes were missed by a factor of 3.3" in missed.reason
+    assert support_of([far, near], steps, [2, 4, 8]).doublings == 2
+    assert support_of([], [], [8]).doublings == 0
+    assert Support(1.0, "").limit(12) == 24
 
 
 def test_idea_is_chosen_by_how_often_it_is_near() -> None:
@@ -225,7 +245,8 @@ def test_interval_beyond_the_scales_widens_with_the_nodes() -> None:
     samples = measured("node")
     small = samples.take(samples.nodes <= 8)
     model = fit_model("stack", "stack", {}, small)
-    model = replace(model, spreads=Spreads(Spread(-0.1, 0.1, None), Spread(-0.2, 0.3, 0.8)))
+    spreads = Spreads(Spread(-0.1, 0.1, None), Spread(-0.2, 0.3, 0.8))
+    model = replace(model, spreads=spreads, support=Support(2.0, "enough"))
     widths = []
     for nodes in (8, 16, 32):
         pattern = WritePattern(locate(samples.system, nodes, "compact"), 4, 300 << 20, 1, 1 << 20)

@@ -19,12 +19,14 @@ from penstock.plan.collective.confirm import (
 )
 from penstock.plan.collective.expected_gain import (
     ALIKE,
+    LEAST_EXPECTED,
     RULE_BEFORE,
     TYPICAL_GAIN,
     ExpectedGain,
     Foreseen,
     expected_gain,
 )
+from penstock.plan.collective.learned import PromiseRecord
 from penstock.plan.collective.operation_profile import LEAST_REPETITIONS, STEADY_SPREAD, OperationProfile
 from penstock.plan.collective.predictor import CallForecast, doubt, forecast
 from penstock.plan.collective.surrogates import Surrogates
@@ -51,7 +53,8 @@ class HintAdvice:
     """The hints to set for one access, if any, and all candidates, fastest first.
 
     `sure` is false if the profile varies too much to promise anything. `chosen` is then None until runs confirm a
-    candidate.
+    candidate. `promised` is how many times as fast as without hints the chosen ones are said to be, and `expected` is
+    the same after what earlier promises turned out to be worth.
     """
 
     access: Access
@@ -61,6 +64,8 @@ class HintAdvice:
     reasons: tuple[str, ...]
     trials: tuple[HintTrial, ...] = ()
     sure: bool = True
+    promised: float | None = None
+    expected: float | None = None
 
 
 def advise(surrogates: Surrogates, access: Access, options: Sequence[Candidate] | None = None) -> HintAdvice:
@@ -79,7 +84,10 @@ def advise(surrogates: Surrogates, access: Access, options: Sequence[Candidate] 
         chosen, reason = by_name["none"], doubtful
     reasons = (reason, *_range_notes(surrogates, access))
     kept = None if chosen is by_name["none"] else chosen
-    return HintAdvice(access, by_name["none"], kept, ranking, reasons, sure=doubtful is None)
+    promised = None if kept is None else by_name["none"].forecast.seconds / kept.forecast.seconds
+    return HintAdvice(
+        access, by_name["none"], kept, ranking, reasons, sure=doubtful is None, promised=promised
+    )
 
 
 def _doubtful(profile: OperationProfile, forecasts: Sequence[CallForecast]) -> str | None:
@@ -227,7 +235,21 @@ def settle(advice: HintAdvice, trials: Sequence[HintTrial]) -> HintAdvice:
             f"{begin}: {name} can be expected to take {1 / found.ratio:.2f} of the time without hints, "
             f"{found.certainty:.0%} certain that it gains at all"
         )
-    return replace(advice, chosen=chosen, reasons=(*advice.reasons, reason), trials=tuple(trials), sure=True)
+    promised = None if chosen is None else gains[chosen.candidate.name].ratio
+    reasons = (*advice.reasons, reason)
+    return replace(advice, chosen=chosen, reasons=reasons, trials=tuple(trials), sure=True, promised=promised)
+
+
+def learn_from(advice: HintAdvice, record: PromiseRecord) -> HintAdvice:
+    """The advice with what its promise is worth by earlier ones; no hints where no gain is left."""
+    if advice.chosen is None or advice.promised is None or not record.comparisons:
+        return replace(advice, expected=advice.promised)
+    left = record.corrected(advice.promised)
+    said = f"promised {advice.promised:.2f} times as fast, {left:.2f} after {record.text()}"
+    if left > LEAST_EXPECTED:
+        return replace(advice, expected=left, reasons=(*advice.reasons, said))
+    why = f"{said}: no gain is left, so no hints"
+    return replace(advice, chosen=None, promised=None, reasons=(*advice.reasons, why))
 
 
 def expected_gains(advice: HintAdvice, trials: Sequence[HintTrial]) -> dict[str, ExpectedGain]:

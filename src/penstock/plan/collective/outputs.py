@@ -30,14 +30,14 @@ def task_prolog(variables: Mapping[str, str]) -> str:
     return "\n".join(["#!/bin/sh", *lines, "exit 0", ""])
 
 
-def write_all(directory: Path, hints: Mapping[str, str]) -> list[Path]:
+def write_all(directory: Path, hints: Mapping[str, str], promised: float | None = None) -> list[Path]:
     """Leave hints file, environment lines and TaskProlog in a directory and name them."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         home = directory.resolve()
         variables = environment(hints, home / "romio_hints")
         texts = {
-            "romio_hints": hints_file(hints),
+            "romio_hints": hints_file(hints, promised),
             "environment.sh": shell_lines(variables),
             "task_prolog.sh": task_prolog(variables),
         }

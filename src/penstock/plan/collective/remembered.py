@@ -1,24 +1,31 @@
-"""Results of earlier comparisons by command, so that the next run of the same command can use them."""
+"""What was advised for a command, what that promised, and what `run --compare` then measured, within bounds."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from penstock.errors import UsageError
+from penstock.errors import PenstockError, UsageError
 from penstock.plan.hints import check_hint
 
 VERDICTS = ("faster", "slower", "unclear")
 MOST_REMEMBERED = 500
+MOST_OF_A_COMMAND = 20
+MAX_BYTES = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class PastComparison:
-    """One comparison: the command, the hints it tried, and what it found."""
+    """One comparison: the command, the hints it tried, what it found, and the gain promised of them beforehand.
+
+    `promised` is None where nobody promised anything: the user chose the hints.
+    """
 
     command: tuple[str, ...]
     hints: dict[str, str]
@@ -27,6 +34,7 @@ class PastComparison:
     certainty: float
     pairs: int
     when: float
+    promised: float | None = None
 
 
 def memory_path() -> Path:
@@ -37,45 +45,85 @@ def memory_path() -> Path:
 
 def recall(command: Sequence[str], path: Path | None = None) -> PastComparison | None:
     """The last comparison of exactly this command, if there was one and its file can be read."""
-    for one in reversed(_load(path or memory_path())):
-        if one.command == tuple(command):
-            return one
-    return None
+    return next(reversed([one for one in history(path) if one.command == tuple(command)]), None)
+
+
+def history(path: Path | None = None) -> list[PastComparison]:
+    """Everything that is kept, oldest first. Entries that cannot be read are left out."""
+    return _load(path or memory_path())
 
 
 def remember(found: PastComparison, path: Path | None = None) -> Path:
-    """Keep a comparison in place of an older one of the same command."""
+    """Keep a comparison. The oldest of the same command go first where there are many, then the oldest of all."""
     path = path or memory_path()
-    kept = [one for one in _load(path) if one.command != found.command]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps([asdict(one) for one in [*kept, found][-MOST_REMEMBERED:]], indent=1)
+    kept = _load(path)
+    same = [one for one in kept if one.command == found.command]
+    drop = same[: max(0, len(same) + 1 - MOST_OF_A_COMMAND)]
+    return _store([*(one for one in kept if one not in drop), found][-MOST_REMEMBERED:], path)
+
+
+def forget(command: Sequence[str] | None = None, path: Path | None = None) -> int:
+    """Drop what is kept of a command, or everything; how many comparisons that were."""
+    path = path or memory_path()
+    kept = _load(path)
+    left = [one for one in kept if command is not None and one.command != tuple(command)]
+    if left:
+        _store(left, path)
+    else:
+        path.unlink(missing_ok=True)
+    return len(kept) - len(left)
+
+
+def _store(entries: Sequence[PastComparison], path: Path) -> Path:
+    text = json.dumps([asdict(one) for one in entries], indent=1) + "\n"
     fresh = path.with_suffix(f".{os.getpid()}.new")
-    fresh.write_text(text + "\n", encoding="utf-8")
-    fresh.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(path)
+    except OSError as error:
+        raise PenstockError(f"{path}: {error.strerror}: the comparison is not remembered") from None
     return path
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a comparison found: the verdict, how many times as fast, how certain, from how many pairs."""
+
+    verdict: str
+    gain: float
+    certainty: float
+    pairs: int
+
+
 def remembered_now(
-    command: Sequence[str], hints: Mapping[str, str], figures: tuple[str, float, float, int]
+    command: Sequence[str], hints: dict[str, str], found: Measured, promised: float | None
 ) -> PastComparison:
     """A comparison made just now."""
-    return PastComparison(tuple(command), dict(hints), *figures, time.time())
+    figures = (found.verdict, found.gain, found.certainty, found.pairs)
+    return PastComparison(tuple(command), dict(hints), *figures, time.time(), promised)
 
 
 def _load(path: Path) -> list[PastComparison]:
-    """The entries of the file. Entries that cannot be read are left out."""
     try:
+        if path.stat().st_size > MAX_BYTES:
+            return []
         entries = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return []
-    found = []
-    for entry in entries if isinstance(entries, list) else []:
-        try:
-            one = PastComparison(**{**entry, "command": tuple(entry["command"])})
-            for name, value in one.hints.items():
-                check_hint(name, value)
-        except (TypeError, KeyError, AttributeError, UsageError):
-            continue
-        if one.verdict in VERDICTS:
-            found.append(one)
-    return found
+    found = [_entry(entry) for entry in entries] if isinstance(entries, list) else []
+    return [one for one in found if one is not None][-MOST_REMEMBERED:]
+
+
+def _entry(entry: Any) -> PastComparison | None:
+    """A comparison as it was stored; None where the entry is damaged or foreign."""
+    try:
+        one = PastComparison(**{**entry, "command": tuple(entry["command"])})
+        for name, value in one.hints.items():
+            check_hint(name, value)
+        words = all(isinstance(word, str) for word in one.command)
+        numbers = (one.gain, one.certainty, one.when, 1.0 if one.promised is None else one.promised)
+        sane = all(math.isfinite(value) for value in numbers) and min(one.gain, numbers[3]) > 0
+        return one if words and sane and one.verdict in VERDICTS and one.pairs > 0 else None
+    except (TypeError, KeyError, AttributeError, UsageError):
+        return None

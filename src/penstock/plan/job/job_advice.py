@@ -13,13 +13,13 @@ from penstock.plan.collective.operation_profile import load
 from penstock.plan.collective.romio import Hints
 from penstock.plan.collective.surrogates import Surrogates
 from penstock.plan.hints import check_hint
-from penstock.plan.job.findings import JobFinding, counted
+from penstock.plan.job.causes import MORE_AGGREGATORS, TRY_AGGREGATORS
+from penstock.plan.job.findings import MEDIUM_SHARE, JobFinding, counted
 from penstock.plan.job.job_facts import JobFacts
 from penstock.plan.job.job_facts import facts as job_facts
 from penstock.plan.job.review import WriteShape, review, shape, stripe_count
 from penstock.plan.job.traffic import JobTraffic
 from penstock.plan.job.traffic import traffic as job_traffic
-from penstock.plan.job.traffic_rules import TRY_AGGREGATORS
 from penstock.plan.storage import STRIPE_UNIT_BYTES, StorageSystem, load_system
 from penstock.plan.write.location import locate
 from penstock.plan.write.pattern import WritePattern
@@ -113,12 +113,12 @@ def advise_job(
             hints, why = _ranked_hints(hints, ranked)
             reasons += [*why, *ranked.reasons]
     findings = tuple(review(facts, traffic, site.nodes))
-    if any(finding.id == "R010" and finding.severity != "low" for finding in findings):
+    if any(finding.id == "R010" and finding.share(facts.run_s) >= MEDIUM_SHARE for finding in findings):
         given, why = _read_hints(facts, traffic, nodes)
         hints, reasons = given | hints, reasons + why
     if hints and site.nodes is None:
         reasons.insert(0, f"the log names no nodes: {RANKS_PER_NODE} ranks a node assumed; give --nodes")
-    findings = tuple(_with_aggregators(finding, hints) for finding in findings)
+    findings = tuple(_with_aggregators(finding, hints, facts) for finding in findings)
     stripes = striping.count if striping else 1
     now = None if written is None else _predict(system, facts, nodes, facts.stripe_count or 1)
     wider = striping is not None and striping.count != facts.stripe_count
@@ -128,12 +128,14 @@ def advise_job(
     )
 
 
-def _with_aggregators(finding: JobFinding, hints: dict[str, str]) -> JobFinding:
+def _with_aggregators(finding: JobFinding, hints: dict[str, str], facts: JobFacts) -> JobFinding:
     """The number of aggregators that is advised, in the command that tries it; no command where none is."""
-    if finding.check != TRY_AGGREGATORS:
-        return finding
     count = hints.get("cb_nodes")
-    return replace(finding, check=finding.check.format(cb_nodes=count) if count else "")
+    if finding.check == TRY_AGGREGATORS:
+        finding = replace(finding, check=TRY_AGGREGATORS.format(cb_nodes=count) if count else "")
+    if finding.change == MORE_AGGREGATORS:
+        finding = replace(finding, change=MORE_AGGREGATORS.format(cb_nodes=count or facts.ranks))
+    return finding
 
 
 def _read_hints(facts: JobFacts, traffic: JobTraffic, nodes: int) -> tuple[dict[str, str], list[str]]:

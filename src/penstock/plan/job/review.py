@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.plan.job.causes import CAUSES
 from penstock.plan.job.findings import DENSE_RATIO, RANDOM_BELOW, JobFinding
 from penstock.plan.job.job_facts import JobFacts, LayerFacts
 from penstock.plan.job.setup_rules import SETUP_RULES, aggregators
@@ -65,19 +66,19 @@ def review(facts: JobFacts, traffic: JobTraffic, nodes: int | None = None) -> li
     `nodes` is the number of nodes of the job, if known. The rule on aggregators needs it.
     """
     found = [finding for rule in SETUP_RULES for finding in rule(facts, stripe_count(facts), traffic)]
-    found += [finding for each in TRAFFIC_RULES for finding in each(traffic)]
+    found += [finding for each in (*TRAFFIC_RULES, *CAUSES) for finding in each(traffic)]
     found += aggregators(traffic, nodes)
     order = {"high": 0, "medium": 1, "low": 2, "info": 3}
     return sorted(found, key=lambda one: (order[one.severity], -(one.gain_s or 0.0), -one.at_stake_s))
 
 
 def stripe_count(facts: JobFacts, osts: int = 64) -> int:
-    """About one target a GiB of a shared file, at least four for more than 256 MiB, never fewer than now."""
+    """About one target a GiB of a shared file, at least four from 64 MiB on, never fewer than now."""
     layer = facts.posix or facts.mpiio
     now = facts.stripe_count or 1
     if layer is None or not facts.shared:
         return now
     by_size = -(-layer.bytes_written // GIB)
-    wanted = max(by_size, 4 if layer.bytes_written > 256 * MIB else 1)
+    wanted = max(by_size, 4 if layer.bytes_written >= 64 * MIB else 1)
     wanted = min(wanted, osts, facts.ranks)
     return max(now, 1 << (wanted - 1).bit_length() if wanted < osts else osts)

@@ -54,6 +54,7 @@ def _narrow(facts: JobFacts, stripes: int, job: JobTraffic) -> Iterator[JobFindi
         not facts.shared
         or facts.stripe_count is None
         or facts.posix is None
+        or facts.stripe_count == 1  # that is a cause, with the line to change
         or facts.stripe_count * 2 > stripes
     ):
         return

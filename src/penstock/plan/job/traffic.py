@@ -6,11 +6,12 @@ aggregator writes for a thousand ranks, the mean over ranks is a thousandth of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from penstock.observe.darshan_log import RawLog, Rows
+from penstock.plan.job.file_details import FileDetail, file_details
 from penstock.units import MIB
 
 SMALL_BYTES = MIB
@@ -132,9 +133,23 @@ class JobTraffic:
     worst_metadata_s: float
     opens: int
     stdio_bytes: int
-    hdf5: bool
     own: tuple[OwnShares, ...] = ()
     aggregators: int | None = None
+    details: tuple[FileDetail, ...] = ()
+
+    def detail(self, name: str) -> FileDetail | None:
+        """What else the log tells of a file."""
+        return next((one for one in self.details if one.name == name), None)
+
+    def stripes(self, one: FileTraffic) -> int | None:
+        """The Lustre targets of a file, where the log names them."""
+        detail = self.detail(one.name)
+        return None if detail is None else detail.stripes
+
+    @property
+    def hdf5(self) -> bool:
+        """Whether the job uses HDF5; netCDF-4 files are HDF5 files."""
+        return any(one.hdf5 for one in self.details)
 
     def of(self, op: str) -> tuple[FileTraffic, ...]:
         """The files of one direction, the costliest first."""
@@ -192,9 +207,9 @@ def traffic(raw: RawLog) -> JobTraffic:
         stdio_bytes=sum(
             _sum(raw.modules.get("STDIO", []), f"STDIO_{word}") for word in ("BYTES_WRITTEN", "BYTES_READ")
         ),
-        hdf5=_uses_hdf5(raw, by_file),
         own=tuple(_own_shares(by_file)),
         aggregators=_whole(raw.hints.get("cb_nodes", "")),
+        details=file_details(raw),
     )
 
 
@@ -218,12 +233,6 @@ def _own_shares(by_file: Mapping[int, Rows]) -> list[OwnShares]:
         count = len(by_rank)
         found.append(OwnShares(op, count, max(sizes), sum(sizes) / count, max(seconds), sum(seconds) / count))
     return found
-
-
-def _uses_hdf5(raw: RawLog, files: Iterable[int]) -> bool:
-    """Whether a module says so or a file's name does; netCDF-4 files are HDF5 files."""
-    named = any(raw.names.get(str(key), "").endswith((".h5", ".hdf5", ".nc", ".nc4")) for key in files)
-    return named or any(layer in {"H5F", "H5D"} for layer in raw.layers)
 
 
 def _file(raw: RawLog, records: tuple[int, Rows], op: str) -> FileTraffic | None:

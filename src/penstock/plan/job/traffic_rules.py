@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from penstock.plan.job.causes import ONE_FOR_ALL, TRY_AGGREGATORS, fill_values
 from penstock.plan.job.findings import JobFinding, counted, grade
 from penstock.plan.job.traffic import SMALL_BYTES, FileTraffic, JobTraffic, RankSpread
 from penstock.units import format_size
@@ -21,10 +22,7 @@ REDUNDANT = 1.05
 STRAGGLER, UNEQUAL = 1.15, 1.3
 # Thresholds: how much two ranks of a file may differ, and how much less than the most the least may move.
 FAR_APART, WIDE_GAP = 0.15, 0.3
-ONE_FOR_ALL = 0.9
 METADATA_SHARE, METADATA_S = 0.3, 30.0
-# The number is filled in once it is known how many aggregators are advised.
-TRY_AGGREGATORS = "penstock run --compare 5 --cb-nodes {cb_nodes} -- COMMAND"
 SHOWN_FILES = 3
 
 
@@ -139,7 +137,11 @@ def _misaligned(job: JobTraffic) -> Iterator[JobFinding]:
 
 def _redundant(job: JobTraffic) -> Iterator[JobFinding]:
     for op, letter in LETTER.items():
-        files = [one for one in job.of(op) if one.moved_bytes > REDUNDANT * (one.highest_byte + 1)]
+        files = [
+            one
+            for one in job.of(op)
+            if one.moved_bytes > REDUNDANT * (one.highest_byte + 1) and not fill_values(one, job)
+        ]
         again = sum(one.moved_bytes - one.highest_byte - 1 for one in files)
         if not files or again < SMALL_BYTES:
             continue
@@ -273,13 +275,14 @@ def _waiting(job: JobTraffic) -> Iterator[JobFinding]:
     for use in job.mpiio:
         if use.independent + use.collective and not use.nonblocking:
             spent = sum(one.seconds for one in job.of(use.op))
+            hidden = min(spent, max(0.0, job.run_s - job.io_s))
             yield JobFinding(
                 LETTER[use.op] + "015",
-                grade(None, min(spent, max(0.0, job.run_s - job.io_s)), job.run_s),
+                grade(None, hidden, job.run_s),
                 f"every MPI-IO {use.op} waits until it is done, {spent:.3g} s in all",
                 f"overlap them with computing: MPI_File_i{use.op}{'_all' if job.ranks > 1 else ''}, or HDF5's "
                 "asynchronous connector",
-                at_stake_s=spent,
+                at_stake_s=hidden,
             )
 
 

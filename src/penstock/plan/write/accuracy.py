@@ -15,6 +15,7 @@ class Accuracy:
     """The shares of samples predicted within 20 % and within 30 %, and the mean square error.
 
     `held` is the share of samples inside their prediction interval, among the `intervals` samples that have one.
+    `refused` counts samples that got no forecast; no other figure includes them.
     """
 
     samples: int
@@ -24,6 +25,7 @@ class Accuracy:
     mse: float
     held: float | None = None
     intervals: int | None = None
+    refused: int = 0
 
 
 def relative_errors(predicted: Floats, seconds: Floats) -> Floats:

@@ -12,11 +12,12 @@ import numpy.typing as npt
 from penstock.errors import DataError
 from penstock.plan.storage import StorageSystem
 from penstock.plan.write import contributions
-from penstock.plan.write.folds import LEVEL, Spread
+from penstock.plan.write.folds import LEVEL, Mask, Spread
 from penstock.plan.write.idea_spread import IdeaSpread
 from penstock.plan.write.pattern import WritePattern
 from penstock.plan.write.prediction import Range, TimeInterval, WritePrediction, drivers, outside_of
 from penstock.plan.write.stacked import Stack
+from penstock.plan.write.support import ROUNDING, UNTESTED, Support
 from penstock.plan.write.techniques import Parameters, fit, quiet
 from penstock.plan.write.terms import matrix, trainable
 from penstock.plan.write.write_samples import WriteSamples, question_columns
@@ -56,11 +57,17 @@ class FittedModel:
     pipeline: Any = field(repr=False)
     spreads: Spreads = Spreads()
     subject: Subject = Subject()
+    support: Support = UNTESTED
 
     @property
     def features(self) -> tuple[str, ...]:
         """The features by name, in the order of the design matrix."""
         return trainable(self.samples.system.kind, self.technique)
+
+    @property
+    def operation(self) -> str:
+        """What was timed: `write` or `read`."""
+        return self.subject.operation
 
     def predict(self, system: StorageSystem, pattern: WritePattern) -> WritePrediction:
         """Seconds and their composition; what lies outside the training samples is flagged."""
@@ -81,16 +88,34 @@ class FittedModel:
             },
             contributions=shares,
             outside=outside_of(self, {**drivers(system, pattern), **_loads(known), "seconds": seconds}),
-            notes=(*self._notes(system), *self._doubts(interval, pattern.nodes)),
+            notes=self._notes(system),
             interval=interval,
+            refused=self._refusal(pattern.nodes, seconds),
         )
 
-    def _doubts(self, interval: TimeInterval | None, nodes: int) -> tuple[str, ...]:
-        largest = max(self.samples.scales)
-        if interval is not None or nodes <= largest:
-            return ()
+    def supported(self, nodes: Floats, seconds: Floats) -> Mask:
+        """Which forecasts the model's own held-out scales support.
+
+        Beyond the measured scales none of a write that should take less than any sample: shorter samples were left
+        out, so nothing was learnt of them.
+        """
+        far = np.log2(nodes / max(self.samples.scales))
+        known = (far <= self.support.doublings + ROUNDING) & (seconds >= self.samples.seconds.min())
+        return np.asarray((far <= 0) | known)
+
+    def _refusal(self, nodes: int, seconds: float) -> str | None:
+        """Why there is no forecast; None where there is one."""
+        if self.supported(np.array([float(nodes)]), np.array([seconds]))[0]:
+            return None
+        largest, about = max(self.samples.scales), self.subject.operation
+        if nodes > self.support.limit(largest):
+            return (
+                f"no forecast for {nodes} nodes: {self.name} was measured on up to {largest}, and "
+                f"{self.support.reason}; ask for up to {self.support.limit(largest)}, or measure larger {about}s"
+            )
         return (
-            f"not sure: what was measured does not tell how far off this is on more than {largest} nodes",
+            f"no forecast for {nodes} nodes: it would be shorter than any {about} that {self.name} was fitted on "
+            f"({self.samples.seconds.min():.3g} s), and of those nothing is known on more than {largest} nodes"
         )
 
     def _interval(self, row: Floats, nodes: int) -> TimeInterval | None:
@@ -104,13 +129,9 @@ class FittedModel:
         )
 
     def bounds(self, rows: Floats, nodes: Floats) -> tuple[Floats, Floats]:
-        """Both ends of every row's interval in seconds; nan where none is known.
-
-        Beyond the scales none is known of a write that should take less than any sample: shorter samples were left
-        out, so nothing was learnt of what happens to them.
-        """
-        said = np.asarray(self.pipeline.predict(rows), dtype=np.float64)
-        said = np.log(np.where(said > 0, said, np.nan))
+        """Both ends of every row's interval in seconds; nan where none is known or the forecast is refused."""
+        seconds = np.asarray(self.pipeline.predict(rows), dtype=np.float64)
+        said = np.log(np.where(seconds > 0, seconds, np.nan))
         far = np.log2(nodes / max(self.samples.scales))
         low, high = np.full(nodes.size, np.nan), np.full(nodes.size, np.nan)
         for spread, asked in ((self.spreads.inside, far <= 0), (self.spreads.beyond, far > 0)):
@@ -121,7 +142,7 @@ class FittedModel:
         if self.spreads.ideas is not None and asked.any():
             members = self.pipeline.by_member(rows[asked])
             low[asked], high[asked] = self.spreads.ideas.ends(members, far[asked])
-        unknown = (far > 0) & (said < np.log(self.samples.seconds.min()))
+        unknown = ~self.supported(nodes, seconds)
         low[unknown], high[unknown] = np.nan, np.nan
         return np.exp(low), np.exp(high)
 
@@ -144,9 +165,8 @@ class FittedModel:
         notes = []
         if system != trained:
             notes.append(f"the model was fitted on {trained.name}, the question is about {system.name}")
-        if about != Subject():
-            file = "one shared file" if about.files == "shared" else "a file of each process"
-            notes.append(f"the model was fitted on {about.operation}s of {file}")
+        if about.files == "shared":
+            notes.append(f"the model was fitted on {about.operation}s of one shared file")
         return tuple(notes)
 
 

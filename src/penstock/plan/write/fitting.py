@@ -29,13 +29,14 @@ from penstock.plan.write.idea_spread import IdeaSpread, idea_spread
 from penstock.plan.write.ior_results import Assumed, IorRun, Tally, read_runs
 from penstock.plan.write.scale_search import ScaleTrial, held_out, search
 from penstock.plan.write.stacked import crossed, one_growth, study
+from penstock.plan.write.support import Support, support_of
 from penstock.plan.write.techniques import COMPARED, STACK, quiet
 from penstock.plan.write.terms import trainable
 from penstock.plan.write.write_samples import WriteSamples
 
 Floats = npt.NDArray[np.float64]
 
-# Beyond the measured scales there is no interval if fewer of the largest scale's samples than this share are long
+# Beyond the measured scales there is no forecast if fewer of the largest scale's samples than this share are long
 # enough to be used: the few that are may be long for a reason that the model does not know.
 LEAST_LONG_SHARE = 0.25
 # Progress over a number of steps. Entering the context gives the function to call after each step.
@@ -78,6 +79,7 @@ class Judged:
     inside: Accuracy
     beyond: Accuracy | None
     spreads: Spreads
+    support: Support
     score: float
 
 
@@ -97,7 +99,6 @@ class FitOutcome:
     test: Accuracy | None
     tested: WriteSamples
     runs: Sequence[IorRun]
-    doubt: str | None = None
 
 
 def read_all(request: FitRequest, tally: Tally) -> list[IorRun]:
@@ -136,7 +137,6 @@ def fit_runs(request: FitRequest, runs: Sequence[IorRun], progress: Progress) ->
     best = min(judged, key=lambda one: one.score)
     subject = Subject(request.operation, request.files or _files(runs))
     everything = samples.take(samples.nodes <= limit)
-    doubt = growth_doubt(everything, training)
     model = replace(model_of(training, best, everything), name=str(request.out), subject=subject)
     return FitOutcome(
         model=model,
@@ -148,34 +148,29 @@ def fit_runs(request: FitRequest, runs: Sequence[IorRun], progress: Progress) ->
         test=score(model, rest) if len(rest) else None,
         tested=rest,
         runs=runs,
-        doubt=doubt,
     )
 
 
 def model_of(training: WriteSamples, judged: Judged, everything: WriteSamples) -> FittedModel:
     """The judged technique, fitted on all samples of its scales.
 
-    `everything` has the short samples too: where they are nearly all, there is no interval beyond the scales.
+    `everything` has the short samples too: where they are nearly all, there is no forecast beyond the scales.
     """
     trial = judged.trial
     chosen = training.take(np.isin(training.nodes, trial.scales))
     fitted = fit_model(trial.technique, trial.technique, trial.given, chosen)
-    spreads = judged.spreads
-    if growth_doubt(everything, training) is not None:
-        spreads = Spreads(spreads.inside)
-    return replace(fitted, spreads=spreads)
+    doubt = growth_doubt(everything, training)
+    support = judged.support if doubt is None else Support(0.0, doubt)
+    return replace(fitted, spreads=judged.spreads, support=support)
 
 
 def growth_doubt(everything: WriteSamples, training: WriteSamples) -> str | None:
-    """Why nothing can be said about the errors at larger scales; None if something can."""
+    """Why nothing can be said about larger scales; None if something can."""
     largest = max(training.scales)
     there, used = (int(np.count_nonzero(part.nodes == largest)) for part in (everything, training))
     if used >= LEAST_LONG_SHARE * there:
         return None
-    return (
-        f"only {used} of {there} samples on {largest} nodes are used: "
-        f"no interval is given for more than {largest} nodes"
-    )
+    return f"only {used} of {there} samples on {largest} nodes are long enough to be used"
 
 
 def _files(runs: Sequence[IorRun]) -> str:
@@ -196,14 +191,16 @@ def _usable(request: FitRequest, samples: WriteSamples) -> tuple[WriteSamples, d
 
 
 def score(model: FittedModel, samples: WriteSamples) -> Accuracy:
-    """How a model does on samples, and the share that its intervals hold of those that have one."""
+    """How a model does on the samples that it gives a forecast for, and the share that its intervals hold."""
     predicted = model.predict_samples(samples)
-    found = measure(predicted, samples.seconds)
+    given = model.supported(samples.nodes, predicted)
+    found = measure(predicted[given], samples.seconds[given])
     low, high = model.bounds(samples.matrix(model.features), samples.nodes)
     known = np.isfinite(low)
     inside = (low <= samples.seconds) & (samples.seconds <= high)
     held = float(inside[known].mean()) if known.any() else None
-    return replace(found, held=held, intervals=int(np.count_nonzero(known)))
+    refused = int(np.count_nonzero(~given))
+    return replace(found, held=held, intervals=int(np.count_nonzero(known)), refused=refused)
 
 
 def _search(training: WriteSamples, request: FitRequest, progress: Progress) -> list[ScaleTrial]:
@@ -244,6 +241,7 @@ def judge(training: WriteSamples, trial: ScaleTrial, seed: int) -> Judged:
         accuracies[0],
         accuracies[1] if beyond else None,
         spreads,
+        support_of(beyond, far, samples.scales),
         float(np.mean(errors)),
     )
 

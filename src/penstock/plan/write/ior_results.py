@@ -43,6 +43,7 @@ class IorRun:
     seconds: float
     transfer_bytes: int | None = None
     shared: bool | None = None
+    operation: str = "write"
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +269,7 @@ def _run(found: Mapping[str, Any], where: str, assumed: Assumed, tally: Tally) -
         burst = moved
     stripes = _number(found, "stripes", where) if str(found.get("stripes", "")).strip().isdigit() else None
     count = assumed.stripes if stripes is None else int(stripes)
-    yield IorRun(nodes, cores, burst, count, seconds, transfer, shared)
+    yield IorRun(nodes, cores, burst, count, seconds, transfer, shared, assumed.operation)
 
 
 def _moved(found: Mapping[str, Any], where: str, seconds: float) -> float:
@@ -352,8 +353,9 @@ def write_csv(runs: Sequence[IorRun]) -> str:
     """Runs in the form `parse_csv` reads back."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("nodes", "cores", "burst_bytes", "stripes", "transfer_bytes", "seconds"))
+    writer.writerow(("operation", "nodes", "cores", "burst_bytes", "stripes", "transfer_bytes", "seconds"))
     for run in runs:
         sizes = ("" if size is None else size for size in (run.stripes, run.transfer_bytes))
-        writer.writerow((run.nodes, run.cores, run.burst_bytes, *sizes, f"{run.seconds:.6g}"))
+        shape = (run.operation, run.nodes, run.cores, run.burst_bytes)
+        writer.writerow((*shape, *sizes, f"{run.seconds:.6g}"))
     return out.getvalue()

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +26,10 @@ class IorBench:
     launcher: str
     striped: bool
     ior: str = "ior"
+    operation: str = "write"
     timeout_s: float = 3600.0
+    #: No pattern is begun after this time; None is no limit.
+    limit_s: float | None = None
 
 
 def find_ior() -> str | None:
@@ -44,30 +48,47 @@ class SampledPattern:
 def run_all(
     wanted: Sequence[SamplePattern], bench: IorBench, rule: ConvergenceRule
 ) -> Iterator[SampledPattern]:
-    """Write every pattern until its mean is known or its runs are spent, one after the other."""
+    """Time every pattern until its mean is known or its runs are spent, one after the other."""
+    started = time.monotonic()
     for pattern in wanted:
-        sample = draw(partial(_once, pattern, bench), rule)
-        stripes = pattern.stripes if bench.striped else None
-        shape = (pattern.nodes, pattern.cores, pattern.burst_bytes, stripes)
-        runs = tuple(IorRun(*shape, seconds, TRANSFER_BYTES, shared=False) for seconds in sample.times_s)
-        yield SampledPattern(runs, sample)
+        if bench.limit_s is not None and time.monotonic() - started > bench.limit_s:
+            return
+        runs: list[IorRun] = []
+        sample = draw(partial(_timed, pattern, bench, runs), rule)
+        yield SampledPattern(tuple(runs), sample)
 
 
-def _once(pattern: SamplePattern, bench: IorBench) -> float:
+def _timed(pattern: SamplePattern, bench: IorBench, runs: list[IorRun]) -> float:
+    """The seconds of what is asked about; every operation of the run is kept."""
+    stripes = pattern.stripes if bench.striped else None
+    shape = (pattern.nodes, pattern.cores, pattern.burst_bytes, stripes)
+    for operation, seconds in (found := _once(pattern, bench)).items():
+        runs.append(IorRun(*shape, seconds, TRANSFER_BYTES, False, operation))
+    return found[bench.operation]
+
+
+def _once(pattern: SamplePattern, bench: IorBench) -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="penstock-", dir=bench.directory) as place:
         if bench.striped:
             _call(["lfs", "setstripe", "-c", str(pattern.stripes), place], bench)
         summary = Path(place) / "summary.json"
-        words = [word.replace("$DIR", place) for word in ior_command(pattern, bench.launcher)]
+        words = [
+            word.replace("$DIR", place) for word in ior_command(pattern, bench.launcher, bench.operation)
+        ]
         words = [bench.ior if word == "ior" else word for word in words]
         _call([*words, "-O", f"summaryFile={summary}"], bench)
-        runs = list(parse_json(summary.read_text("utf-8"), "ior", Assumed(cores=pattern.cores)))
-    if not runs:
-        raise PenstockError(
-            f"ior reported no write of {pattern.nodes} nodes x {pattern.cores} processes x "
-            f"{pattern.burst_bytes} bytes"
-        )
-    return runs[0].seconds
+        text = summary.read_text("utf-8")
+    asked = ("write", "read") if bench.operation == "read" else ("write",)
+    found = {}
+    for operation in asked:
+        runs = list(parse_json(text, "ior", Assumed(cores=pattern.cores, operation=operation)))
+        if not runs:
+            raise PenstockError(
+                f"ior reported no {operation} of {pattern.nodes} nodes x {pattern.cores} processes x "
+                f"{pattern.burst_bytes} bytes"
+            )
+        found[operation] = runs[0].seconds
+    return found
 
 
 def _call(words: list[str], bench: IorBench) -> None:

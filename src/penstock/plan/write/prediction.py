@@ -49,7 +49,11 @@ class TimeInterval:
 
 @dataclass(frozen=True, slots=True)
 class WritePrediction:
-    """The predicted mean write time. `contributions` are signed seconds and sum to `seconds`."""
+    """The predicted mean write time. `contributions` are signed seconds and sum to `seconds`.
+
+    `refused` says why this is no forecast to show: the question lies beyond what the model's own held-out scales
+    support.
+    """
 
     seconds: float
     model: str
@@ -58,6 +62,7 @@ class WritePrediction:
     outside: tuple[Outside, ...]
     notes: tuple[str, ...] = ()
     interval: TimeInterval | None = None
+    refused: str | None = None
 
 
 class WriteModel(Protocol):
@@ -66,6 +71,10 @@ class WriteModel(Protocol):
     @property
     def name(self) -> str:
         """What the user asked for: `published` or a file."""
+
+    @property
+    def operation(self) -> str:
+        """What was timed: `write` or `read`."""
 
     def predict(self, system: StorageSystem, pattern: WritePattern) -> WritePrediction:
         """The mean write time of a pattern and what makes it up."""

@@ -29,6 +29,7 @@ class LinearModel:
     intercept: float
     coefficients: Mapping[str, float]
     ranges: Mapping[str, Range]
+    operation: str = "write"
 
     def predict(self, system: StorageSystem, pattern: WritePattern) -> WritePrediction:
         """Seconds, with every term's share; warns where the coefficients belong to another system."""

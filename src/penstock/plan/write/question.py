@@ -31,6 +31,7 @@ class WriteQuestion:
     stripe_size: int | None = None
     locations: str = "scattered"
     model: str = "published"
+    operation: str | None = None
     adapt: bool = False
     observed: float | None = None
     budget: str | None = None
@@ -42,12 +43,17 @@ class WriteQuestion:
             raise UsageError("--job-dir and --hint need --adapt: there is no advice to write down")
         if self.observed is not None and self.observed <= 0:
             raise UsageError(f"--observed {self.observed:g} is not a positive time")
+        if self.operation == "read" and self.model == "published":
+            raise UsageError("--operation read: the published models are of writes; name --model FILE")
+        if self.operation == "read" and (self.adapt or self.budget is not None):
+            raise UsageError("--operation read: --adapt and --budget are about writes")
 
 
 @dataclass(frozen=True, slots=True)
 class WriteAnswer:
-    """Everything there is to say about one pattern."""
+    """Everything there is to say about one pattern; only the prediction where that is refused."""
 
+    operation: str
     system: StorageSystem
     prediction: WritePrediction
     advice: WriteAdvice | None
@@ -62,9 +68,13 @@ def answer(question: WriteQuestion) -> WriteAnswer:
     system, model = _system_and_model(question)
     pattern = _pattern(question, system)
     prediction = model.predict(system, pattern)
+    operation = _operation(question, model)
+    if prediction.refused is not None:
+        return WriteAnswer(operation, system, prediction, None, None, None)
     advice = adapt(model, system, pattern, question.observed) if question.adapt else None
     seconds = prediction.seconds if question.observed is None else question.observed
     return WriteAnswer(
+        operation,
         system,
         prediction,
         advice,
@@ -88,6 +98,16 @@ def _system_and_model(question: WriteQuestion) -> tuple[StorageSystem, WriteMode
     if question.stripe_size is not None:
         system = restripe(system, question.stripe_size)
     return system, model
+
+
+def _operation(question: WriteQuestion, model: WriteModel) -> str:
+    """What the model was fitted on, which must be what is asked."""
+    if question.operation not in {None, model.operation}:
+        raise UsageError(
+            f"--operation {question.operation}: {model.name} was fitted on {model.operation}s; "
+            f"fit one with plan fit --operation {question.operation}"
+        )
+    return model.operation
 
 
 def _pattern(question: WriteQuestion, system: StorageSystem) -> WritePattern:

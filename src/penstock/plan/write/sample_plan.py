@@ -23,6 +23,8 @@ from penstock.units import parse_duration, parse_size
 
 Floats = npt.NDArray[np.float64]
 SHORTEST_GUESS_S = 1.0
+# A model needs about so many patterns, so none may take more than this part of the budget, while any does with less.
+PATTERNS_WANTED = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,21 +109,26 @@ def telling(model: WriteModel | None, system: StorageSystem, patterns: Sequence[
 
 
 def within_budget(patterns: Sequence[SamplePattern], prices: Floats, worth: Floats, most: float) -> list[int]:
-    """The indices of the patterns to write: as different from each other and as informative as the budget allows.
+    """The indices of the patterns to write, in the order of what they teach: as different from each other and as
+    informative as the budget allows.
 
     The first is the one with most information for its cost. Each next one is the affordable pattern with the largest
     product of information and distance (in doublings of nodes, processes, burst and stripes) from those chosen
-    before.
+    before. While a pattern of a thirtieth of the budget is left, none of more is chosen; then of a fifteenth, and so
+    on.
     """
     spots = np.log2(
         np.array([[one.nodes, one.cores, one.burst_bytes, one.stripes] for one in patterns], dtype=np.float64)
     )
     chosen: list[int] = []
-    left, distance = most, np.full(len(patterns), np.inf)
+    left, distance, share = most, np.full(len(patterns), np.inf), most / PATTERNS_WANTED
     while True:
         open_ = (prices <= left) & (distance > 0)
         if not open_.any():
-            return sorted(chosen)
+            return chosen
+        while not (open_ & (prices <= share)).any():
+            share *= 2
+        open_ &= prices <= share
         gain = worth / prices if not chosen else worth * distance
         place = int(np.argmax(np.where(open_, gain, -np.inf)))
         chosen.append(place)

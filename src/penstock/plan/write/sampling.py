@@ -23,6 +23,8 @@ PRODUCTION_NODES = 1000
 
 
 TRANSFER_BYTES = MIB
+# What IOR is told to do. A read follows a write of the same data, by other processes than wrote it (-C).
+LETTERS = {"write": ("-w",), "read": ("-w", "-r", "-C")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,27 +102,38 @@ def _stripes(system: StorageSystem, rng: np.random.Generator) -> tuple[int, ...]
     return tuple(int(rng.integers(low, high, endpoint=True)) for low, high in ranges)
 
 
-def ior_command(pattern: SamplePattern, launcher: str) -> list[str]:
-    """One write of every process to a file of its own in `$DIR`, flushed before it is timed."""
+def ior_command(pattern: SamplePattern, launcher: str, operation: str = "write") -> list[str]:
+    """One write of every process to a file of its own in `$DIR`, flushed before its time is taken, then the reads."""
     m, n = pattern.nodes, pattern.cores
     start = [word.format(tasks=m * n, cores=n, nodes=m) for word in shlex.split(launcher)]
     size = f"{pattern.burst_bytes // MIB}m"
-    flags = ["-a", "POSIX", "-w", "-F", "-e", "-i", "1", "-t", "1m", "-b", size]
+    flags = ["-a", "POSIX", *LETTERS[operation], "-F", "-e", "-i", "1", "-t", "1m", "-b", size]
     return [*start, "ior", *flags, "-o", "$DIR/penstock.ior", "-O", "summaryFormat=JSON"]
 
 
-def script(patterns: Sequence[SamplePattern], launcher: str, rounds: int, striped: bool) -> str:
+@dataclass(frozen=True, slots=True)
+class ScriptStyle:
+    """How a script starts IOR, how often, whether it sets stripes first, and what it times."""
+
+    launcher: str
+    rounds: int
+    striped: bool
+    operation: str = "write"
+
+
+def script(patterns: Sequence[SamplePattern], style: ScriptStyle) -> str:
     """A job script for patterns of one scale; submit it again at other times until samples converge."""
     m = patterns[0].nodes
+    launcher, letters = style.launcher, " ".join(LETTERS[style.operation])
     start = launcher.replace("{tasks}", f"$(({m} * n))").replace("{cores}", "$n").replace("{nodes}", str(m))
-    setstripe = 'lfs setstripe -c "$W" "$DIR/W$W"\n' if striped else ""
+    setstripe = 'lfs setstripe -c "$W" "$DIR/W$W"\n' if style.striped else ""
     lines = "".join(f"{one.cores} {one.burst_bytes // MIB} {one.stripes}\n" for one in patterns)
     return (
         f"# {m} nodes, {len(patterns)} patterns: processes a node, K in MiB, W stripes.\n"
         '# DIR is on the file system, OUT keeps the results.\n: "${DIR:?}" "${OUT:?}"\n'
-        f"for round in $(seq {rounds}); do\nwhile read -r n K W; do\n"
+        f"for round in $(seq {style.rounds}); do\nwhile read -r n K W; do\n"
         'mkdir -p "$DIR/W$W"\n'
-        f'{setstripe}{start} ior -a POSIX -w -F -e -i 1 -t 1m -b "${{K}}m" -o "$DIR/W$W/penstock.ior" \\\n'
+        f'{setstripe}{start} ior -a POSIX {letters} -F -e -i 1 -t 1m -b "${{K}}m" -o "$DIR/W$W/penstock.ior" \\\n'
         '    -O summaryFormat=JSON -O summaryFile="$OUT/ior-$(date +%s%N)-m'
         f'{m}-n$n-K$K-W$W.json" </dev/null\n'
         f"done <<'PATTERNS'\n{lines}PATTERNS\ndone\n"

@@ -47,6 +47,9 @@ LEANING = 0.1
 NEAR = 0.5
 # The rate whose total stays the same for more nodes; by all others the same work of a process takes the same time.
 SHARED = "job"
+# Folds come in the order of the scales they saw and count by this power of their number. One that saw a single scale
+# knows nothing of growth, and one that saw all but the largest is most like the question.
+FOLD_POWER = 2
 # An idea that misses so much more of the held-out scales than the best is believed e times less.
 TEMPERATURE = 0.1
 
@@ -275,12 +278,8 @@ class JudgedIdea:
 
 
 def judged_ideas(folds: Sequence[Floats]) -> list[JudgedIdea]:
-    """Every rate by its trees' errors on each fold.
-
-    Folds come in the order of the scales they saw and count by the square of their number. One that saw a single
-    scale knows nothing of growth, and one that saw them all but the largest is most like the question.
-    """
-    errors, share = np.vstack(folds), fold_shares(folds, power=2)
+    """Every rate by its trees' errors on each fold."""
+    errors, share = np.vstack(folds), fold_shares(folds)
     found = []
     for rate in RATES:
         places = [MEMBERS.index(f"{rate}/{learner}") for learner in TREES]
@@ -290,9 +289,9 @@ def judged_ideas(folds: Sequence[Floats]) -> list[JudgedIdea]:
     return found
 
 
-def fold_shares(folds: Sequence[Floats], power: int = 0) -> Floats:
-    """What each row counts; the sum is one. Folds count by a power of their place, the first by one."""
-    weights = np.arange(1, len(folds) + 1, dtype=np.float64) ** power
+def fold_shares(folds: Sequence[Floats]) -> Floats:
+    """What each row counts; the sum is one."""
+    weights = np.arange(1, len(folds) + 1, dtype=np.float64) ** FOLD_POWER
     parts = zip(folds, weights / weights.sum(), strict=True)
     return np.concatenate([np.full(len(part), weight / len(part)) for part, weight in parts])
 

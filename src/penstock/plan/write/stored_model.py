@@ -20,15 +20,17 @@ from penstock.plan.write.fitted import FittedModel, Spreads, Subject, fit_model
 from penstock.plan.write.folds import Spread
 from penstock.plan.write.idea_spread import IdeaSpread
 from penstock.plan.write.stacked import RATES, TREES
+from penstock.plan.write.support import Support
 from penstock.plan.write.techniques import STACK, check_parameters, check_technique
 from penstock.plan.write.terms import trainable
 from penstock.plan.write.write_samples import WriteSamples, column_names
 
 FORMAT = "penstock write-time model"
-# Version 5: beyond the scales a stack's members do not see products with the number of nodes.
-VERSION = 5
+# Version 6: a model says how far beyond its scales it may be asked.
+VERSION = 6
 MAX_MODEL_BYTES = 100_000_000
 MAX_SAMPLES = 200_000
+MAX_REASON = 300
 _IDEAS = TypeAdapter(IdeaSpread)
 _KEYS = (
     "format",
@@ -41,6 +43,7 @@ _KEYS = (
     "seconds",
     "converged",
     "spreads",
+    "support",
     "operation",
     "files",
 )
@@ -60,6 +63,7 @@ def dump_model(model: FittedModel) -> str:
         "seconds": samples.seconds.tolist(),
         "converged": samples.converged.tolist(),
         "spreads": asdict(model.spreads),
+        "support": asdict(model.support),
         "operation": model.subject.operation,
         "files": model.subject.files,
     }
@@ -95,7 +99,17 @@ def parse_model(text: str, source: str) -> FittedModel:
     if spreads.ideas is not None and technique != STACK:
         raise ModelFileError(f"{source}: key 'spreads.ideas' belongs to a stack, not to {technique}")
     model = fit_model(source, str(technique), parameters, samples)
-    return replace(model, spreads=spreads, subject=_subject(body, source))
+    return replace(model, spreads=spreads, subject=_subject(body, source), support=_support(body, source))
+
+
+def _support(body: Mapping[str, Any], source: str) -> Support:
+    given = body["support"]
+    far, reason = (given.get("doublings"), given.get("reason")) if isinstance(given, dict) else (None, None)
+    if isinstance(far, bool) or not isinstance(far, int | float) or not 0 <= far < 64:
+        raise ModelFileError(f"{source}: key 'support.doublings' is not a number from 0 to 63")
+    if not isinstance(reason, str):
+        raise ModelFileError(f"{source}: key 'support.reason' is not a text")
+    return Support(float(far), reason[:MAX_REASON])
 
 
 def _subject(body: Mapping[str, Any], source: str) -> Subject:
@@ -167,7 +181,9 @@ def _document(text: str, source: str) -> dict[str, Any]:
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise ModelFileError(f"{source}: not a write-time model; make one with penstock plan fit")
     if body.get("version") != VERSION:
-        raise ModelFileError(f"{source}: version {body.get('version')!r}; this program reads {VERSION}")
+        raise ModelFileError(
+            f"{source}: version {body.get('version')!r}; this program reads {VERSION}: fit it again"
+        )
     for key in _KEYS:
         if key not in body:
             raise ModelFileError(f"{source}: key {key!r} is missing")
