@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar
 
-from penstock.reasons import Reason
+from penstock.decision_reasons import Reason
 
 # The version of the log's format, told by every `StartEvent`. Version 1 did not tell it.
 FORMAT = 2

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from penstock.agent.loop import Step
 from penstock.decide.guard import Effect
 from penstock.decision import Decision, Receipt, made
+from penstock.decision_reasons import guard_rule
 from penstock.events import TrialEvent
 from penstock.gains import Gain, measured
-from penstock.reasons import guard_rule
 from penstock.serve.status import LastChange
 from penstock.snapshot import Target
 from penstock.window import Void

@@ -12,8 +12,8 @@ from penstock.decide.memory import Memories, sane
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.tuner import PolicyFactory
 from penstock.decision import Outlook
+from penstock.decision_reasons import Reason
 from penstock.knobs import KnobSpace
-from penstock.reasons import Reason
 from penstock.window import Window
 
 Report = Callable[[str], None]

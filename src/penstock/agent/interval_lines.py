@@ -15,9 +15,9 @@ from typing import Any
 from penstock.agent.deciding import Forgotten, IntervalDecisions, IntervalInput, KnownSpace
 from penstock.decide.guard import NodeView
 from penstock.decision import Decision
+from penstock.decision_reasons import Reason
 from penstock.errors import DataError, KnobError
 from penstock.knobs import Acts, Knob, KnobSpace, Role, Scope, Setting
-from penstock.reasons import Reason
 from penstock.snapshot import Target
 from penstock.spaces import declare
 from penstock.window import Void, VoidReason, Window

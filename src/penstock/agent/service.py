@@ -46,6 +46,7 @@ from penstock.agent.watchdog import Watchdog, notify
 from penstock.agent.window_recording import WindowRecorder
 from penstock.decide.policies._base import Policy
 from penstock.decision import Decision, Receipt, made
+from penstock.decision_reasons import Reason
 from penstock.errors import InvalidError, ModelFileError
 from penstock.events import (
     FORMAT,
@@ -64,7 +65,6 @@ from penstock.events import (
 from penstock.knobs import Setting
 from penstock.observe.meminfo import dirty_budget_mib
 from penstock.ports import Ports, Predictor
-from penstock.reasons import Reason
 from penstock.serve.status import AgentStatus
 from penstock.snapshot import NodeSnapshot, Target
 from penstock.stopping import STOP

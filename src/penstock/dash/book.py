@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from penstock.agent.effect import effect_gain, headline
+from penstock.decision_reasons import Reason
 from penstock.events import (
     ControlEvent,
     DecisionEvent,
@@ -24,7 +25,6 @@ from penstock.events import (
     YieldEvent,
 )
 from penstock.gains import Gain, from_log2
-from penstock.reasons import Reason
 from penstock.serve.status import effect_sentence
 
 # Only this many changes are kept; the log has the older ones.

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from penstock.dash.source import About, Look, Point, ReadOnly
 from penstock.decision import changes
+from penstock.decision_reasons import Reason
 from penstock.events import DecisionEvent
 from penstock.observe.recorded_windows import Replay
 from penstock.observe.recording import read_recording
-from penstock.reasons import Reason
 from penstock.window import Window
 
 

@@ -10,12 +10,12 @@ from penstock.agent.log import decision_event, effect_event, outcome_event, sett
 from penstock.agent.loop import Step
 from penstock.dash.source import Point
 from penstock.decide.guard import NodeView
+from penstock.decision_reasons import guard_rule
 from penstock.errors import UsageError, did_you_mean
 from penstock.evaluate.simulated_client import INTERVAL_S, Tuning, simulated_client
 from penstock.evaluate.tuners import CACHE_RATIO
 from penstock.events import DecisionEvent, EffectEvent, LogEvent
 from penstock.knobs import Role
-from penstock.reasons import guard_rule
 from penstock.simulate.assembly import Job, Plan
 from penstock.simulate.cluster import Cluster
 from penstock.simulate.disturb import NEVER_S, asleep, begin_faults, end_faults, stop_job, wake_job

@@ -7,8 +7,8 @@ from typing import Any
 
 from penstock.agent.effect import effect_gain
 from penstock.dash.book import Book, kind_of
+from penstock.decision_reasons import Reason, guard_rule
 from penstock.events import DecisionEvent, EffectEvent, LoggedWindow, dump
-from penstock.reasons import Reason, guard_rule
 
 _RULES: Mapping[str, str] = {
     Reason.GUARD_REVERT: "The guard took the setting back: it had lost what a visit may lose.",

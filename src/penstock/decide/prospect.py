@@ -13,8 +13,8 @@ from penstock.decide.habits import Habits
 from penstock.decide.objective import Rates
 from penstock.decide.policies._base import Proposal
 from penstock.decision import Outlook
+from penstock.decision_reasons import Reason
 from penstock.knobs import Candidates, KnobSpace, Role, Setting
-from penstock.reasons import Reason
 from penstock.window import DIRECTIONS, Window
 
 # Of the votes for a bet, so much counts; see `sober`.

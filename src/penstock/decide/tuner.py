@@ -21,11 +21,11 @@ from penstock.decide.memory import WorkMemory, like
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.work import KEPT_WORKS, Work, WorkBook, WorkTracker, dominant
 from penstock.decision import Decision, Outlook, changes, unit_name
+from penstock.decision_reasons import Reason
 from penstock.errors import KnobError
 from penstock.knobs import KnobSpace, Role, Setting
 from penstock.ports import Predictor
 from penstock.ratios import cache_utilisation
-from penstock.reasons import Reason
 from penstock.snapshot import Target
 from penstock.units import MIB
 from penstock.window import Void, Window

@@ -12,9 +12,9 @@ from typing import Any
 
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decision import Outlook
+from penstock.decision_reasons import Reason
 from penstock.errors import require_extra
 from penstock.knobs import KnobSpace, Setting
-from penstock.reasons import Reason
 from penstock.window import Window
 
 

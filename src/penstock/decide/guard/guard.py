@@ -40,9 +40,9 @@ from penstock.decide.objective import WINDOW_SLACK_LOG2, Rates, gain_log2, rates
 from penstock.decide.tuner import SpaceOf
 from penstock.decide.work import echo_windows, hiding_windows
 from penstock.decision import UNIT_SEPARATOR, Decision, unit_name
+from penstock.decision_reasons import Reason
 from penstock.gains import measured
 from penstock.knobs import Setting
-from penstock.reasons import Reason
 from penstock.snapshot import Target
 from penstock.units import MIB
 from penstock.window import Void, Window

@@ -10,8 +10,8 @@ from penstock.decide.guard.limits import GuardLimits
 from penstock.decide.guard.reports import NodeView
 from penstock.decide.guard.rules import Refusal, is_finite
 from penstock.decision import Decision
+from penstock.decision_reasons import Reason
 from penstock.knobs import KnobSpace
-from penstock.reasons import Reason
 from penstock.snapshot import Target
 from penstock.units import MIB
 

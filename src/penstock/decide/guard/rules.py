@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from penstock.decide.guard.limits import GuardLimits
 from penstock.decide.guard.record import PATH_STEPS, UnitRecord, WorkRecord, allowance_s, gain_of
 from penstock.decision import Decision
+from penstock.decision_reasons import Reason
 from penstock.knobs import Setting
-from penstock.reasons import Reason
 
 HOUR_S = 3600.0
 # Besides what a visit may lose, the intervals in which it begins and ends may be lost whole.

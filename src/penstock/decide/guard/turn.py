@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from penstock.decide.guard.limits import GuardLimits
 from penstock.decide.guard.record import UnitRecord, Visit, WorkRecord, gain_of
 from penstock.decision import Decision
+from penstock.decision_reasons import Reason
 from penstock.knobs import KnobSpace, Setting
-from penstock.reasons import Reason
 from penstock.window import Window
 
 

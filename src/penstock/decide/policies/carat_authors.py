@@ -8,9 +8,9 @@ from penstock.decide import score
 from penstock.decide.policies._base import Proposal
 from penstock.decide.policies.carat import CaratPolicy
 from penstock.decision import Outlook
+from penstock.decision_reasons import Reason
 from penstock.knobs import KnobSpace
 from penstock.ratios import cache_update_bytes
-from penstock.reasons import Reason
 from penstock.window import Window
 
 UPDATING_BELOW = 0.8

@@ -13,8 +13,8 @@ from random import Random
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.work import unfelt_windows
 from penstock.decision import Outlook
+from penstock.decision_reasons import Reason
 from penstock.knobs import KnobSpace, Setting
-from penstock.reasons import Reason
 from penstock.window import Window
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.decide.policies._base import Proposal
 from penstock.decide.policies.greedy import GreedyPolicy
 from penstock.decision import Outlook
-from penstock.reasons import Reason
+from penstock.decision_reasons import Reason
 from penstock.window import Window
 
 

@@ -6,8 +6,8 @@ from random import Random
 
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decision import Outlook
+from penstock.decision_reasons import Reason
 from penstock.knobs import KnobSpace, Setting
-from penstock.reasons import Reason
 from penstock.window import Window
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decision import Outlook
-from penstock.reasons import Reason
+from penstock.decision_reasons import Reason
 from penstock.window import Window
 
 

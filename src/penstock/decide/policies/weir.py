@@ -42,9 +42,9 @@ from penstock.decide.starving import Relief, call_bytes, relief, starves
 from penstock.decide.steadiness import Drift, RequestCount, Rounds
 from penstock.decide.work import CacheShare, LargestRequest, dominant, echo_windows, hiding_windows
 from penstock.decision import Cases, Outlook
+from penstock.decision_reasons import Reason
 from penstock.knobs import Candidates, KnobSpace, Setting
 from penstock.predict.drawn import drawn_cases
-from penstock.reasons import Reason
 from penstock.window import Window
 
 # Reasons to go somewhere that was not measured enough.
