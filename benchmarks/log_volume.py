@@ -71,6 +71,9 @@ class SimulatedNode:
     def get(self, target: Target) -> Setting:
         return self._by_target[target].get(target)
 
+    def original(self, target: Target) -> Setting:
+        return self._by_target[target].original(target)
+
     def set(self, target: Target, wanted: Setting) -> Receipt:
         return self._by_target[target].set(target, wanted)
 

@@ -48,6 +48,7 @@ done
 put 644 slurm/job_submit.lua /opt/penstock/share/slurm
 put 644 slurm/schedule.conf /opt/penstock/share/slurm
 [ -e "$root/etc/penstock/agent.toml" ] || put 644 agent.toml /etc/penstock
+install -d -m 755 "$root/etc/penstock/agent.toml.d"
 install -d "$root/usr/local/bin"
 ln -sf /opt/penstock/bin/penstock "$root/usr/local/bin/penstock"
 

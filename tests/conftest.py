@@ -1,19 +1,43 @@
-"""What all tests share: where shared data lies, and that nothing real is skipped under CI."""
+"""What all tests share: where shared data lies, what is skipped and said, and that one failure causes no other."""
 
 from __future__ import annotations
 
+import gc
 import os
+import signal
+import sys
+import warnings
+from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tests.slurm_site import Site, install_hooks
 
 from penstock.testing.slurm import missing_programs, slurm
 
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared"
-UNDER_CI = os.environ.get("CI") == "true"
+
+# How long an example takes says more about the other users of a machine than about the code.
+_ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The same examples every time; `./run fuzz` looks for new ones.
+settings.register_profile("test", _ANY_SPEED, derandomize=True)
+settings.register_profile("fuzz", _ANY_SPEED, database=None, print_blob=True)
+settings.load_profile("test")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("penstock")
+    group.addoption("--quick", action="store_true", help="leave out what is marked live or slow")
+    group.addoption("--insist", action="store_true", help="a skipped test is a failed one (.ci/run)")
+
+
+def pytest_configure() -> None:
+    """A shell that starts us in the background has us ignore Ctrl-C, and all that tests start would ignore it too."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
@@ -36,16 +60,68 @@ def slurm_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.fixture(autouse=True)
-def _in_own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a test leaves behind, it leaves in a directory of its own."""
+def _on_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever a test leaves behind, it leaves in a directory of its own, and nothing in the environment.
+
+    A cache directory that an agent named there once made every later process compile the simulator again.
+    """
     monkeypatch.chdir(tmp_path)
+    before = {**os.environ}
+    yield
+    own = {name: value for name, value in os.environ.items() if name.startswith("PYTEST_")}
+    if {**os.environ} != {**before, **own}:
+        os.environ.clear()
+        os.environ.update({**before, **own})
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what `--quick` does; begin with what takes longest, so that no worker ends alone with it."""
+    if config.getoption("--quick"):
+        left_out = [
+            item for item in items if item.get_closest_marker("live") or item.get_closest_marker("slow")
+        ]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Under CI a skipped test is a failed one: there, everything real is at hand."""
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Where everything real must be at hand, a skipped test is a failed one."""
     report = yield
-    if UNDER_CI and report.skipped and not hasattr(report, "wasxfail"):
+    if item.config.getoption("--insist") and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
-        report.longrepr = f"skipped, which CI does not allow: {report.longrepr}"
+        report.longrepr = f"skipped, which --insist does not allow: {report.longrepr}"
     return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """What a failed test kept alive is thrown away before the next test, which its warnings would fail."""
+    result = yield
+    if hasattr(sys, "last_value"):
+        for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+            vars(sys).pop(name, None)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            gc.collect()
+    return result
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Generator[None, None, None]:
+    """One line on what was not tested here."""
+    yield
+    reports = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(_reason(report) for report in reports)
+    said = [f"{reason} ({count})" for reason, count in sorted(reasons.items())]
+    if terminalreporter.config.getoption("--quick"):
+        said.append("left out by --quick: all that is marked live or slow")
+    if said:
+        terminalreporter.write_line(f"not tested: {'; '.join(said)}")
+
+
+def _reason(report: pytest.TestReport) -> str:
+    """Why a test or a whole file was skipped."""
+    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return text.removeprefix("Skipped: ")

@@ -19,6 +19,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from penstock.errors import AccessError, ConfigError, MissingError, PenstockError
+from penstock.trusted import contents, names_in_own, read_own
 from penstock.units import parse_duration, parse_size
 
 MAX_CONFIG_BYTES = 1_000_000
@@ -78,14 +79,13 @@ def load_layered(path: Path, schema: type[SectionT]) -> SectionT:
     """Like `load`, with the drop-ins `PATH.d/*.toml` over it, in the order of their names.
 
     A drop-in may override the main file. Two drop-ins that give one key different values are an error: which
-    of them somebody meant cannot be known. All files must be trustworthy (`require_own`).
+    of them somebody meant cannot be known. Only root or this user may be able to write the files, the directory of
+    the drop-ins, and every directory above them.
     """
-    require_own(path)
-    document = _parsed(read(path), str(path))
+    document = _parsed(read(path, own=True), str(path))
     origin: dict[str, Path] = {}
-    for extra in sorted(Path(f"{path}.d").glob("*.toml")):
-        require_own(extra)
-        for key, value in _flat(_parsed(read(extra), str(extra))):
+    for extra in _drop_ins(Path(f"{path}.d")):
+        for key, value in _flat(_parsed(read(extra, own=True), str(extra))):
             known = _get(document, key)
             if key in origin and known != value:
                 raise ConfigError(f"{extra}: key {key!r} contradicts {origin[key]}; keep one of them")
@@ -94,44 +94,44 @@ def load_layered(path: Path, schema: type[SectionT]) -> SectionT:
     return validate(document, schema, str(path))
 
 
-def require_own(path: Path) -> None:
-    """Refuse a file whose author could be anybody but root or the user this process runs as.
+def _drop_ins(directory: Path) -> list[Path]:
+    try:
+        names = names_in_own(directory)
+    except OSError as error:
+        raise _unreadable(directory, error) from None
+    return [directory / name for name in names if name.endswith(".toml") and not name.startswith(".")]
 
-    Such a file could make a process with more rights than its author write, or run, what they want.
+
+def read(path: Path, *, own: bool = False) -> str:
+    """The text of a configuration file, refused when it is not a plain, private, sanely sized UTF-8 file.
+
+    With `own`, nobody but root and this user may have written it.
     """
     try:
-        status = path.stat()
-    except OSError:
-        # Reading it gives the better message.
-        return
-    if status.st_uid not in (0, os.geteuid()):
-        raise AccessError(f"{path}: belongs to uid {status.st_uid}, so it is not trusted (chown root)")
-    # Root may run with the group of those who may only watch.
-    own_gid = os.getegid() if os.geteuid() else 0
-    if status.st_mode & stat.S_IWGRP and status.st_gid != own_gid:
-        raise AccessError(f"{path}: its group may write it, so it is not trusted (chmod g-w)")
-
-
-def read(path: Path) -> str:
-    """The text of a configuration file, refused when it is not a plain, private, sanely sized UTF-8 file."""
-    try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise ConfigError(f"{path}: not a regular file")
-        if status.st_mode & stat.S_IWOTH:
-            raise ConfigError(f"{path}: writable by everyone; chmod o-w it before it is trusted")
-        if status.st_size > MAX_CONFIG_BYTES:
-            raise ConfigError(
-                f"{path}: {status.st_size} bytes; a configuration has at most {MAX_CONFIG_BYTES}"
-            )
-        raw = path.read_bytes()
-    except FileNotFoundError:
-        raise MissingError(f"{path}: no such file") from None
-    except PermissionError:
-        raise AccessError(f"{path}: permission denied") from None
+        if own:
+            status, raw = read_own(path, MAX_CONFIG_BYTES + 1)
+        else:
+            # A pipe is not waited for.
+            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            status, raw = contents(handle, MAX_CONFIG_BYTES + 1)
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from None
+        raise _unreadable(path, error) from None
+    if not stat.S_ISREG(status.st_mode):
+        raise ConfigError(f"{path}: not a regular file")
+    if status.st_mode & stat.S_IWOTH:
+        raise ConfigError(f"{path}: writable by everyone; chmod o-w it before it is trusted")
+    if len(raw) > MAX_CONFIG_BYTES:
+        size = max(status.st_size, len(raw))
+        raise ConfigError(f"{path}: {size} bytes; a configuration has at most {MAX_CONFIG_BYTES}")
     return _decode(raw, str(path))
+
+
+def _unreadable(path: Path, error: OSError) -> PenstockError:
+    if isinstance(error, FileNotFoundError):
+        return MissingError(f"{path}: no such file")
+    if isinstance(error, PermissionError):
+        return AccessError(f"{path}: permission denied")
+    return ConfigError(f"{path}: {error.strerror}")
 
 
 def parse(text: str, schema: type[SectionT], source: str) -> SectionT:

@@ -43,6 +43,10 @@ class Actuator(Protocol):
         """What is in force now."""
         ...
 
+    def original(self, target: Target) -> Setting | None:
+        """What `restore` would bring back; None if this actuator never changed the target. Nobody else keeps it."""
+        ...
+
     def set(self, target: Target, wanted: Setting) -> Receipt:
         """Write the given knobs in the space's order, read all back, report what is really in force."""
         ...

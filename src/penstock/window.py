@@ -45,6 +45,7 @@ class Window:
 
     `metrics` holds what is known, by the names of `penstock.snapshot`: how far every counter rose, and every gauge at
     the end; `dirty.grown_bytes`, by which unwritten data grew; and this target's share of what applications did.
+    `original` is what a restore would bring back, as whoever sets the target states it; None if it was never changed.
     """
 
     target: Target
@@ -52,6 +53,12 @@ class Window:
     t1_s: float
     setting: Setting
     metrics: Mapping[str, float]
+    original: Setting | None = None
+
+    @property
+    def home(self) -> Setting:
+        """The setting without any tuning: the original, or what is in force if nothing was ever changed."""
+        return self.setting if self.original is None else self.original
 
     @property
     def seconds(self) -> float:

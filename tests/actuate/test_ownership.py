@@ -18,7 +18,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from penstock.actuate.journal import Journal, owner_of
+from penstock.actuate.journal import Entry, Journal, owner_of
 from penstock.actuate.lustre import LustreActuator
 from penstock.actuate.recovery import restore_all
 from penstock.actuate.system import System
@@ -27,6 +27,7 @@ from penstock.emulate.stores import visible_bytes
 from penstock.emulate.tree import File
 from penstock.emulate.treelayout import load_layout
 from penstock.knobs import Setting
+from penstock.spaces import lustre
 from penstock.testing.served import SteadyClient
 from penstock.units import KIB
 
@@ -167,6 +168,12 @@ class Client(RuleBasedStateMachine):
         if cut or "dirty" in self.unseen:
             # Nor can what a request size that we never saw made of max_dirty_mb, nor theirs that connecting raised.
             self.rightful["dirty"].add(self.now()["dirty"])
+        if len(self.rightful["pages"]) > 1:
+            # Whichever of these the original is, connecting raises max_dirty_mb to what it needs.
+            space = lustre(visible_bytes(self.ram_gib))
+            for pages, flight, dirty in itertools.product(*(sorted(self.rightful[k]) for k in FILES)):
+                connected = Setting(pages=min(pages, brw_pages), flight=flight, dirty=dirty)
+                self.rightful["dirty"].add(space.store(connected, "pages", connected["pages"])["dirty"])
         self.remember()
 
     @rule(calls=st.one_of(st.just(10**9), st.integers(1, 200)))
@@ -240,16 +247,74 @@ def test_limit_beyond_what_may_be_written_is_known_as_ours_wherever_we_are_kille
     client.teardown()
 
 
-@pytest.mark.parametrize("ours", [{"dirty": 512}, {"flight": 8, "dirty": 64}, {"pages": 64}])
-def test_original_beyond_what_may_be_written_is_restored(ours: dict[str, int]) -> None:
+LEFT_BEHIND = Setting(pages=4096, flight=8, dirty=4096)
+
+
+@pytest.mark.parametrize("layout", ["2.15", "2.17"])
+@pytest.mark.parametrize("flight", [256, 8])
+def test_limit_that_nobody_may_write_is_never_moved(layout: str, flight: int) -> None:
+    """An administrator's flight of 256 raised it, and going back to 8 leaves it there."""
     client = LargeClient()
-    client.start("2.17")
+    client.start(layout)
     client.administrate_wide(256)
-    assert client.now() == Setting(pages=4096, flight=256, dirty=4096)
-    client.tune(ours, 10**9)
-    assert client.now() == Setting(pages=4096, flight=256, dirty=4096).replace(ours)
+    client.administrate_wide(flight)
+    original = client.now()
+    assert original == LEFT_BEHIND.replace(flight=flight)
+    mine = client.actuator()
+    (target,) = mine.targets()
+    assert mine.space(target)["dirty"].floor == mine.space(target)["dirty"].ceiling
+    receipt = mine.set(target, Setting(pages=64, flight=16, dirty=32))
+    assert receipt.error == "dirty=4096 cannot be written back: left alone"
+    assert receipt.actual == client.now() == Setting(pages=64, flight=16, dirty=4096)
     restore_all(client.root, client.state, TreeSystem(client.node, client.root))
-    assert client.now() == Setting(pages=4096, flight=256, dirty=4096)
+    assert client.now() == original
+    client.teardown()
+
+
+def test_limit_that_nobody_may_write_is_not_raised_by_way_of_others() -> None:
+    client = LargeClient()
+    client.start("2.15")
+    client.administrate_wide(200)
+    original = client.now()
+    assert original["dirty"] == 3200
+    mine = client.actuator()
+    receipt = mine.set(mine.targets()[0], Setting(flight=256))
+    assert "cannot be written back" in (receipt.error or "")
+    assert client.now() == original
+    client.teardown()
+
+
+@pytest.mark.parametrize("layout", ["2.15", "2.17"])
+@pytest.mark.parametrize(
+    ("flights", "ours"),
+    [
+        ((256, 8), {"dirty": 32}),
+        ((200, 8), {"dirty": 900}),
+        ((256,), {"pages": 64, "flight": 256, "dirty": 64}),
+        ((200, 3), {"pages": 4096, "flight": 256, "dirty": 4096}),
+    ],
+)
+def test_limit_that_an_earlier_version_moved_is_given_back_wherever_we_are_killed(
+    layout: str, flights: Sequence[int], ours: dict[str, int]
+) -> None:
+    client = LargeClient()
+    client.start(layout)
+    for flight in flights:
+        client.administrate_wide(flight)
+    original, moved = client.now(), client.now().replace(ours)
+    possible = {knob_id: frozenset({original[knob_id], moved[knob_id]}) for knob_id in FILES}
+    osc = client.node.osc("OST0000")
+    for calls in itertools.count(1):
+        mine = client.actuator()
+        name = mine.targets()[0].name
+        mine.journal.record(name, Entry(original, possible, moved, brw_pages=osc.brw_pages))
+        osc.setting = moved
+        with contextlib.suppress(KilledError):
+            restore_all(client.root, client.state, TreeSystem(client.node, client.root, calls))
+            break
+        restore_all(client.root, client.state, TreeSystem(client.node, client.root))
+        assert client.now() == original, f"killed at call {calls}"
+    assert client.now() == original
     client.teardown()
 
 

@@ -50,6 +50,9 @@ class World:
     def get(self, target: Target) -> Setting:
         return self.settings[target]
 
+    def original(self, target: Target) -> Setting:
+        return ORIGINAL
+
     def set(self, target: Target, wanted: Setting) -> Receipt:
         self.settings[target] = SPACE.settle(self.settings[target], wanted)
         return Receipt(target, wanted, self.settings[target])

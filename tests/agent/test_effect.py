@@ -11,6 +11,7 @@ from typing import Any
 
 from penstock.agent.summary import summarise
 from penstock.cli.agent_control import explanation
+from penstock.serve.status import effect_sentence
 from penstock.testing.agents import agent
 from penstock.testing.served import Served, wait_for
 
@@ -29,7 +30,7 @@ def test_trial_shows_progress_and_becomes_the_headline(client: Served, tmp_path:
         assert "pair 1 of 6: " in done.stderr
         assert "pair 6 of 6: " in done.stderr
         assert "so far: " in done.stderr
-        assert done.stdout.startswith(("no difference: ", "tuning "))
+        assert done.stdout.startswith(("no difference: ", "undecided: ", "tuning "))
         status = running.ask("status")
         assert (status["mode"], status["paused"]) == ("advise", [])
         assert status["effect"]["kind"] == "switchback"
@@ -38,6 +39,16 @@ def test_trial_shows_progress_and_becomes_the_headline(client: Served, tmp_path:
             command("report", running.state_dir, "--json"), capture_output=True, text=True, check=True
         )
         assert json.loads(told.stdout)["effect"] == status["effect"]
+        forget = command("trial", running.state_dir, "--forget", "--json")
+        done = subprocess.run(forget, capture_output=True, text=True, check=True)
+        assert json.loads(done.stdout)["forgotten"]["pairs"] == status["effect"]["pairs"]
+        again = subprocess.run(forget, capture_output=True, text=True, check=True)
+        assert json.loads(again.stdout) == {"forgotten": None}
+        assert (running.ask("status")["effect"] or {}).get("kind") != "switchback"
+        told = subprocess.run(
+            command("report", running.state_dir, "--json"), capture_output=True, text=True, check=True
+        )
+        assert (json.loads(told.stdout)["effect"] or {}).get("kind") != "switchback"
         assert running.stop() == 0
 
 
@@ -55,9 +66,9 @@ def test_trial_that_is_interrupted_gives_the_verdict_so_far(client: Served, tmp_
         while "times as fast" not in trial.stderr.readline():
             assert trial.poll() is None
         trial.send_signal(signal.SIGINT)
-        verdict, _ = trial.communicate(timeout=20)
+        verdict, _ = trial.communicate(timeout=200)
         assert trial.returncode == 130
-        assert verdict.startswith(("no difference: ", "tuning "))
+        assert verdict.startswith(("no difference: ", "undecided: ", "tuning "))
         wait_for(lambda: running.ask("status")["mode"] == "observe")
         assert running.ask("status")["paused"] == []
         assert running.ask("status")["effect"]["kind"] == "switchback"
@@ -75,12 +86,34 @@ def test_report_leads_with_before_and_after_where_there_was_no_trial() -> None:
     effect = {"event": "effect", "target": "a", "time_s": 2.0, "decision": "d1"}
     judged = {**effect, "before_bytes_per_s": 1e6, "after_bytes_per_s": 2e6, "gain": 2.0}
     summary = summarise([{**decision, "id": "d1"}, judged], 0.0, 9.0)
-    assert summary.effect == {"kind": "before/after", "gain": 2.0, "changes": 1}
+    unknown = {"kind": "before/after", "gain": 2.0, "low": None, "high": None, "verdict": "undecided"}
+    assert summary.effect == {**unknown, "changes": 1}
     assert summary.targets[0].last_id == "d1"
-    trial = {"event": "trial", "time_s": 3.0, "gain": 1.1, "low": 0.9, "high": 1.3, "pairs": 5}
+    trial = {"event": "trial", "time_s": 3.0, "gain": 1.1, "low": 1.05, "high": 1.3, "pairs": 5}
     found = summarise([judged, trial], 0.0, 9.0).effect
     assert found is not None
-    assert (found["kind"], found["gain"]) == ("switchback", 1.1)
+    assert (found["kind"], found["gain"], found["verdict"]) == ("switchback", 1.1, "gain")
+
+
+def test_undecided_trial_does_not_replace_what_changes_showed() -> None:
+    effect = {"event": "effect", "target": "a", "time_s": 2.0, "decision": "d1", "error": 0.05}
+    judged = {**effect, "before_bytes_per_s": 1e6, "after_bytes_per_s": 2e6, "gain": 2.0}
+    # As an earlier version logged it, whatever it called it.
+    trial = {"event": "trial", "time_s": 3.0, "gain": 0.982, "low": 0.242, "high": 3.991, "pairs": 4}
+    found = summarise([judged, trial], 0.0, 9.0).effect
+    assert found is not None
+    assert (found["kind"], found["gain"], found["verdict"]) == ("before/after", 2.0, "gain")
+    assert (found["trial"]["verdict"], found["trial"]["pairs"]) == ("undecided", 4)
+    assert effect_sentence(found) == (
+        "effect: 2.00 times as fast, 95 % between 1.81 and 2.21 (before/after, 1 change; "
+        "a trial of 4 pairs was undecided, between 0.24 and 3.99 times as fast)"
+    )
+    alone = summarise([trial], 0.0, 9.0).effect
+    assert alone is not None
+    assert (alone["kind"], alone["verdict"]) == ("switchback", "undecided")
+    forgotten = summarise([judged, trial, {"event": "trial_forgotten", "time_s": 4.0}], 0.0, 9.0).effect
+    assert forgotten is not None
+    assert "trial" not in forgotten
 
 
 def test_explain_speaks_in_rates_and_ratios() -> None:

@@ -19,8 +19,8 @@ def decision(number: int, reason: str = "try", jobs: tuple[str, ...] = ()) -> di
     return {**about, "time_s": 100.0 + number, **change, "jobs": list(jobs)}
 
 
-def effect(number: int, gain: float) -> dict[str, Any]:
-    rates = {"before_bytes_per_s": 1e8, "after_bytes_per_s": 1e8 * gain, "gain": gain}
+def effect(number: int, gain: float, error: float = 0.005) -> dict[str, Any]:
+    rates = {"before_bytes_per_s": 1e8, "after_bytes_per_s": 1e8 * gain, "gain": gain, "error": error}
     about = {"event": "effect", "decision": f"d{number}", "target": "scratch-OST0000"}
     return {**about, "time_s": 100.5 + number, **rates}
 
@@ -61,6 +61,7 @@ def logs(tmp_path: Path) -> list[str]:
         write(tmp_path, "idle", {"event": "start", "time_s": 90.0}),
         write(tmp_path, "same", decision(1), effect(1, 1.01)),
         write(tmp_path, "young", decision(1)),
+        write(tmp_path, "unsure", decision(1), effect(1, 1.0, error=0.45)),
     ]
 
 
@@ -72,9 +73,11 @@ def test_report_says_where_it_helped_and_where_not(logs: list[str]) -> None:
         "helped": "helped",
         "idle": "not needed",
         "same": "not needed",
+        "unsure": "undecided",
         "young": "not judged",
     }
-    assert found["classes"] == {"helped": 2, "taken back": 1, "not needed": 2, "not judged": 1}
+    counts = {"helped": 2, "taken back": 1, "not needed": 2, "undecided": 1, "not judged": 1}
+    assert found["classes"] == counts
 
 
 def test_each_node_counts_once_in_the_verdict(logs: list[str]) -> None:
@@ -83,7 +86,7 @@ def test_each_node_counts_once_in_the_verdict(logs: list[str]) -> None:
     assert found["trial"]["gain"] == pytest.approx((1.2 * 1.3 * 1.1) ** (1 / 3))
     # Student's t with two degrees of freedom, over three log ratios.
     assert found["trial"]["low"] == pytest.approx(0.9736, abs=1e-3)
-    assert found["verdict"].startswith("no difference: 1.197 times") and "over 3 nodes" in found["verdict"]
+    assert found["verdict"].startswith("undecided: 1.197 times") and "over 3 nodes" in found["verdict"]
     assert "no trial on at least 3 nodes" in report(*logs[3:])["verdict"]
 
 

@@ -154,7 +154,8 @@ def test_report_counts_what_happened_during_each_job() -> None:
     assert (earlier.job, earlier.began_s, earlier.made) == ("0", None, 1)
     assert (job.user, job.began_s, job.ended_s) == ("alice", 10.0, 14.0)
     assert (job.made, job.reverted, job.advised) == (2, 1, 0)
-    assert job.mean_gain == pytest.approx(1.5)
+    assert job.gain is not None
+    assert job.gain.ratio == pytest.approx(1.5)
 
 
 def test_job_that_the_client_names_begins_and_ends_without_marks(book: JobBook) -> None:

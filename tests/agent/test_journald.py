@@ -19,7 +19,7 @@ from penstock.agent.journald import JournalFormatter, goes_to_journal
 )
 def test_journal_lines_carry_their_priority(level: int, prefix: str) -> None:
     record = logging.LogRecord("x", level, __file__, 1, "one\ntwo", None, None)
-    assert JournalFormatter("%(message)s").format(record) == f"{prefix}one\n{prefix}two"
+    assert JournalFormatter("%(message)s").format(record) == rf"{prefix}one\x0atwo"
 
 
 def test_journal_is_known_by_its_stream(tmp_path: Path) -> None:

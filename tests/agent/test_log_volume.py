@@ -51,6 +51,9 @@ class RestlessNode:
     def get(self, target: Target) -> Setting:
         return self._settings[target]
 
+    def original(self, target: Target) -> Setting:
+        return LUSTRE.default
+
     def set(self, target: Target, wanted: Setting) -> Receipt:
         self._settings[target] = LUSTRE.settle(self._settings[target], wanted)
         return Receipt(target, wanted, self._settings[target], error="read-back differs")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from penstock.testing.served import Served, served, wait_for, why_not
 # Quick, but with a guard that takes back what does harm and looks at the original again.
 STRICT = """
 interval_s = 0.3
-watchdog_s = 30
+watchdog_s = 120
 [guard]
 jitter_s = 0.2
 dwell_s = 0.2
@@ -38,7 +39,7 @@ switchback_first_s = 1
 switchback_most_s = 2
 """
 # A busy machine may take seconds for an interval.
-PATIENT = EAGER.replace("watchdog_s = 3", "watchdog_s = 30").replace("interval_s = 0.1", "interval_s = 0.3")
+PATIENT = EAGER.replace("interval_s = 0.1", "interval_s = 0.3")
 
 
 @pytest.fixture(scope="module")
@@ -266,5 +267,17 @@ def test_policy_of_a_file_is_run_only_if_it_is_named(client: Served, tmp_path: P
     assert found["verdicts"]["same"] > 3
     own.write_text(OWN.replace("(4, 8, 16)", "(2, 8, 32)"))
     code, found, _ = replayed(state, "--policy", str(own))
-    assert code == 6
-    assert "is not what it was" in found["runs"][0]["notes"][0]
+    assert (code, found["same"]) == (0, None)
+    assert found["verdicts"]["differs"] > 0
+    assert "is not what it was" in found["runs"][0]["not_judged"]
+
+
+def test_recording_of_an_older_format_is_shown_and_not_judged(state: Path) -> None:
+    lines = gzip.decompress((state / WINDOWS_FILE).read_bytes()).decode().splitlines()
+    older = [re.sub(r', "format": \d+', "", line) for line in lines]
+    assert older != lines
+    (state / WINDOWS_FILE).write_bytes(gzip.compress("\n".join([*older, ""]).encode(), mtime=0))
+    code, found, _ = replayed(state)
+    assert (code, found["same"]) == (0, None)
+    assert "format 1" in found["runs"][0]["not_judged"]
+    assert found["verdicts"]["not replayed"] == len(found["decisions"]) > 0

@@ -15,12 +15,14 @@ from typing import Any
 
 import pytest
 
-from penstock.agent.control import MOST_CLIENTS, READ_VERBS, request
+from penstock.agent.control import READ_VERBS, request
+from penstock.agent.line_server import MOST_CLIENTS
 from penstock.agent.settings import AgentConfig
-from penstock.config import load_layered, require_own
+from penstock.config import load_layered
 from penstock.errors import AccessError, ExitCode, PenstockError
 from penstock.testing.agents import EAGER, agent, knobs
 from penstock.testing.served import Served, wait_for
+from penstock.trusted import require_own
 
 NOBODY = 65534
 CHANGING = {
@@ -66,7 +68,7 @@ def open_up(path: Path) -> None:
 def run(client: Served, state_dir: Path, config: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "penstock", "agent", "run", "--root", str(client.root)]
     command += ["--state-dir", str(state_dir), "--config", str(config)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
 
 
 def test_what_the_agent_keeps_is_closed_to_others(client: Served, tmp_path: Path) -> None:

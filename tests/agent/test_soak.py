@@ -63,6 +63,9 @@ class FaultyWorld:
     def get(self, target: Target) -> Setting:
         return self.inner.get(target)
 
+    def original(self, target: Target) -> Setting:
+        return self.inner.original(target)
+
     def set(self, target: Target, wanted: Setting) -> Receipt:
         if self.rng.random() < 0.05:
             return Receipt(target, wanted, self.inner.get(target), "refused: ERANGE")

@@ -26,7 +26,7 @@ def test_summary_counts_by_target_and_kind() -> None:
     assert (a.made, a.advised, a.reverted, a.failed) == (2, 1, 1, 0)
     assert (b.made, b.failed) == (0, 1)
     assert summary.starts == 1
-    assert a.mean_gain is None
+    assert a.gain is None
 
 
 def test_summary_takes_the_geometric_mean_of_effects() -> None:
@@ -35,7 +35,9 @@ def test_summary_takes_the_geometric_mean_of_effects() -> None:
         {**effect, "after_bytes_per_s": 400.0, "gain": 4.0},
         {**effect, "after_bytes_per_s": 50.0, "gain": 1.0},
     ]
-    assert summarise(events, 0.0, 2.0).targets[0].mean_gain == pytest.approx(2.0)
+    gain = summarise(events, 0.0, 2.0).targets[0].gain
+    assert gain is not None
+    assert gain.ratio == pytest.approx(2.0)
 
 
 def test_summary_never_counts_a_refused_change_as_made() -> None:

@@ -6,8 +6,9 @@ from random import Random
 
 import pytest
 
-from penstock.agent.switchback import Block, TrialPlan, judge, run
+from penstock.agent.switchback import Block, TrialPlan, Verdict, judge, run
 from penstock.errors import UsageError
+from penstock.gains import GainVerdict
 
 
 def trial(gain: float, pairs: int, noise: float, seed: int) -> list[Block]:
@@ -40,7 +41,15 @@ def test_switchback_finds_a_real_harm() -> None:
 
 def test_switchback_claims_nothing_where_there_is_nothing() -> None:
     verdicts = [judge(trial(1.0, 12, 0.2, seed)).sentence for seed in range(100)]
-    assert sum(sentence.startswith("no difference") for sentence in verdicts) >= 88
+    assert sum(sentence.startswith("undecided: ") for sentence in verdicts) >= 88
+
+
+def test_switchback_tells_no_difference_from_not_knowing() -> None:
+    assert judge(trial(1.0, 40, 0.01, seed=3)).verdict is GainVerdict.NO_DIFFERENCE
+    assert judge(trial(1.02, 40, 0.001, seed=3)).verdict is GainVerdict.NO_DIFFERENCE
+    unsure = Verdict(4, 0.982, 0.242, 3.991)
+    assert unsure.verdict is GainVerdict.UNDECIDED
+    assert unsure.sentence == "undecided: 0.982 times as fast, 95 % between 0.242 and 3.991"
 
 
 def test_switchback_interval_covers_the_truth_about_95_times_in_100() -> None:
@@ -55,7 +64,7 @@ def test_switchback_interval_covers_the_truth_about_95_times_in_100() -> None:
 
 def test_switchback_without_io_has_no_verdict() -> None:
     blocks = [Block(tuned, 0.0) for tuned in (True, False) * 5]
-    assert judge(blocks).sentence.startswith("no verdict: only 0 pairs")
+    assert judge(blocks).sentence.startswith("undecided: only 0 pairs")
 
 
 def test_switchback_runs_both_orders_and_equal_numbers() -> None:

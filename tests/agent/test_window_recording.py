@@ -11,7 +11,7 @@ from penstock.agent.interval_lines import RecordedInput
 from penstock.agent.run_start import RunStart
 from penstock.agent.settings import GuardSection
 from penstock.agent.startup import WINDOWS_FILE
-from penstock.agent.window_recording import FULL, TORN, RunBegins, WindowRecorder, read_windows
+from penstock.agent.window_recording import FORMAT, FULL, TORN, RunBegins, WindowRecorder, read_windows
 from penstock.decide.guard import NodeView
 from penstock.knobs import KnobSpace, Setting
 from penstock.snapshot import Target
@@ -21,6 +21,10 @@ from penstock.window import Void, VoidReason, Window
 
 TARGETS = [Target(f"s-OST{i:04x}-osc-ff", "s", f"OST{i:04x}", "s-ff") for i in range(3)]
 SMALL = lustre(2 * GIB, pages_floor=16, pages_ceiling=256, chunk_pages=16)
+
+
+# A target's original is another one after an administrator set a knob, and nobody's business after a restore.
+ORIGINALS = (None, Setting(flight=8, pages=1024), Setting(flight=24, pages=1024))
 
 
 def start(seed: int = 1) -> RunStart:
@@ -36,8 +40,9 @@ def interval(number: int, rng: Random) -> IntervalDecisions:
             now_s,
             Setting(flight=8, pages=number),
             {"read.bytes": rng.random() * 1e9, "x": 3},
+            ORIGINALS[(number // 7 + place) % len(ORIGINALS)],
         )
-        for target in TARGETS[:2]
+        for place, target in enumerate(TARGETS[:2])
     ]
     seen.append(Void(TARGETS[2], now_s - 0.1, now_s, VoidReason.BACKWARDS))
     node = NodeView(512.5, None, 3.0) if number % 2 else NodeView()
@@ -64,7 +69,7 @@ def recorded(
 def test_everything_comes_back_exactly(tmp_path: Path) -> None:
     made, _ = recorded(tmp_path / WINDOWS_FILE, 60)
     first, *rest = read_windows(tmp_path / WINDOWS_FILE)
-    assert first == RunBegins(start(), 0)
+    assert first == RunBegins(start(), 0, FORMAT)
     found = [one for one in rest if isinstance(one, RecordedInput)]
     assert [one.interval for one in found] == [one.interval for one in made]
     assert [one.node for one in found] == [one.node for one in made]

@@ -45,7 +45,7 @@ def test_what_needs_an_extra_says_which_and_does_nothing(tmp_path: Path, name: s
     (tmp_path / "sitecustomize.py").write_text(f"import sys\nsys.modules.update(dict.fromkeys({ABSENT}))\n")
     command = words if words[0] == "-c" else ["-m", "penstock", *words]
     done = subprocess.run(
-        [sys.executable, *command], capture_output=True, text=True, timeout=120, check=False,
+        [sys.executable, *command], capture_output=True, text=True, timeout=600, check=False,
         env={**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"},
     )  # fmt: skip
     last = done.stderr.splitlines()[-1]

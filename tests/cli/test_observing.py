@@ -10,10 +10,11 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+
+from penstock.testing.served import wait_for
 
 PENSTOCK = [sys.executable, "-m", "penstock"]
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -126,10 +127,7 @@ def test_snapshot_record_ends_with_ctrl_c_and_replays(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    for _ in range(1000):
-        if path.exists() and path.read_bytes().count(b"\n") >= 3:
-            break
-        time.sleep(0.02)
+    wait_for(lambda: path.exists() and path.read_bytes().count(b"\n") >= 3)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 0

@@ -47,7 +47,7 @@ def serving(
     finally:
         process.send_signal(signal.SIGTERM)
         try:
-            code = process.wait(timeout=30)
+            code = process.wait(timeout=300)
         except subprocess.TimeoutExpired:
             process.kill()
             code = process.wait()
@@ -122,7 +122,7 @@ def test_serve_takes_a_relative_root(tmp_path: Path) -> None:
         wait_for(lambda: "serving 1 targets of Lustre 2.15.8 at client" in said.read_text(), 120)
         assert find(root, "max_rpcs_in_flight").read_text() == "8\n"
         process.terminate()
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=300) == 0
         assert not root.is_mount()
         assert list(root.iterdir()) == []
     finally:

@@ -62,9 +62,10 @@ def test_command_ends_in_order_with_a_page_open(state: Path, number: int) -> Non
     words = [sys.executable, "-m", "penstock", "dash", "--port", "0", "--state-dir", str(state)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stderr is not None
-        port = int(process.stdout.readline().strip().rstrip("/").rpartition(":")[2])
+        address, _, token = process.stdout.readline().strip().partition("/#token=")
+        port = int(address.rpartition(":")[2])
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        connection.request("GET", "/api/events")
+        connection.request("GET", "/api/events", headers={"x-penstock-token": token})
         answer = connection.getresponse()
         assert answer.status == 200
         assert answer.readline().startswith(b'data: {"view":')

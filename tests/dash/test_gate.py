@@ -15,9 +15,9 @@ from penstock.dash.gate import Gate
 from penstock.dash.hub import Hub
 
 TOKEN = "t" * 24
-OPEN = Gate("127.0.0.1", 8765)
-CONTROLLED = Gate("127.0.0.1", 8765, TOKEN)
-GOOD = {"host": "127.0.0.1:8765"}
+OPEN = Gate("127.0.0.1", 8765, TOKEN)
+CONTROLLED = Gate("127.0.0.1", 8765, TOKEN, control=True)
+GOOD = {"host": "127.0.0.1:8765", "x-penstock-token": TOKEN}
 POSTED = {
     **GOOD,
     "origin": "http://127.0.0.1:8765",
@@ -49,7 +49,7 @@ def call(
             "http_version": "1.1", "scheme": "http", "server": ("127.0.0.1", 8765), "client": ("127.0.0.1", 1),
             "root_path": "",
         }  # fmt: skip
-        await make_app(Hub(CountingSource(), gate.token is not None), gate)(scope, receive, send)
+        await make_app(Hub(CountingSource(), gate.control), gate)(scope, receive, send)
 
     played(run())
     text = b"".join(message.get("body", b"") for message in sent[1:]).decode()
@@ -79,7 +79,7 @@ def test_gate_refuses_other_pages(origin: str) -> None:
         assert refused is not None and refused.status == 403
 
 
-def test_gate_without_a_token_lets_nothing_be_changed() -> None:
+def test_gate_without_control_lets_nothing_be_changed() -> None:
     refused = OPEN.refuse("POST", POSTED)
     assert refused is not None and "--control" in refused.why
 
@@ -113,6 +113,24 @@ def test_reading_from_other_machines_needs_the_token() -> None:
     assert call(wide, "GET", "/api/changes/x", headers)[0] == 403
     assert call(wide, "GET", "/api/view", {**headers, "x-penstock-token": TOKEN})[0] == 200
     assert call(wide, "GET", "/", {"host": "localhost:8765"})[0] == 421
+
+
+def test_reading_on_loopback_needs_the_token_too() -> None:
+    """Every user of the machine can connect to 127.0.0.1."""
+    for path in ("/api/view", "/api/events", "/api/changes/x"):
+        assert call(OPEN, "GET", path, {"host": "127.0.0.1:8765"})[0] == 403
+        assert call(OPEN, "GET", path, {**GOOD, "x-penstock-token": "x" * 24})[0] == 403
+    assert call(OPEN, "GET", "/api/view", GOOD)[0] == 200
+    assert call(OPEN, "GET", "/", {"host": "127.0.0.1:8765"})[0] == 200
+
+
+def test_text_that_is_no_text_is_refused_with_a_sentence() -> None:
+    body = b'{"how": "\\ud800", "target": "\\ud800"}'
+    assert call(CONTROLLED, "POST", "/api/commands/poke", POSTED, body)[0] == 200
+    status, answer, _ = call(
+        CONTROLLED, "POST", "/api/commands/poke", POSTED, b'{"how": "odd", "why": "\\ud800"}'
+    )
+    assert (status, answer) == (400, {"error": "no \ud800 here"})
 
 
 def test_no_get_changes_anything() -> None:

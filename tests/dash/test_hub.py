@@ -11,6 +11,7 @@ from tests.dash.conftest import played
 
 from penstock.dash.history import MOST_TRACKS
 from penstock.dash.hub import MOST_WATCHERS, Hub
+from penstock.dash.pace import Pace, TooOftenError
 from penstock.dash.source import About, Look, Point
 from penstock.errors import MissingError, PenstockError
 
@@ -21,6 +22,7 @@ class CountingSource:
     def __init__(self) -> None:
         self.about = About("agent", "a test", live=True, period_s=0.01, can=("poke",))
         self.looks = 0
+        self.searched: list[str] = []
         self.anew = False
 
     def look(self) -> Look:
@@ -29,11 +31,14 @@ class CountingSource:
         return Look(float(self.looks), [Point(float(self.looks), "a", 1e6, 0.0, {"n": 1})], anew=anew)
 
     def explain(self, decision_id: str) -> Mapping[str, Any] | None:
+        self.searched.append(decision_id)
         return None
 
     def command(self, verb: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         if arguments.get("how") == "hard":
             raise PenstockError("that hurts")
+        if arguments.get("how") == "odd":
+            raise PenstockError(f"no {arguments['why']} here")
         return {"poked": arguments.get("how")}
 
     def close(self) -> None:
@@ -58,6 +63,52 @@ def test_source_is_asked_only_while_somebody_watches() -> None:
         assert source.looks == asked
 
     played(story())
+
+
+async def missing(hub: Hub, name: str) -> str:
+    try:
+        await hub.explain(name)
+    except PenstockError as error:
+        return type(error).__name__
+    return "found"
+
+
+def test_change_that_is_not_there_is_searched_for_once() -> None:
+    source = CountingSource()
+
+    async def story() -> None:
+        hub = Hub(source)
+        told = await asyncio.gather(*(missing(hub, "nope") for _ in range(50)))
+        assert set(told) == {"MissingError"}
+        assert await missing(hub, "x" * 5000) == "MissingError"
+        assert source.searched == ["nope"]
+
+    played(story())
+
+
+def test_searches_for_many_changes_are_limited() -> None:
+    source = CountingSource()
+
+    async def story() -> None:
+        told = await asyncio.gather(*(missing(hub, f"d{at}") for at in range(200)))
+        assert told.count("MissingError") == len(source.searched) < 100
+        assert set(told) == {"MissingError", "TooOftenError"}
+
+    hub = Hub(source)
+    played(story())
+
+
+def test_pace_recovers() -> None:
+    now = [0.0]
+    pace = Pace(2.0, 3, clock=lambda: now[0])
+    for _ in range(3):
+        pace.take()
+    with pytest.raises(TooOftenError):
+        pace.take()
+    now[0] = 0.5
+    pace.take()
+    with pytest.raises(TooOftenError):
+        pace.take()
 
 
 def test_watchers_share_one_look() -> None:

@@ -93,4 +93,4 @@ def test_trial_page_shows_verdict_and_every_pair() -> None:
     assert f"<h1>Tuning helps: {verdict.gain:.3f} times as fast" in page
     assert page.count("x default</title>") == 2 * 4
     assert page.count(">untuned</td>") == 4
-    assert "No verdict" in verdict_page(judge([]), [])
+    assert "Undecided: only 0 pairs" in verdict_page(judge([]), [])

@@ -18,6 +18,8 @@ from penstock.spaces import LUSTRE
 from penstock.window import Window
 
 GOAL = Setting(pages=64, flight=2)
+# No knob is held by somebody else.
+NONE = Setting()
 
 
 class Grouped(Policy):
@@ -47,7 +49,7 @@ def work(
 def test_groups_are_targets_of_one_mount_that_do_the_same() -> None:
     windows = [work("a", "write"), work("b", "read"), work("c", "write"), work("d", "write", 4096.0)]
     book = WorkBook()
-    found = groups([(w, WorkTracker().take(w, book)) for w in windows])
+    found = groups([(w, WorkTracker().take(w, book), NONE) for w in windows])
     assert [[m.target.name for m in group.members] for group in found] == [["a", "c"], ["b"], ["d"]]
     assert len({group.target.name for group in found}) == 3
 
@@ -145,10 +147,11 @@ def test_a_group_is_told_what_the_nodes_other_targets_did_meanwhile() -> None:
         return Window(Target(name, "fs"), 0.0, 0.5, LUSTRE.default, {"read.bytes": moved})
 
     small, large = Work("read", 12.0), Work("read", 20.0)
-    found = groups([(read("a", 100.0), small), (read("b", 300.0), small), (read("c", 50.0), large)])
+    busy = [(read("a", 100.0), small), (read("b", 300.0), small), (read("c", 50.0), large)]
+    found = groups([(window, work, NONE) for window, work in busy])
     rates = [rates_of(g.window(("pages", "flight"), o)) for g, o in zip(found, beside(found), strict=True)]
     # Per target of the group itself: two of them have one busy neighbour, one has two.
     assert [(r.others, r.others_busy) for r in rates] == [(50.0, 0.5), (800.0, 2.0)]
-    (alone,) = groups([(read("a", 100.0), small)])
+    (alone,) = groups([(read("a", 100.0), small, NONE)])
     assert beside([alone]) == [None]
     assert rates_of(alone.window(("pages", "flight"))).others_busy == 0.0

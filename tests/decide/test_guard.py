@@ -36,7 +36,7 @@ class Node:
         self.guard = Guard(limits)
         self.view = view or NodeView()
         self.space = space
-        self.setting = space.default
+        self.setting = self.original = space.default
         self.rate = rate
         self.i = 0
         self.moved: list[float] = []
@@ -52,7 +52,7 @@ class Node:
         moved = {"read.bytes": rate * 0.5, "app.read_bytes": rate * 0.5 / (1.0 - self.hit_ratio)}
         if self.request_bytes:
             moved["read.rpcs"] = moved["read.bytes"] / self.request_bytes
-        window = Window(A, t_s - 0.5, t_s, self.setting, moved)
+        window = Window(A, t_s - 0.5, t_s, self.setting, moved, self.original)
         wish = self.setting.replace(wanted or {})
         decision = Decision(f"d{self.i}", t_s, A, self.setting, wish, "test", "test", said, 0.9, work=work)
         (verdict,) = self.guard.review([window], [decision], lambda target: self.space, self.view)
@@ -117,7 +117,7 @@ def test_a_knob_that_somebody_else_took_over_is_no_part_of_the_original_any_more
     node.steps(5)
     node.step({"pages": 64, "flight": 32})
     node.steps(steps)
-    node.setting = node.setting.replace(flight=24)
+    node.setting, node.original = node.setting.replace(flight=24), node.original.replace(flight=24)
     pinned = tuple(knob.within(24, 24) if knob.id == "flight" else knob for knob in LUSTRE.knobs)
     node.space = replace(LUSTRE, knobs=pinned)
     # In the last case a look is under way: the target is at its original already, and stays there.
@@ -331,7 +331,7 @@ def test_what_lies_far_off_is_reached_over_settings_that_did_no_harm() -> None:
 def test_knobs_are_raised_further_than_they_are_lowered() -> None:
     """A request that is too large or one too many costs less than many that are too small."""
     node = Node(lambda setting: 1e8)
-    node.setting = LUSTRE.default.replace(pages=4, flight=256)
+    node.setting = node.original = LUSTRE.default.replace(pages=4, flight=256)
     node.request_bytes = 16384.0
     node.steps(5)
     assert node.step({"pages": 4, "flight": 4}).reason == "guard.reach"
@@ -368,12 +368,73 @@ def test_a_setting_that_proved_far_better_than_an_uncertain_original_may_be_left
 ) -> None:
     swings = itertools.cycle((4e7, 1.6e8, 5e7, 1.5e8))
     node = Node(lambda setting: next(swings) if setting["flight"] == 1 else 1e8 * times)
-    node.setting = LUSTRE.default.replace(pages=64, flight=1)
+    node.setting = node.original = LUSTRE.default.replace(pages=64, flight=1)
     node.steps(6)
     assert node.step({"pages": 1024, "flight": 8}).changes
     node.steps(14)
     assert node.setting == LUSTRE.default
     assert node.step({"flight": 16}).reason == reason
+
+
+def from_a_bad_start(setting: Setting) -> float:
+    """As a real client brought it: 64 x 1 a third of the default, a little more with 16 in flight, and with 32."""
+    return {1: 13e6, 8: 33e6, 16: 37e6, 32: 39e6}[setting["flight"]]
+
+
+def at_a_bad_start(rate: Callable[[Setting], float]) -> Node:
+    """A node that found three times its original and has held that until the first look at the original was over."""
+    node = Node(rate)
+    node.setting = node.original = LUSTRE.default.replace(pages=64, flight=1)
+    node.steps(6)
+    node.step({"pages": 1024, "flight": 16})
+    reasons = node.steps(44)
+    assert "guard.return" in reasons
+    assert node.setting == LUSTRE.default.replace(flight=16)
+    return node
+
+
+def test_a_trial_is_taken_back_to_what_is_proven_not_to_a_bad_original() -> None:
+    node = at_a_bad_start(from_a_bad_start)
+    assert node.step({"flight": 32}).changes
+    taken_back = [node.step() for _ in range(60)]
+    (revert,) = (verdict for verdict in taken_back if verdict.reason == "guard.revert")
+    assert "too little for its bytes in flight" in revert.sentence
+    assert "back to pages=1024 flight=16, which brought 2.85 times the original" in revert.sentence
+    assert node.setting == LUSTRE.default.replace(flight=16)
+    at_the_original = [one.reason for one in taken_back if one.before["flight"] == 1]
+    assert set(at_the_original) <= {"guard.switchback", "guard.return"}
+
+
+def test_a_trial_that_a_look_finds_unpaid_is_given_up_for_what_is_proven() -> None:
+    node = at_a_bad_start(lambda setting: 13.05e6 if setting["flight"] == 8 else from_a_bad_start(setting))
+    node.step({"flight": 8})
+    reasons = node.steps(200)
+    assert "guard.unpaid" in reasons
+    assert node.setting == LUSTRE.default.replace(flight=16)
+
+
+def test_what_was_proven_and_loses_all_the_same_is_left_for_the_original() -> None:
+    world = [1.0]
+    node = at_a_bad_start(
+        lambda setting: from_a_bad_start(setting) * (world[0] if setting["flight"] > 8 else 1.0)
+    )
+    world[0] = 0.2
+    assert "guard.revert" in node.steps(12)
+    assert node.setting == node.original
+
+
+@pytest.mark.parametrize(("swing", "held", "proven"), [(0.0, 12, True), (0.0, 4, False), (0.6, 12, False)])
+def test_few_windows_or_uncertain_ones_are_no_proof(swing: float, held: int, proven: bool) -> None:
+    swings = itertools.cycle((1.0 - swing, 1.0 + swing))
+    rates = {8: 33e6, 16: 40e6, 32: 1e6}
+    node = Node(lambda setting: rates[setting["flight"]] * (next(swings) if setting["flight"] == 16 else 1.0))
+    node.guard.limits = replace(CALM, visit_loss_s=3.0)
+    node.steps(6)
+    node.step({"pages": 256, "flight": 16})
+    node.steps(held)
+    node.step({"pages": 256, "flight": 32})
+    assert "guard.revert" in node.steps(30)
+    assert node.setting == (LUSTRE.default.replace(pages=256, flight=16) if proven else node.original)
 
 
 def test_nothing_unproven_is_tried_where_the_page_cache_does_the_work() -> None:

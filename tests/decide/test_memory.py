@@ -39,7 +39,7 @@ def run(memory: Memories, rates: dict[Setting, float], windows: int = 60) -> tup
     for i in range(windows):
         rate = rates.get(setting.only("pages", "flight"), rates[HOME] / 20) * 0.5
         metrics = {"read.bytes": rate, "app.read_bytes": rate, "app.read_calls": 10.0}
-        window = Window(Target("t / reads", "t"), i * 0.5, i * 0.5 + 0.5, setting, metrics)
+        window = Window(Target("t / reads", "t"), i * 0.5, i * 0.5 + 0.5, setting, metrics, LUSTRE.default)
         wanted = policy.propose(window, Outlook("read", GRID, (), True, "m", cases=cases)).setting
         if wanted != setting:
             moves.append(wanted.only("pages", "flight"))

@@ -83,7 +83,7 @@ def reads(
         moved_all += moved
         t_s = 0.25 * number
         metrics = {"read.bytes": moved, "write.bytes": 0.0, "dirty.bytes": 0.0, "app.write_bytes": 0.0}
-        window = Window(target, t_s, t_s + 0.25, now, metrics | {"dirty.grown_bytes": 0.0})
+        window = Window(target, t_s, t_s + 0.25, now, metrics | {"dirty.grown_bytes": 0.0}, home)
         decisions = tuner.step([window], lambda _: space, t_s)
         for decision in guard.review([window], decisions, lambda _: space, NodeView()):
             if decision.wanted != now:
@@ -113,7 +113,7 @@ def test_one_slow_window_before_files_are_opened_anew_ends_no_trial() -> None:
     policy, setting, asked = WeirPolicy(fuse(), Random(1)), HOME, []
     for i in range(24):
         rate = 1e7 if i == 12 else 2e7
-        window = Window(Target("mount.x", "/mnt"), i / 4, (i + 1) / 4, setting, {"read.bytes": rate})
+        window = Window(Target("mount.x", "/mnt"), i / 4, (i + 1) / 4, setting, {"read.bytes": rate}, HOME)
         wanted = policy.propose(window).setting
         if wanted != setting:
             setting = fuse().settle(setting, wanted)
@@ -126,7 +126,7 @@ def test_the_guard_judges_a_late_knob_once_it_is_felt() -> None:
     guard, space, target = Guard(GuardLimits(jitter_s=0)), fuse(), Target("mount.x", "/mnt")
     setting, gains = HOME, []
     for i in range(60):
-        window = Window(target, i / 4, (i + 1) / 4, setting, {"read.bytes": 1e8 if i < 40 else 3e8})
+        window = Window(target, i / 4, (i + 1) / 4, setting, {"read.bytes": 1e8 if i < 40 else 3e8}, HOME)
         wish = Decision("x", i / 4, target, setting, FAR, "wish", "", history=(window,), work="reads")
         (verdict,) = guard.review([window], [wish], lambda _: space, NodeView())
         setting = verdict.wanted
@@ -145,7 +145,7 @@ def bursts(seed: int, gain: float) -> list[str]:
         moved = (gain if setting == FAR else 1.0) * math.exp(rng.gauss(0.0, 0.2)) * 5e7
         share = 0.9 if math.sin(2 * math.pi * i / rng.choice((7, 8, 9))) > 0 else 0.1
         metrics = {"read.bytes": moved * share, "write.bytes": moved * (1 - share)}
-        window = Window(target, i / 4, (i + 1) / 4, setting, metrics)
+        window = Window(target, i / 4, (i + 1) / 4, setting, metrics, HOME)
         wish = FAR if i == 12 else setting
         decision = Decision("x", i / 4, target, setting, wish, "wish", "", history=(window,), work="mixed")
         (verdict,) = guard.review([window], [decision], lambda _: fuse(), NodeView())

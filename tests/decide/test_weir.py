@@ -42,6 +42,7 @@ class World:
 
     def __init__(self, rate: Surface, survey: Cases | None, start: Setting = LUSTRE.default) -> None:
         self.rate, self.survey, self.setting = rate, survey, start
+        self.original = start
         self.policy = WeirPolicy(LUSTRE, Random(1))
         self.i, self.moves = 0, 0
         self.moved: list[float] = []
@@ -54,7 +55,7 @@ class World:
                 f"app.{way}_bytes": cached * rate / 2,
                 f"app.{way}_calls": 10.0,
             }
-            window = Window(TARGET, t_s, t_s + 0.5, self.setting, metrics)
+            window = Window(TARGET, t_s, t_s + 0.5, self.setting, metrics, self.original)
             outlook = Outlook(way, GRID, (), True, "m", cases=self.survey) if self.survey else None
             wanted = self.policy.propose(window, outlook).setting
             self.i += 1
@@ -191,7 +192,7 @@ def test_weir_returns_to_a_start_that_is_no_candidate(start: dict[str, int]) -> 
 def test_weir_waits_until_a_knob_that_acts_on_new_opens_is_felt(change: dict[str, int], unfelt: int) -> None:
     policy, setting, said = WeirPolicy(fuse(), Random(1)), fuse().default, []
     for i in range(20):
-        window = Window(TARGET, i / 4, (i + 1) / 4, setting, {"read.bytes": 2e7})
+        window = Window(TARGET, i / 4, (i + 1) / 4, setting, {"read.bytes": 2e7}, fuse().default)
         said.append(policy.propose(window).reason)
         setting = fuse().settle(setting, change) if i == 1 else setting
     assert said[2:].count("settling") == 1 + unfelt
@@ -357,7 +358,9 @@ def test_the_default_is_tried_at_last_although_the_cache_only_ever_fills() -> No
     wanted = []
     for i in range(30):
         metrics = {"write.bytes": 1e7, "app.write_bytes": 5e7, "dirty.grown_bytes": 4e7}
-        wanted.append(policy.propose(Window(TARGET, i / 2, i / 2 + 0.5, start, metrics), outlook).setting)
+        wanted.append(
+            policy.propose(Window(TARGET, i / 2, i / 2 + 0.5, start, metrics, start), outlook).setting
+        )
     assert wanted[8] == start
     assert any(setting.only("pages", "flight") == HOME for setting in wanted[12:16])
 

@@ -226,9 +226,9 @@ def test_serving_ends_on_sigterm_whatever_is_open_or_hangs(tmp_path: Path) -> No
         hung = subprocess.Popen([sys.executable, "-c", code, str(osc_file(client, "stats", "OST0001"))])
         time.sleep(0.3)
         client.process.send_signal(signal.SIGTERM)
-        assert client.process.wait(timeout=5) == 0
+        assert client.process.wait(timeout=60) == 0
         assert not (tmp_path / "client").is_mount()
-        hung.wait(timeout=10)
+        hung.wait(timeout=60)
         held.close()
 
 

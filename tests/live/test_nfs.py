@@ -25,12 +25,14 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
         pytest.skip(why)
     share = tmp_path_factory.mktemp("guest")
     # The very code of this test, wherever it was imported from.
-    source = Path(penstock.__file__).parent.parent
+    source, environment = Path(penstock.__file__).resolve().parent.parent, Path(sys.prefix).resolve()
     command = (
         f"export PATH=/usr/sbin:/usr/bin:/sbin:/bin PYTHONPATH={source}\n"
-        f"exec {sys.executable} -m penstock.testing.nfsguest\n"
+        f"exec {environment}/bin/{Path(sys.executable).name} -m penstock.testing.nfsguest\n"
     )
-    run = guest.run_in_guest(command, share, nfsguest.MODULES, timeout_s=PATIENCE_S)
+    # They may lie below /tmp, where the guest has a file system of its own.
+    kept = [source, environment, Path(sys.base_prefix)]
+    run = guest.run_in_guest(command, share, nfsguest.MODULES, kept=kept, timeout_s=PATIENCE_S)
     assert run.status == 0, f"{run.output}\n{run.console[-2000:]}"
     found: dict[str, Any] = json.loads((share / nfsguest.RESULT).read_text())
     return found

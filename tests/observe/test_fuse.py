@@ -10,9 +10,11 @@ import pytest
 
 from penstock.errors import DataError
 from penstock.observe.bdi import parse_bdi_stats
-from penstock.observe.fuse.daemon import find_daemons, parse_connection, parse_moved, parse_start
-from penstock.observe.fuse.observer import FuseObserver
+from penstock.observe.fuse.daemon import parse_connection, parse_moved, parse_start
+from penstock.observe.fuse.daemon_search import LONGEST_WAIT_S, DaemonSearch
+from penstock.observe.fuse.observer import FuseObserver, FuseScope
 from penstock.observe.kernelfs import KernelFs
+from penstock.observe.mounts import Mount
 from penstock.testing.observers import check_observer, check_tree_untouched
 from penstock.units import MIB
 from penstock.window import Window, windows
@@ -50,12 +52,75 @@ def test_bdi_stats_without_a_row_are_refused() -> None:
         parse_bdi_stats(text)
 
 
+def mount_of(device: str) -> Mount:
+    return Mount(device, "/mnt/gluster", "fuse.glusterfs", "x", {"user_id": "0"})
+
+
 def test_a_daemon_is_found_by_its_connection() -> None:
-    minor = int(DEVICE.partition(":")[2])
-    fs = KernelFs(TREES / "idle")
-    assert find_daemons(fs, frozenset({minor}))[minor].pid == int(PID)
-    assert find_daemons(fs, frozenset({minor + 1})) == {}
+    search = DaemonSearch(KernelFs(TREES / "idle"))
+    there, absent = mount_of(DEVICE), mount_of("0:9999")
+    assert search.find([there, absent])[there].pid == int(PID)
+    assert set(search.find([there, absent])) == {there}
+    assert not search.unfinished(absent)
     assert parse_connection("pos:\t0\nflags:\t0100002\n") is None
+
+
+class Counting(KernelFs):
+    """Counts how often all processes were listed."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.walks = 0
+
+    def names(self, relative: str) -> tuple[str, ...]:
+        self.walks += relative == "proc"
+        return super().names(relative)
+
+
+def test_a_daemon_that_is_not_there_is_looked_for_ever_more_rarely() -> None:
+    now, fs = [0.0], Counting(TREES / "idle")
+    search = DaemonSearch(fs, clock=lambda: now[0])
+    gone = mount_of("0:9999")
+    for _ in range(2 * 3600):
+        assert search.find([gone]) == {}
+        now[0] += 0.5
+    assert fs.walks <= 7 + 3600 / LONGEST_WAIT_S
+    new = mount_of(DEVICE)
+    assert new in search.find([gone, new]), "a new mount does not wait for an old one"
+
+
+def test_search_for_a_daemon_ends_at_its_deadline_and_goes_on_later(tmp_path: Path) -> None:
+    lay(tmp_path, "idle")
+    for pid in range(1, 400):
+        fds = tmp_path / f"proc/{10_000_000 + pid}/fd"
+        fds.mkdir(parents=True)
+        (fds / "3").symlink_to("/dev/null")
+    ticks = iter(range(10**9))
+    looks = [0.0]
+
+    def clock() -> float:
+        looks[0] = next(ticks) / 1000
+        return looks[0]
+
+    search, wanted = DaemonSearch(KernelFs(tmp_path), clock, search_s=0.05), mount_of("0:9999")
+    calls = 0
+    while search.unfinished(wanted):
+        before = looks[0]
+        search.find([wanted])
+        assert looks[0] - before < 0.1, "one call looks at few processes"
+        calls += 1
+        assert calls < 100_000
+    assert calls > 10
+
+
+@pytest.mark.parametrize(("user", "seen"), [("0", 1), ("1001", 0), ("", 0), ("-1", 0), ("0x0", 0)])
+def test_only_mounts_of_root_count_unless_told_otherwise(tmp_path: Path, user: str, seen: int) -> None:
+    lay(tmp_path, "idle")
+    table = tmp_path / "proc/self/mountinfo"
+    table.write_text(table.read_text().replace("user_id=0", f"user_id={user}"))
+    assert len(FuseObserver(tmp_path, clock=step_clock()).observe().targets) == seen
+    told = FuseScope(users=frozenset({0, 1001}))
+    assert len(FuseObserver(tmp_path, told, clock=step_clock()).observe().targets) == (user in ("0", "1001"))
 
 
 def test_start_of_a_process_whose_name_has_brackets() -> None:

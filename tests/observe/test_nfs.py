@@ -11,7 +11,7 @@ import pytest
 from penstock.errors import DataError
 from penstock.observe.dirty_pages import parse_dirty_pages
 from penstock.observe.kernelfs import KernelFs
-from penstock.observe.mounts import in_sight, parse_mounts
+from penstock.observe.mounts import parse_mounts
 from penstock.observe.nfs.mountstats import NfsMount, Unreadable, parse_mountstats
 from penstock.observe.nfs.observer import NfsObserver
 from penstock.observe.nfs.sunrpc import parse_transport, read_transports
@@ -57,7 +57,7 @@ def lay(root: Path, moment: str) -> None:
 
 
 def only_mount(root: Path) -> NfsMount:
-    (found,) = parse_mountstats((root / "proc/self/mountstats").read_text())
+    (found,) = parse_mountstats((root / "proc/self/mountstats").read_bytes())
     assert isinstance(found, NfsMount)
     return found
 
@@ -68,7 +68,7 @@ def step_clock() -> Callable[[], float]:
 
 
 def test_mountstats_tells_requests_bytes_and_times() -> None:
-    (mount,) = parse_mountstats((SERIES / "seqwrite1m.mountstats").read_text())
+    (mount,) = parse_mountstats((SERIES / "seqwrite1m.mountstats").read_bytes())
     assert isinstance(mount, NfsMount)
     assert (mount.device, mount.path, mount.kind, mount.age_s) == ("10.98.0.1:/x", "/mnt/n", "nfs4", 754)
     write = mount.operation("WRITE")
@@ -80,7 +80,7 @@ def test_mountstats_tells_requests_bytes_and_times() -> None:
 
 
 def test_mountstats_reads_version_3_and_several_connections() -> None:
-    found = parse_mountstats((SERIES.parent.parent / "nfs-6.1/mountstats").read_text())
+    found = parse_mountstats((SERIES.parent.parent / "nfs-6.1/mountstats").read_bytes())
     kinds = {mount.path: mount for mount in found if isinstance(mount, NfsMount)}
     assert kinds["/n3"].options["vers"] == "3"
     assert kinds["/n3"].operation("READ").count > 0
@@ -90,13 +90,13 @@ def test_mountstats_reads_version_3_and_several_connections() -> None:
 def test_mountstats_ignores_fields_it_does_not_know() -> None:
     text = (SERIES / "idle.mountstats").read_text()
     grown = text.replace(" 61\n", " 61 7 8 9\n").replace("\tage:", "\tnovelty:\t1 2 3\n\tage:")
-    assert parse_mountstats(grown) == parse_mountstats(text)
+    assert parse_mountstats(grown.encode()) == parse_mountstats(text.encode())
 
 
 def test_one_odd_mount_does_not_cost_the_others() -> None:
     text = (SERIES / "idle.mountstats").read_text()
     broken = text.replace("/mnt/n ", "/mnt/odd ").replace("READ: 21192", "READ: many")
-    odd, good = parse_mountstats(broken + text)
+    odd, good = parse_mountstats((broken + text).encode())
     assert isinstance(odd, Unreadable)
     assert odd.path == "/mnt/odd"
     assert "many" in odd.why
@@ -106,7 +106,7 @@ def test_one_odd_mount_does_not_cost_the_others() -> None:
 def test_cut_mountstats_is_a_problem_not_a_crash() -> None:
     text = (SERIES / "idle.mountstats").read_text()
     for end in range(100, len(text), 211):
-        for found in parse_mountstats(text[:end]):
+        for found in parse_mountstats(text[:end].encode()):
             assert isinstance(found, NfsMount | Unreadable)
 
 
@@ -127,7 +127,7 @@ def test_dirty_pages_of_the_node() -> None:
 
 def test_what_is_mounted_over_is_not_in_sight() -> None:
     over = "60 29 0:51 / /mnt/n rw - tmpfs none rw\n61 29 0:50 /sub /other rw - nfs4 10.98.0.1:/x rw\n"
-    seen = in_sight(parse_mounts(MOUNTINFO + over))
+    seen = parse_mounts((MOUNTINFO + over).encode()).in_sight()
     assert [(mount.device, mount.path) for mount in seen] == [
         ("0:20", "/"),
         ("0:51", "/mnt/n"),

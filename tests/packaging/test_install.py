@@ -24,6 +24,7 @@ PLACES = {
     "etc/sysusers.d/penstock.conf": 0o644,
     "etc/tmpfiles.d/penstock.conf": 0o644,
     "etc/penstock/agent.toml": 0o644,
+    "etc/penstock/agent.toml.d": 0o755,
     "usr/local/share/man/man8/penstock-agent.8": 0o644,
     "opt/penstock/share/slurm/prolog.sh": 0o755,
     "opt/penstock/share/slurm/epilog.sh": 0o755,
@@ -131,6 +132,9 @@ def test_deb_holds_the_program_below_usr_and_opt_and_keeps_configuration(
     for script in ("postinst", "prerm", "postrm"):
         assert (unpacked / "DEBIAN" / script).stat().st_mode & 0o777 == 0o755
         output("sh", "-n", str(unpacked / "DEBIAN" / script))
+    assert "drwxr-xr-x root/root" in next(
+        line for line in output("dpkg-deb", "--contents", made).splitlines() if "agent.toml.d/" in line
+    )
     outside = {path for path in everything(unpacked) if not path.startswith(("DEBIAN/", "opt/penstock/"))}
     assert outside == {
         "etc/penstock/agent.toml",
@@ -148,6 +152,8 @@ def test_rpm_holds_the_same_and_keeps_configuration(bundle: Path, tmp_path: Path
         pytest.skip("needs the Debian package rpm")
     made = package(bundle, "rpm", tmp_path / "out")
     assert output("rpm", "-qp", "--configfiles", made).split() == ["/etc/penstock/agent.toml"]
+    rows = output("rpm", "-qp", "--queryformat", "[%{FILENAMES} %{FILEUSERNAME} %{FILEMODES:perms}\\n]", made)
+    assert "/etc/penstock/agent.toml.d root drwxr-xr-x\n" in rows
     files = output("rpm", "-qlp", made).split()
     assert "/usr/bin/penstock" in files
     assert "/usr/lib/systemd/system/penstock.service" in files

@@ -122,6 +122,7 @@ def test_groups_and_directories_are_private(packaging: Path, tmp_path: Path) -> 
     modes = {path: (mode, user, group) for _, path, mode, user, group, _ in rows}
     assert modes == {
         "/etc/penstock": ("0755", "root", "root"),
+        "/etc/penstock/agent.toml.d": ("0755", "root", "root"),
         "/var/lib/penstock": ("0750", "root", "penstock"),
         "/var/lib/penstock/jobs": ("0700", "root", "root"),
     }

@@ -6,14 +6,9 @@ from dataclasses import replace
 
 import pytest
 from benchmarks.write_time_study.campaign import Campaign, WritePath, measure_campaign
-from hypothesis import settings
 
 from penstock.plan.storage import load_system
 from penstock.plan.write import stacked
-
-# A busy machine is no failure: no test here asserts seconds.
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import PenstockError
-from penstock.serve.exposition import MOST_CONNECTIONS, MetricsFile, MetricsPage, replace_file
+from penstock.outputs import replace_file
+from penstock.serve.exposition import MOST_CONNECTIONS, MetricsFile, MetricsPage
 from penstock.testing.served import wait_for
 
 BODY = b"# one\n" * 100

@@ -40,6 +40,8 @@ LAST = {
     "sentence": "trying pages=1024 flight=8, next to pages=256 flight=16",
     "made": True,
     "gain": 1.25,
+    "low": 1.2,
+    "high": 1.3,
 }
 
 
@@ -187,7 +189,8 @@ def test_screen_names_units_and_how_the_effect_was_measured() -> None:
     assert "pages/RPCs/MiB" in text
     assert "MB/s" in text
     assert "nothing was judged" in text
-    before = {**status(), "effect": {"kind": "before/after", "gain": 1.2, "changes": 4}}
-    assert "1.20 times as fast (before/after, 4 changes" in shown(before)
+    figures = {"gain": 1.2, "low": 1.1, "high": 1.3}
+    before = {**status(), "effect": {"kind": "before/after", **figures, "changes": 4}}
+    assert "1.20 times as fast, 95 % between 1.10 and 1.30 (before/after, 4 changes" in shown(before)
     trial = {"kind": "switchback", "gain": 1.2, "low": 1.1, "high": 1.3, "pairs": 9}
     assert "95 % between 1.10 and 1.30 (switchback, 9 pairs)" in shown({**status(), "effect": trial})

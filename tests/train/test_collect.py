@@ -51,6 +51,9 @@ class Toy:
     def get(self, target: Target) -> Setting:
         return self.setting
 
+    def original(self, target: Target) -> Setting:
+        return LUSTRE.default
+
     def set(self, target: Target, wanted: Setting) -> Receipt:
         self.setting = LUSTRE.settle(self.setting, wanted)
         return Receipt(target, wanted, self.setting)

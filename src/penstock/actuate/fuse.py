@@ -13,11 +13,11 @@ from penstock.actuate.mountfiles import MountFiles
 from penstock.actuate.system import SYSTEM, System
 from penstock.errors import DataError
 from penstock.knobs import KnobSpace, Setting
-from penstock.observe.fuse.daemon import Daemon, find_daemons, read_start
-from penstock.observe.fuse.observer import NETWORK_KINDS, fuse_mounts
+from penstock.observe.fuse.daemon_search import DaemonSearch
+from penstock.observe.fuse.observer import ROOTS, FuseScope
 from penstock.observe.fuse.source import knob_files, target_of
 from penstock.observe.kernelfs import KernelFs
-from penstock.observe.mounts import Mount
+from penstock.observe.mounts import Mount, read_mounts
 from penstock.snapshot import Target
 from penstock.spaces import fuse as fuse_space
 
@@ -33,17 +33,17 @@ class FuseActuator(JournalledActuator):
         journal: Journal,
         *,
         system: System = SYSTEM,
-        kinds: frozenset[str] = NETWORK_KINDS,
+        scope: FuseScope = ROOTS,
     ) -> None:
         super().__init__(journal, fuse_space())
         self._fs = KernelFs(root)
         self._root = (system, str(root))
-        self._kinds = kinds
-        self._daemons: dict[int, Daemon] = {}
+        self._scope = scope
+        self._search = DaemonSearch(self._fs, search_s=scope.search_s)
 
     def targets(self) -> tuple[Target, ...]:
         """Every mount whose daemon is known."""
-        return tuple(target for target, _ in self._served())
+        return tuple(target for target, _ in self._served(self._mounts()))
 
     def target_named(self, name: str) -> Target | None:
         """The mount of this name, there or not."""
@@ -53,10 +53,16 @@ class FuseActuator(JournalledActuator):
         return next(there, Target(name, fs="(unmounted)", mount=name))
 
     def open(self, target: Target) -> MountFiles:
-        """The files of a mount. Raises `TargetGoneError` if it is gone or was replaced by another."""
-        for known, mount in self._served():
+        """The files of a mount. Raises `TargetGoneError` if it is gone or was replaced by another.
+
+        Raises `DataError` while its daemon is still looked for.
+        """
+        mounts = self._mounts()
+        for known, mount in self._served(mounts):
             if known.name == target.name:
                 return MountFiles(self._root, target.name, knob_files(mount.device, mount.minor))
+        if any(_may_be(target, mount) and self._search.unfinished(mount) for mount in mounts):
+            raise DataError(f"{target.name}: its daemon was not found yet; it is looked for again")
         raise TargetGoneError(f"{target.name} is gone (unmounted)")
 
     def bounds(self, target: Target, files: KnobFiles) -> KnobSpace:
@@ -69,23 +75,17 @@ class FuseActuator(JournalledActuator):
             return goal
         return self.whole.settle(wish.before, goal).only("congested", *goal)
 
-    def _served(self) -> list[tuple[Target, Mount]]:
+    def _mounts(self) -> list[Mount]:
         try:
-            mounts = fuse_mounts(self._fs, self._kinds)
-        except (OSError, DataError):
+            return [mount for mount in read_mounts(self._fs).in_sight() if self._scope.covers(mount)]
+        except OSError:
             return []
-        self._daemons = {minor: daemon for minor, daemon in self._daemons.items() if self._lives(daemon)}
-        new = frozenset(mount.minor for mount in mounts) - self._daemons.keys()
-        if new:
-            self._daemons.update(find_daemons(self._fs, new))
-        return [
-            (target_of(mount, self._daemons[mount.minor]), mount)
-            for mount in mounts
-            if mount.minor in self._daemons
-        ]
 
-    def _lives(self, daemon: Daemon) -> bool:
-        try:
-            return read_start(self._fs, daemon.pid) == daemon.started
-        except (OSError, DataError):
-            return False
+    def _served(self, mounts: list[Mount]) -> list[tuple[Target, Mount]]:
+        daemons = self._search.find(mounts)
+        return [(target_of(mount, daemons[mount]), mount) for mount in mounts if mount in daemons]
+
+
+def _may_be(target: Target, mount: Mount) -> bool:
+    """Whether a target can be this mount: only the start of its daemon is left to compare."""
+    return target.name.startswith(f"{mount.kind}-{mount.device}-")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from penstock.actuate.detour import arises_only, writes_to
 from penstock.actuate.journal import Entry, Journal
 from penstock.actuate.knob_errors import (
     GONE,
@@ -144,11 +145,13 @@ class JournalledActuator(ABC):
         with self.open(target) as files:
             space, now = self.bounds(target, files), files.setting()
         learned = self._learned.get(target.name, LearnedBounds())
+        original = self.original(target) or now
         knobs = []
         for knob in space.knobs:
             low = learned.floors.get(knob.id, knob.floor)
             high = learned.ceilings.get(knob.id, knob.ceiling)
-            if knob.id in learned.read_only or knob.id in self.yielded(target) | self.denied(target):
+            fixed = knob.id in self.yielded(target) | self.denied(target) | learned.read_only.keys()
+            if fixed or arises_only(self.whole, knob.id, original[knob.id]):
                 low = high = min(max(now[knob.id], knob.floor), knob.ceiling)
             knobs.append(knob.within(low, high))
         return replace(space, knobs=tuple(knobs))
@@ -157,6 +160,11 @@ class JournalledActuator(ABC):
         """The setting in force. Raises `TargetGoneError` if the target was unmounted."""
         with self.open(target) as files:
             return files.setting()
+
+    def original(self, target: Target) -> Setting | None:
+        """What a restore would bring back, as the journal states it; None if the target was never changed."""
+        entry = self.journal.get(target.name)
+        return entry.original if entry else None
 
     def yielded(self, target: Target) -> frozenset[str]:
         """The knobs of this target that belong to its administrator."""
@@ -279,6 +287,9 @@ class JournalledActuator(ABC):
         fixed = entry.manual | self.denied(target)
         goal = self.completed(TargetWish(target.name, entry, before, wanted, connection, fixed), goal)
         path = reachable(self.storing(connection), before, goal)
+        if lost := [knob_id for knob_id in self._irreplaceable(entry) if len(path[knob_id]) > 1]:
+            said = f"{', '.join(lost)} would move, and its value cannot be written back: left alone"
+            return _Plan(replace(receipt, error=said), entry if known is not None else None)
         return _Plan(receipt, replace(entry, possible=merged(entry.possible, path)), goal)
 
     def _carry_out(self, plan: _Plan, settled: dict[str, Entry]) -> Receipt:
@@ -326,6 +337,8 @@ class JournalledActuator(ABC):
                 problems.append(f"{knob_id} is its administrator's ({before[knob_id]})")
             elif knob_id in denied:
                 problems.append(f"{knob_id} is denied by the configuration")
+            elif knob_id in self._irreplaceable(entry):
+                problems.append(f"{knob_id}={entry.original[knob_id]} cannot be written back: left alone")
             elif not self.whole.may_set(knob_id):
                 problems.append(f"{knob_id} is not set while jobs run: {_why_advice(self.whole[knob_id])}")
             elif knob_id in learned.read_only:
@@ -336,6 +349,10 @@ class JournalledActuator(ABC):
             else:
                 goal[knob_id] = value
         return Setting(goal), problems
+
+    def _irreplaceable(self, entry: Entry) -> list[str]:
+        """The knobs whose originals only a side effect can make. They are never changed."""
+        return [one for one in self.whole.ids if arises_only(self.whole, one, entry.original[one])]
 
     def _revert(self, files: KnobFiles, before: Setting, error: RefusedError) -> list[str]:
         """Remember a refusal and revert the other knobs of the group. Returns what to report."""
@@ -390,19 +407,15 @@ class JournalledActuator(ABC):
         return []
 
     def _move(self, files: KnobFiles, goal: Mapping[str, int]) -> None:
-        """Write, in order, every knob that does not have its new value. Each is read right before it is written."""
+        """Write, in order, every knob that does not have its new value. Each is read right before it is written.
+
+        A value that can neither be written nor be made by other knobs any more becomes the most that may be written.
+        """
         for knob_id in self.whole.ids:
             if knob_id in goal and not files.is_at(knob_id, goal[knob_id]):
-                written = self._cause(knob_id, goal)
-                files.write(written, goal[written])
-
-    def _cause(self, knob_id: str, goal: Mapping[str, int]) -> str:
-        """The knob to write so that this one gets its value, because some values arise only as side effects."""
-        if goal[knob_id] <= self.whole[knob_id].ceiling:
-            return knob_id
-        couplings = (coupling for coupling in self.whole.couplings if coupling.affects == knob_id)
-        causes = (cause for coupling in couplings for cause in sorted(coupling.when) if cause in goal)
-        return next(causes, knob_id)
+                space = self.storing(self.connection(files))
+                for written, value in writes_to(space, files.setting(), knob_id, goal[knob_id]):
+                    files.write(written, value)
 
     def _forget(self, name: str) -> None:
         """Drop everything known about a target that was unmounted."""

@@ -62,8 +62,10 @@ class LustreActuator(JournalledActuator):
         return files.connection() if isinstance(files, OscFiles) else Connection()
 
     def storing(self, connection: Connection) -> KnobSpace:
-        """Page counts are rounded up to whole chunks of the server."""
-        return lustre_space(self._ram_bytes, pages_ceiling=4096, chunk_pages=connection.chunk_pages)
+        """Page counts are rounded up to whole chunks of the server and go up to its bulk size."""
+        return lustre_space(
+            self._ram_bytes, pages_ceiling=connection.brw_pages or 4096, chunk_pages=connection.chunk_pages
+        )
 
     def completed(self, wish: TargetWish, goal: Setting) -> Setting:
         """The goal. A dirty limit that must not change is set back to its value."""

@@ -16,18 +16,18 @@ from penstock.actuate.system import SYSTEM, System
 from penstock.decision import Receipt
 from penstock.errors import DataError
 from penstock.knobs import KnobSpace, Setting
-from penstock.observe.fuse.observer import NETWORK_KINDS
+from penstock.observe.fuse.observer import ROOTS, FuseScope
 from penstock.snapshot import Target
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What may be set besides Lustre (kinds of FUSE mounts, node-wide knobs by name), and which knobs are denied.
+    """What may be set besides Lustre (which FUSE mounts, node-wide knobs by name), and which knobs are denied.
 
     `denied` names the knobs of a target that must stay as they are.
     """
 
-    fuse_kinds: frozenset[str] = NETWORK_KINDS
+    fuse: FuseScope = ROOTS
     node_knobs: frozenset[str] = frozenset()
     denied: Callable[[Target], frozenset[str]] = nothing_denied
 
@@ -43,7 +43,7 @@ class NodeActuator:
         self._kinds: tuple[JournalledActuator, ...] = (
             LustreActuator(root, journal, system=system),
             NfsActuator(root, journal, system=system, node_knobs=reach.node_knobs),
-            FuseActuator(root, journal, system=system, kinds=reach.fuse_kinds),
+            FuseActuator(root, journal, system=system, scope=reach.fuse),
         )
         for kind in self._kinds:
             kind.denied = reach.denied
@@ -71,6 +71,10 @@ class NodeActuator:
     def get(self, target: Target) -> Setting:
         """What is in force now."""
         return self._of(target).get(target)
+
+    def original(self, target: Target) -> Setting | None:
+        """What a restore would bring back; None if the target was never changed."""
+        return self._of(target).original(target)
 
     def set(self, target: Target, wanted: Setting) -> Receipt:
         """Write the given knobs, read all back."""

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from penstock.actuate.detour import writes_to
 from penstock.actuate.journal import Entry
 from penstock.actuate.osc_files import Connection
 from penstock.knobs import KnobSpace, Setting
@@ -25,8 +26,9 @@ def _path(space: KnobSpace, start: Setting, goal: Setting) -> Iterator[Setting]:
     now = start
     for knob_id in space.ids:
         if knob_id in goal:
-            now = space.store(now, knob_id, goal[knob_id])
-            yield now
+            for written, value in writes_to(space, now, knob_id, goal[knob_id]):
+                now = space.store(now, written, value)
+                yield now
 
 
 def merged(

@@ -11,10 +11,11 @@ from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.journalled import Difference
 from penstock.actuate.knob_errors import JournalCorruptError, TargetGoneError
 from penstock.actuate.lock import StateLock, holder
-from penstock.actuate.node_actuator import NodeActuator
+from penstock.actuate.node_actuator import NodeActuator, Reach
 from penstock.actuate.system import SYSTEM, System
 from penstock.decision import Change
 from penstock.errors import AccessError, DataError, MissingError
+from penstock.observe.fuse.observer import named_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def restore_all(root: str | Path, state_dir: str | Path, system: System = SYSTEM
         return Restored(notes=(f"{state_dir}: no journal, so nothing was ever changed from here",))
     with contextlib.closing(_Locked(state_dir, system)) as lock:
         journal = Journal(state_dir, owner_of(root), system)
-        actuator = NodeActuator(root, journal, system=system)
+        actuator = _actuator(root, journal, system)
         outcome = _Outcome(notes=[note for note in (journal.note, lock.note) if note])
         for name in journal.entries:
             _restore_one(actuator, journal, name, outcome)
@@ -87,7 +88,7 @@ def verify_all(root: str | Path, state_dir: str | Path, system: System = SYSTEM)
         return Verified(notes=(f"{state_dir}: no journal, so nothing was ever changed from here",))
     pid = holder(state_dir, system)
     journal = Journal(state_dir, owner_of(root), system)
-    actuator = NodeActuator(root, journal, system=system)
+    actuator = _actuator(root, journal, system)
     differences: list[Difference] = []
     rollback: list[str] = []
     gone: list[str] = []
@@ -103,6 +104,10 @@ def verify_all(root: str | Path, state_dir: str | Path, system: System = SYSTEM)
             gone.append(name)
     notes = (journal.note,) if journal.note else ()
     return Verified(tuple(differences), tuple(rollback), tuple(gone), notes, pid)
+
+
+def _actuator(root: str | Path, journal: Journal, system: System) -> NodeActuator:
+    return NodeActuator(root, journal, Reach(named_in(journal.entries)), system=system)
 
 
 class _Locked:

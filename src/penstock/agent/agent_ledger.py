@@ -10,6 +10,7 @@ from typing import Any
 from penstock.agent.loop import Step
 from penstock.decide.guard import Effect
 from penstock.decision import Decision, Receipt, made
+from penstock.gains import Gain, measured
 from penstock.serve.status import LastChange
 from penstock.snapshot import Target
 from penstock.window import Void
@@ -29,8 +30,8 @@ class AgentLedger:
     refusals: dict[str, int] = field(default_factory=dict)
     voids: dict[str, int] = field(default_factory=dict)
     guarded: dict[str, str] = field(default_factory=dict)
-    #: Throughput after over before, for the last changes that were judged.
-    gains: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_GAINS))
+    #: What the last changes that were judged brought.
+    gains: deque[Gain] = field(default_factory=lambda: deque(maxlen=MOST_GAINS))
     #: The last switchback trial, in the form of the log.
     trial: Mapping[str, Any] | None = None
     failures: int = 0
@@ -82,10 +83,11 @@ class AgentLedger:
         """Record the measured effect of a change."""
         if effect.before_bytes_per_s <= 0:
             return
-        self.gains.append(effect.gain)
+        gain = measured(effect.gain, effect.error)
+        self.gains.append(gain)
         last = self.last.get(effect.target.name)
         if last is not None and last.id == effect.decision_id:
-            self.last[effect.target.name] = replace(last, gain=effect.gain)
+            self.last[effect.target.name] = replace(last, gain=gain)
 
     def state(self, target: Target, now_s: float, trial_s: float) -> str:
         """The guard's state for a target: the rule that holds it back, `trial`, or an empty string."""

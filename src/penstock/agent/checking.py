@@ -12,10 +12,10 @@ from penstock.actuate.knob_errors import JournalCorruptError
 from penstock.actuate.lock import holder
 from penstock.agent.discovery import discover
 from penstock.agent.filesystems import CLIENT, open_actuator, open_observer, tuned_type
+from penstock.agent.model_choice import load_own
 from penstock.agent.names import short_names
 from penstock.agent.settings import AgentConfig
 from penstock.agent.startup import NoJournal, Places, require_private
-from penstock.config import require_own
 from penstock.decide.policies._base import Policy
 from penstock.errors import PenstockError
 from penstock.knobs import Knob
@@ -134,8 +134,7 @@ def _state_problems(places: Places) -> Iterator[str]:
     try:
         if there is directory:
             require_private(directory)
-        mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
-        if kind := tuned_type(directory.resolve(), mounts):
+        if kind := tuned_type(directory):
             yield f"{directory}: on a {kind} file system; the agent keeps nothing on what it tunes"
     except (OSError, PenstockError) as error:
         yield str(error)
@@ -146,11 +145,8 @@ def _state_problems(places: Places) -> Iterator[str]:
 def _model_problems(policy: type[Policy], config: AgentConfig) -> Iterator[str]:
     if not policy.uses_model:
         return
-    from penstock.predict import kinds
-
     try:
         if config.model:
-            require_own(Path(config.model))
-            kinds.load_predictor(policy.model_kind, Path(config.model))
+            load_own(policy.model_kind, Path(config.model))
     except PenstockError as error:
         yield f"policy {policy.name} has no usable model: {error}"

@@ -6,22 +6,21 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Protocol
 
 from penstock.actuate.recovery import verify_all
-from penstock.agent.control import READ_VERBS
-from penstock.agent.log import read_log
+from penstock.agent.control import READ_VERBS, encoded
+from penstock.agent.log_search import explain
 from penstock.agent.names import resolve
 from penstock.agent.settings import Mode
 from penstock.agent.startup import Places
-from penstock.errors import MissingError, UsageError, did_you_mean
+from penstock.errors import UsageError, did_you_mean
+from penstock.serve.rendered import Rendered
 from penstock.serve.status import AgentStatus, document
 from penstock.snapshot import Target
 
 Arguments = Mapping[str, Any]
-Answer = Mapping[str, Any]
-LAST = "last"
+Answer = Mapping[str, Any] | bytes
 
 
 class Commanded(Protocol):
@@ -51,6 +50,8 @@ class Commanded(Protocol):
         """Manage knobs again that were given up to an administrator."""
         ...
 
+    def forget_trial(self) -> Mapping[str, Any] | None: ...
+
     def note_trial(self, verdict: Mapping[str, Any]) -> None:
         """Keep the result of a switchback trial."""
         ...
@@ -63,10 +64,12 @@ class Commanded(Protocol):
 class AgentCommands:
     """The commands. Those that change something wait for the current tick; those that only read do not."""
 
-    def __init__(self, agent: Commanded) -> None:
+    def __init__(self, agent: Commanded, period_s: float = 0.5) -> None:
         self._agent = agent
+        # Many may ask at once, and a node may have thousands of targets.
+        self._status = Rendered(self._render_status, period_s)
         self._verbs: dict[str, Callable[[Arguments], Answer]] = {
-            "status": lambda _: document(agent.status(), time.time()),
+            "status": lambda _: self._status(),
             "explain": lambda arguments: explain(agent.places.log, str(arguments.get("id", ""))),
             "verify": self._verify,
             "mode": self._mode,
@@ -84,27 +87,31 @@ class AgentCommands:
             return self._verbs[verb](arguments)
         with self._agent.mutex:
             answer = self._verbs[verb](arguments)
+        self._status.outdated()
         self._agent.event("control", verb=verb, arguments={key: str(v) for key, v in arguments.items()})
         return answer
 
-    def _verify(self, arguments: Arguments) -> Answer:
+    def _render_status(self) -> bytes:
+        return encoded({"ok": True, **document(self._agent.status(), time.time())})
+
+    def _verify(self, arguments: Arguments) -> Mapping[str, Any]:
         """The knobs that differ from what this agent last set, and the commands that undo everything."""
         found = verify_all(self._agent.places.root, self._agent.places.state_dir)
         return {"findings": [asdict(one) for one in found.differences], "rollback": list(found.rollback)}
 
-    def _mode(self, arguments: Arguments) -> Answer:
+    def _mode(self, arguments: Arguments) -> Mapping[str, Any]:
         wanted = str(arguments.get("mode", ""))
         if wanted not in list(Mode):
             raise UsageError(f"mode {wanted!r} is not one of {', '.join(Mode)}{did_you_mean(wanted, Mode)}")
         self._agent.set_mode(Mode(wanted))
         return {"mode": wanted}
 
-    def _pause(self, arguments: Arguments, change: Callable[[str], None]) -> Answer:
+    def _pause(self, arguments: Arguments, change: Callable[[str], None]) -> Mapping[str, Any]:
         name = str(arguments.get("target") or "*")
         change(self._known(name))
         return {"paused": sorted(self._agent.paused)}
 
-    def _resume(self, arguments: Arguments) -> Answer:
+    def _resume(self, arguments: Arguments) -> Mapping[str, Any]:
         """End a pause. With `take_back`, also manage the given-up knobs of the named targets again."""
         if not arguments.get("take_back"):
             return self._pause(arguments, self._agent.paused.discard)
@@ -120,15 +127,18 @@ class AgentCommands:
             return name
         return resolve(name, self._agent.targets())
 
-    def _restore(self, arguments: Arguments) -> Answer:
+    def _restore(self, arguments: Arguments) -> Mapping[str, Any]:
         """Restore everything and change nothing until resumed."""
         agent = self._agent
         agent.paused.add("*")
         restored = [agent.restore(target) for target in agent.touched()]
         return {"restored": restored, "paused": sorted(agent.paused)}
 
-    def _trial(self, arguments: Arguments) -> Answer:
-        """Keep the verdict of a switchback trial. It comes first in status and report."""
+    def _trial(self, arguments: Arguments) -> Mapping[str, Any]:
+        """Keep the verdict of a switchback trial, which comes first in status and report, or forget it."""
+        if arguments.get("forget"):
+            forgotten = self._agent.forget_trial()
+            return {"forgotten": None if forgotten is None else dict(forgotten)}
         try:
             verdict = {key: float(arguments[key]) for key in ("gain", "low", "high")}
             found = {**verdict, "pairs": int(arguments["pairs"]), "time_s": time.time()}
@@ -136,22 +146,3 @@ class AgentCommands:
             raise UsageError("a trial is gain, low, high and pairs") from None
         self._agent.note_trial(found)
         return {"trial": found}
-
-
-def explain(path: Path, decision_id: str) -> dict[str, Any]:
-    """One decision from the log with its evidence and outcome. `last` is the newest one."""
-    found: dict[str, Any] | None = None
-    effect: dict[str, Any] | None = None
-    for event in read_log(path):
-        if event.get("event") == "decision" and _is_called(event, decision_id):
-            found, effect = event, None
-        elif event.get("event") == "effect" and found is not None and event.get("decision") == found["id"]:
-            effect = event
-    if found is None:
-        what = "no decision yet" if decision_id == LAST else f"no decision {decision_id!r}"
-        raise MissingError(f"{what} in {path}")
-    return {"decision": found, "effect": effect}
-
-
-def _is_called(decision: Mapping[str, Any], name: str) -> bool:
-    return name == LAST or str(decision.get("id", "")).startswith(name or "?")

@@ -14,6 +14,7 @@ from penstock.agent.settings import Compile
 from penstock.ports import Predictor
 from penstock.predict.model import ForestPredictor
 from penstock.predict.trees import has_numba
+from penstock.threads import try_to_start
 
 log = logging.getLogger(__name__)
 
@@ -57,8 +58,8 @@ class Compiling:
             return
         if targets < FEWEST_TARGETS and self._wish is not Compile.ALWAYS:
             return
-        self._thread = threading.Thread(target=self._compile, name="penstock-compile", daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._compile, name="penstock-compile", daemon=True)
+        self._thread = thread if try_to_start(thread) else None
 
     def _compile(self) -> None:
         from penstock.agent.footprint import page_out_compiler

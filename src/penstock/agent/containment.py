@@ -7,7 +7,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from penstock.decide.answers import nonsense
+from penstock.decide.answers import as_allowed, nonsense
 from penstock.decide.memory import Memories, sane
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.tuner import PolicyFactory
@@ -41,9 +41,9 @@ def contained(inner: type[Policy], report: Report) -> PolicyFactory:
             if self._inner is None:
                 return Proposal(window.setting, "policy-error", self._why)
             # Bounds change while a target lives.
-            self._inner.space, self._inner.home = self.space, self.home
+            self._inner.space = self.space
             try:
-                proposal = self._inner.propose(window, outlook)
+                proposal = as_allowed(self._inner.propose(window, outlook), window, self.space)
                 wrong = nonsense(proposal, window, self.space)
             except Exception as error:  # noqa: BLE001 - a policy is somebody else's code
                 return Proposal(window.setting, "policy-error", self._fail(error))

@@ -12,22 +12,30 @@ import json
 import os
 import socket
 import struct
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from penstock.agent.line_server import BACKLOG, MOST_CLIENTS, Client, LineServer
 from penstock.errors import AccessError, PenstockError, UnreachableError
+from penstock.threads import WorkerPool
 
-MAX_REQUEST_BYTES = 65536
 TIMEOUT_S = 5.0
-MOST_CLIENTS = 16
 SOCKET_MODE = 0o660
 READ_VERBS = frozenset({"status", "explain", "verify"})
+# These read files without end in sight, so they have one thread and few may wait.
+SEARCHES = frozenset({"explain", "verify"})
+QUICK_WORKERS = 2
+# What closing waits for a request that is being answered.
+PATIENCE_S = 1.0
+MOST_SEARCHES = 16
+# The status of 5,000 targets has 2.4 MB.
+MOST_ANSWER_BYTES = 64 << 20
 
-Handler = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
+# An answer may be a line that is already there; it says "ok" itself.
+Handler = Callable[[str, Mapping[str, Any]], Mapping[str, Any] | bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,75 +48,80 @@ class Peer:
 
 
 class ControlServer:
-    """Serves each client in a separate thread, so that a slow or silent client does not delay others.
+    """Answers requests on a fixed number of threads, however many clients there are.
 
-    A client has a few seconds in total. If there are too many, the oldest is cut off. The handler runs in these
-    threads, so it may use only what is safe to use beside the control loop.
+    One thread talks to all clients, so that a slow or silent one does not delay others. The handler runs in a few
+    others, so it may use only what is safe to use beside the control loop. Requests that search the log or the node
+    have one thread for all of them, and a short queue. Where the system has no thread to give, `staff` tries again.
     """
 
     def __init__(self, path: Path, handler: Handler, timeout_s: float = TIMEOUT_S) -> None:
         self.path = path
         self._handler = handler
         self._timeout_s = timeout_s
-        self._socket = _listen(path)
-        self._clients: dict[socket.socket, threading.Thread] = {}
-        self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._serve, name="penstock-control", daemon=True)
-        self._thread.start()
+        self._quick = WorkerPool("penstock-answer", QUICK_WORKERS, MOST_CLIENTS)
+        self._slow = WorkerPool("penstock-search", 1, MOST_SEARCHES)
+        self._server = LineServer(_listen(path), self._take, timeout_s)
+        self.staff()
+
+    def staff(self) -> None:
+        """Start the threads that are missing."""
+        self._server.staff()
+        self._quick.staff()
+        self._slow.staff()
 
     def close(self) -> None:
         """Stop answering and remove the socket."""
         with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-        self._thread.join(self._timeout_s)
-        with self._lock:
-            left = dict(self._clients)
-        for connection, thread in left.items():
-            _cut_off(connection)
-            thread.join(self._timeout_s)
-        self.path.unlink(missing_ok=True)
+            self.path.unlink(missing_ok=True)
+        self._server.close()
+        for pool in (self._quick, self._slow):
+            pool.close(PATIENCE_S)
 
-    def _serve(self) -> None:
-        while True:
-            try:
-                connection, _ = self._socket.accept()
-            except OSError:
-                return
-            thread = threading.Thread(target=self._converse, args=(connection,), daemon=True)
-            with self._lock:
-                self._clients[connection] = thread
-                excess = list(self._clients)[:-MOST_CLIENTS]
-            for oldest in excess:
-                _cut_off(oldest)
-            thread.start()
-
-    def _converse(self, connection: socket.socket) -> None:
+    def _take(self, client: Client, line: bytes) -> None:
+        self.staff()
         try:
-            with contextlib.suppress(OSError, ValueError):
-                answer = self._answer(connection)
-                connection.settimeout(self._timeout_s)
-                connection.sendall(json.dumps(answer, allow_nan=False).encode() + b"\n")
-        finally:
-            with self._lock:
-                del self._clients[connection]
-            connection.close()
-
-    def _answer(self, connection: socket.socket) -> Mapping[str, Any]:
-        try:
-            request = json.loads(_read_line(connection, MAX_REQUEST_BYTES, self._timeout_s))
-            verb = request.pop("verb") if isinstance(request, dict) else None
+            asked = json.loads(line)
+            verb = asked.pop("verb") if isinstance(asked, dict) else None
         except (ValueError, KeyError, RecursionError):
-            return _error("a request is one JSON object with a verb")
+            verb = None
         if not isinstance(verb, str):
-            return _error("a request is one JSON object with a verb")
-        peer = peer_of(connection)
+            self._answer(client, _error("a request is one JSON object with a verb"))
+            return
+        pool, taken_s = self._slow if verb in SEARCHES else self._quick, time.monotonic()
+        if not pool.take(lambda: self._handle(client, verb, asked, taken_s)):
+            self._answer(client, _error(f"too many ask for {verb} at once: ask again"))
+
+    def _handle(self, client: Client, verb: str, arguments: Mapping[str, Any], taken_s: float) -> None:
+        found: Mapping[str, Any] | bytes = _error("the agent could not answer; its log says why")
+        try:
+            if verb in SEARCHES and time.monotonic() - taken_s > self._timeout_s:
+                found = _error(f"too many ask for {verb} at once: ask again")
+            else:
+                found = self._found(client, verb, arguments)
+        finally:
+            self._answer(client, found)
+
+    def _found(self, client: Client, verb: str, arguments: Mapping[str, Any]) -> Mapping[str, Any] | bytes:
+        try:
+            peer = peer_of(client.connection)
+        except OSError:
+            return _error("the connection ended early")
         if verb not in READ_VERBS and peer.uid not in (0, os.geteuid()):
             return _error(f"uid {peer.uid} may look but not change anything", AccessError)
         try:
-            return {"ok": True, **self._handler(verb, request)}
+            answer = self._handler(verb, arguments)
         except PenstockError as error:
             return _error(str(error), type(error))
+        return answer if isinstance(answer, bytes) else {"ok": True, **answer}
+
+    def _answer(self, client: Client, answer: Mapping[str, Any] | bytes) -> None:
+        self._server.answer(client, answer if isinstance(answer, bytes) else encoded(answer))
+
+
+def encoded(answer: Mapping[str, Any]) -> bytes:
+    """An answer as its line."""
+    return json.dumps(answer, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
 def request(path: Path, verb: str, timeout_s: float = TIMEOUT_S, **arguments: Any) -> dict[str, Any]:
@@ -116,12 +129,11 @@ def request(path: Path, verb: str, timeout_s: float = TIMEOUT_S, **arguments: An
 
     Raises `UnreachableError` if none answers, or the error that it answered with.
     """
+    end_s = time.monotonic() + timeout_s
     try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(timeout_s)
-            connection.connect(str(path))
+        with _connect(path, end_s) as connection:
             connection.sendall(json.dumps({"verb": verb, **arguments}).encode() + b"\n")
-            answer = json.loads(_read_line(connection, 64 * MAX_REQUEST_BYTES, timeout_s))
+            answer = json.loads(_read_line(connection, MOST_ANSWER_BYTES, end_s))
     except PermissionError:
         raise AccessError(f"{path}: permission denied") from None
     except (OSError, ValueError) as error:
@@ -147,30 +159,44 @@ def _listen(path: Path) -> socket.socket:
             listener.bind(str(path))
         finally:
             os.umask(mask)
-        listener.listen(4 * MOST_CLIENTS)
+        listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
         raise PenstockError(f"{path}: cannot listen: {error.strerror or error}") from None
     return listener
 
 
-def _read_line(connection: socket.socket, limit_bytes: int, timeout_s: float) -> bytes:
+def _connect(path: Path, end_s: float) -> socket.socket:
+    """A connection. A unix socket whose queue is full refuses at once, so this tries again until the time is up."""
+    while True:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.settimeout(max(0.001, end_s - time.monotonic()))
+            connection.connect(str(path))
+        except BlockingIOError:
+            connection.close()
+            if time.monotonic() > end_s:
+                raise
+            time.sleep(0.01)
+        except BaseException:
+            connection.close()
+            raise
+        else:
+            return connection
+
+
+def _read_line(connection: socket.socket, limit_bytes: int, end_s: float) -> bytes:
     """Read one line with limits on its size and on the total time, however small the pieces are."""
-    line, end_s = b"", time.monotonic() + timeout_s
+    line = bytearray()
     while not line.endswith(b"\n"):
         if len(line) > limit_bytes:
             raise ValueError(f"longer than {limit_bytes} bytes")
         connection.settimeout(max(0.001, end_s - time.monotonic()))
-        more = connection.recv(65536)
+        more = connection.recv(1 << 20)
         if not more:
             raise ValueError("the connection ended early")
         line += more
-    return line
-
-
-def _cut_off(connection: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        connection.shutdown(socket.SHUT_RDWR)
+    return bytes(line)
 
 
 def _error(message: str, kind: type[PenstockError] = PenstockError) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from penstock.agent.log import decision_event, read_log
 from penstock.agent.model_choice import LAST_GOOD
 from penstock.agent.plugins import find_policy
 from penstock.agent.run_start import RunStart, code_digest
-from penstock.agent.window_recording import RecordingGap, RunBegins, read_windows
+from penstock.agent.window_recording import FORMAT, RecordingGap, RunBegins, read_windows
 from penstock.decide.guard import Guard
 from penstock.decide.tuner import Tuner
 from penstock.decision import Decision
@@ -85,6 +85,8 @@ class RunReplay:
     until_s: float = -math.inf
     #: When the first interval with other decisions ended.
     differs_at_s: float | None = None
+    #: Why nothing is concluded from this run: it was recorded in an older format, or other code decided then.
+    not_judged: str = ""
     #: Why a part of the run cannot be replayed.
     gaps: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -106,8 +108,9 @@ class Deciders:
     predictor: Predictor | None
 
 
-#: Policy and guard of a run, and what to note about them; raises where they cannot be had any more.
-Build = Callable[[RunStart], tuple[Deciders, list[str]]]
+#: Policy and guard of a run, what to note about them, and why they cannot be judged by; raises where they cannot be
+#: had any more.
+Build = Callable[[RunStart], tuple[Deciders, list[str], str]]
 Logged = dict[tuple[str, float], dict[str, Any]]
 
 
@@ -153,9 +156,12 @@ class Replayer:
         ]
 
     def _begin(self, run: RunReplay, begins: RunBegins) -> None:
-        if begins.interval == 0:
+        if begins.format != FORMAT:
+            self._deciders = None
+            run.not_judged = f"recorded in format {begins.format}, this version reads decisions of {FORMAT}"
+        elif begins.interval == 0:
             try:
-                self._deciders, run.notes[:] = self._build(begins.start)
+                self._deciders, run.notes[:], run.not_judged = self._build(begins.start)
             except PenstockError as error:
                 self._deciders = None
                 run.gaps.append(str(error))
@@ -244,22 +250,20 @@ def rebuild(state_dir: Path, policy: str | None, model: Path | None) -> Build:
     Somebody else's code is run only if it is named: a log may come from anywhere.
     """
 
-    def build(start: RunStart) -> tuple[Deciders, list[str]]:
+    def build(start: RunStart) -> tuple[Deciders, list[str], str]:
         name = start.policy
         if name.endswith(".py"):
             if policy is None:
                 raise MissingError(f"its policy was the file {name}: name it with --policy")
             name = policy
-        notes = []
+        notes, not_judged = [], ""
         if code_digest(name) != start.policy_sha256:
-            notes.append(
-                f"the code of policy {name} is not what it was then: decisions may differ for that reason"
-            )
+            not_judged = f"the code of policy {name} is not what it was then"
         if start.version != __version__:
             notes.append(f"recorded by version {start.version}, replayed by {__version__}")
         predictor = _predictor(start, state_dir, model)
         tuner, guard = start.deciders(find_policy(name), predictor, lambda what: None)
-        return Deciders(tuner, guard, predictor), notes
+        return Deciders(tuner, guard, predictor), notes, not_judged
 
     return build
 

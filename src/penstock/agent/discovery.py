@@ -9,10 +9,10 @@ from pathlib import Path
 from penstock.actuate.node_actuator import NodeActuator
 from penstock.agent.filesystems import why_no_target
 from penstock.agent.presence import MOST_NAMED
-from penstock.errors import DataError, PenstockError
+from penstock.errors import PenstockError
 from penstock.knobs import Acts, Knob, KnobSpace
 from penstock.observe.kernelfs import KernelFs
-from penstock.observe.mounts import in_sight, read_mounts
+from penstock.observe.mounts import read_mounts
 from penstock.snapshot import Target
 
 
@@ -93,10 +93,10 @@ def _why_node_wide(space: KnobSpace) -> str:
 def _others(root: Path, known: set[str]) -> Iterator[Discovered]:
     """Network mounts that are not targets, with the reason."""
     try:
-        mounts = in_sight(read_mounts(KernelFs(root)))
-    except (OSError, DataError):
+        table = read_mounts(KernelFs(root))
+    except OSError:
         return
-    for mount in mounts:
-        why = why_no_target(mount.kind)
+    for mount in table.in_sight():
+        why = why_no_target(mount)
         if mount.path not in known and why is not None:
             yield Discovered(mount.path, mount.path, why=f"{mount.kind}: {why}")

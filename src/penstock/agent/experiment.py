@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from penstock.agent.control import TIMEOUT_S, request
 from penstock.agent.filesystems import open_observer
@@ -15,6 +15,14 @@ from penstock.window import Window, windows
 
 SETTLE_RATIO = 0.1
 PROBE_S = 1.0
+
+
+def forget_verdict(state_dir: Path) -> dict[str, Any] | None:
+    """Let the running agent drop the verdict of its last trial. Returns it, or None if there was none."""
+    found: dict[str, Any] | None = request(state_dir / SOCKET_FILE, "trial", TIMEOUT_S, forget=True)[
+        "forgotten"
+    ]
+    return found
 
 
 class SwitchbackTrial:

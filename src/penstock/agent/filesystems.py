@@ -8,7 +8,9 @@ from pathlib import Path
 from penstock.actuate.journal import Journal
 from penstock.actuate.node_actuator import NodeActuator, Reach
 from penstock.observe.fuse.observer import NETWORK_KINDS
+from penstock.observe.kernelfs import KernelFs
 from penstock.observe.lustre.jobid import read_node_job
+from penstock.observe.mounts import Mount, read_mounts
 from penstock.observe.nfs.mountstats import KINDS as NFS_KINDS
 from penstock.observe.node_observer import NodeObserver
 
@@ -26,7 +28,7 @@ _TUNED_TYPES = ("lustre", "nfs", "fuse.")
 
 def open_observer(root: Path, reach: Reach | None = None, *, peek: bool = False) -> NodeObserver:
     """An observer of everything that the agent tunes. With `peek`, an idle target costs one short read."""
-    return NodeObserver(root, peek=peek, fuse_kinds=(reach or Reach()).fuse_kinds)
+    return NodeObserver(root, peek=peek, fuse=(reach or Reach()).fuse)
 
 
 def open_actuator(root: Path, journal: Journal, reach: Reach) -> NodeActuator:
@@ -44,27 +46,26 @@ def is_mount_kind(kind: str) -> bool:
     return kind.startswith("fuse.")
 
 
-def why_no_target(kind: str) -> str | None:
-    """Why a mount of this kind is not a target, or None if nobody would expect it to be one."""
-    if kind in NFS_KINDS:
+def why_no_target(mount: Mount) -> str | None:
+    """Why a mount is not a target, or None if nobody would expect it to be one."""
+    if mount.kind in NFS_KINDS:
         return "its counters could not be read"
-    if _FUSE.fullmatch(kind):
+    if _FUSE.fullmatch(mount.kind):
+        if mount.user:
+            return f"mounted by uid {mount.user}, which is not in scope.mount_users"
         return "not in scope.mount_kinds, or its daemon could not be found"
-    return "has no knobs here" if kind in _OTHERS else None
+    return "has no knobs here" if mount.kind in _OTHERS else None
 
 
-def tuned_type(path: Path, mounts_text: str) -> str:
+def tuned_type(path: Path) -> str:
     """The type of the mount that a path is on, if the agent tunes such mounts.
 
-    The agent must not write its own files to a file system that it tunes.
+    The agent must not write its own files to a file system that it tunes. Raises OSError.
     """
+    place = str(path.resolve())
     best, kind = "", ""
-    for line in mounts_text.splitlines():
-        fields = line.split(" ")
-        if len(fields) < 3:
-            continue
-        place = fields[1].replace("\\040", " ")
-        inside = str(path) == place or str(path).startswith(place.rstrip("/") + "/")
-        if inside and len(place) >= len(best):
-            best, kind = place, fields[2]
+    for mount in read_mounts(KernelFs("/")).mounts:
+        inside = place == mount.path or place.startswith(mount.path.rstrip("/") + "/")
+        if inside and len(mount.path) >= len(best):
+            best, kind = mount.path, mount.kind
     return kind if kind.startswith(_TUNED_TYPES) else ""

@@ -12,21 +12,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.agent.effect import geometric_mean
 from penstock.agent.log import read_log
 from penstock.agent.startup import LOG_FILE
 from penstock.agent.summary import Summary, summarise
 from penstock.agent.switchback import Verdict, over_ratios
 from penstock.errors import MissingError, UsageError
+from penstock.gains import Gain, GainVerdict, mean_gain
 from penstock.report.page import Section, Table, render
 
-# A node whose judged changes differ from no gain by less than this neither gained nor lost.
-NOTICEABLE = 0.03
 CLASSES = {
-    "helped": "Tuning helped.",
+    "helped": "Tuning helped: the whole interval is above 1.",
     "taken back": "Most changes were taken back, or they cost more than they brought.",
     "not needed": "Nothing was changed, or what was changed made no difference.",
+    "undecided": "Changes were judged, but what they brought is not known well enough to say.",
     "not judged": "Changes were made or advised, and none was judged yet.",
+}
+_OF_VERDICT = {
+    GainVerdict.GAIN: "helped",
+    GainVerdict.LOSS: "taken back",
+    GainVerdict.NO_DIFFERENCE: "not needed",
+    GainVerdict.UNDECIDED: "undecided",
 }
 
 
@@ -53,10 +58,10 @@ class NodeReport:
         return sum(target.reverted for target in self.summary.targets)
 
     @property
-    def gain(self) -> float | None:
-        """The gain: from a trial if there was one, otherwise the mean over judged changes."""
+    def gain(self) -> Gain | None:
+        """The gain: from a trial if that decided anything, otherwise the mean over judged changes."""
         effect = self.summary.effect
-        return None if effect is None else float(effect["gain"])
+        return None if effect is None else Gain(effect["gain"], effect["low"], effect["high"])
 
     @property
     def verdict(self) -> str:
@@ -64,12 +69,9 @@ class NodeReport:
         if not self.made and not self.advised:
             return "not needed"
         # A reverted change is two changes: there and back.
-        mostly_back = self.made > 0 and 2 * self.reverted >= 0.8 * self.made
-        if mostly_back or (self.gain is not None and self.gain < 1 - NOTICEABLE):
+        if self.made > 0 and 2 * self.reverted >= 0.8 * self.made:
             return "taken back"
-        if self.gain is None:
-            return "not judged"
-        return "helped" if self.gain > 1 + NOTICEABLE else "not needed"
+        return "not judged" if self.gain is None else _OF_VERDICT[self.gain.verdict]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class JobReport:
     nodes: int
     made: int
     reverted: int
-    gain: float | None
+    gain: Gain | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ def _jobs(nodes: Sequence[NodeReport]) -> tuple[JobReport, ...]:
             sum(job.made for job in some),
             sum(job.reverted for job in some),
             # As for the fleet, each of the job's nodes counts once.
-            geometric_mean(job.mean_gain for job in some if job.mean_gain is not None),
+            mean_gain([job.gain for job in some if job.gain is not None]),
         )
         for name, some in sorted(parts.items())
     )
@@ -145,11 +147,17 @@ def document(report: FleetReport) -> dict[str, Any]:
                 "nodes": j.nodes,
                 "made": j.made,
                 "reverted": j.reverted,
-                "gain": j.gain,
+                **_figures(j.gain),
             }
             for j in report.jobs
         ],
-        "trial": {"nodes": trial.pairs, "gain": trial.gain, "low": trial.low, "high": trial.high},
+        "trial": {
+            "nodes": trial.pairs,
+            "gain": trial.gain,
+            "low": trial.low,
+            "high": trial.high,
+            "verdict": trial.verdict.value,
+        },
         "verdict": sentence(report),
     }
 
@@ -157,7 +165,14 @@ def document(report: FleetReport) -> dict[str, Any]:
 def _node(node: NodeReport) -> Mapping[str, Any]:
     counts = {"made": node.made, "advised": node.advised, "reverted": node.reverted}
     kind = (node.summary.effect or {}).get("kind")
-    return {"node": node.node, "verdict": node.verdict, "gain": node.gain, "gain_from": kind, **counts}
+    figures = {**_figures(node.gain), "gain_from": kind}
+    return {"node": node.node, **figures, "verdict": node.verdict, **counts}
+
+
+def _figures(gain: Gain | None) -> dict[str, Any]:
+    if gain is None:
+        return {"gain": None, "low": None, "high": None, "verdict": None}
+    return {"gain": gain.ratio, "low": gain.low, "high": gain.high, "verdict": gain.verdict.value}
 
 
 def sentence(report: FleetReport) -> str:
@@ -184,7 +199,7 @@ def page(report: FleetReport) -> str:
     ]
     if report.jobs:
         rows = [
-            (j.job, j.user or "-", str(j.nodes), str(j.made), str(j.reverted), _gain(j.gain))
+            (j.job, j.user or "-", str(j.nodes), str(j.made), str(j.reverted), gain_words(j.gain))
             for j in report.jobs
         ]
         jobs = Table(("job", "user", "nodes", "changes", "taken back", "before/after"), rows)
@@ -193,12 +208,15 @@ def page(report: FleetReport) -> str:
 
 
 def _sorted(nodes: Sequence[NodeReport]) -> list[NodeReport]:
-    return sorted(nodes, key=lambda node: (-(node.gain or 0.0), node.node))
+    return sorted(nodes, key=lambda node: (-(node.gain.ratio if node.gain else 0.0), node.node))
 
 
 def _cells(node: NodeReport) -> tuple[str, ...]:
-    return (node.node, _gain(node.gain), str(node.made), str(node.advised), str(node.reverted))
+    return (node.node, gain_words(node.gain), str(node.made), str(node.advised), str(node.reverted))
 
 
-def _gain(gain: float | None) -> str:
-    return "-" if gain is None else f"{gain:.3f}"
+def gain_words(gain: Gain | None) -> str:
+    """In a table: the ratio where it is known, else the interval."""
+    if gain is None:
+        return "-"
+    return gain.words.removesuffix(" times")

@@ -61,6 +61,7 @@ class IntervalWriter:
         # Spaces are told apart by identity, so they must not go while their number is in use.
         self._kept: list[KnobSpace] = []
         self._last: dict[Target, Window | Void] = {}
+        self._originals: dict[Target, Setting] = {}
 
     def lines(
         self, decided: IntervalDecisions, carried_out: Sequence[Decision], known: KnownSpace
@@ -73,6 +74,7 @@ class IntervalWriter:
             "node": None
             if node == _QUIET
             else [node.dirty_budget_mib, node.memory_available_ratio, node.elsewhere_mib],
+            "originals": [self._original(one) for one in decided.interval.windows if self._is_new(one)],
             "forgotten": [[self._target(one.target), one.gone] for one in decided.interval.forgotten],
             "lost": [self._target(target) for target in lost],
             "compiled": decided.compiled,
@@ -100,6 +102,19 @@ class IntervalWriter:
         values = (*window.setting.values(), *window.metrics.values())
         return [target, of, t0_s, window.t1_s, *shape, *values]
 
+    def _is_new(self, window: Window | Void) -> bool:
+        """Whether a target's original is another one than the last that was written down."""
+        return isinstance(window, Window) and window.original != self._originals.get(window.target)
+
+    def _original(self, window: Window | Void) -> list[int]:
+        assert isinstance(window, Window)
+        target, original = self._target(window.target), window.original
+        if original is None:
+            del self._originals[window.target]
+            return [target]
+        self._originals[window.target] = original
+        return [target, self._number("knobs", tuple(original), tuple(original)), *original.values()]
+
     def _target(self, target: Target) -> int:
         return self._number("target", target, (target.name, target.fs, target.resource, target.mount))
 
@@ -126,6 +141,7 @@ class IntervalReader:
     def __init__(self) -> None:
         self._known: dict[str, list[Any]] = {"target": [], "knobs": [], "metrics": [], "space": []}
         self._last: dict[Target, Window | Void] = {}
+        self._originals: dict[Target, Setting] = {}
 
     def read(self, line: Any) -> RecordedInput | None:
         """The interval of a line; None where it only defines something."""
@@ -145,8 +161,10 @@ class IntervalReader:
     def _interval(self, line: list[Any]) -> RecordedInput:
         now_s, check, decided, acting, rows, rare = line
         spaces: dict[Target, KnobSpace] = {}
-        windows = tuple(self._windows(rows, spaces))
         targets = self._known["target"]
+        for at, *said in rare.get("originals", ()):
+            self._take_original(targets[at], said)
+        windows = tuple(self._windows(rows, spaces))
         forgotten = tuple(Forgotten(targets[at], bool(gone)) for at, gone in rare.get("forgotten", ()))
         node = NodeView(*rare["node"]) if "node" in rare else _QUIET
         lost = frozenset(targets[at] for at in rare.get("lost", ()))
@@ -163,16 +181,26 @@ class IntervalReader:
             self._last[target] = window = self._window(target, begins_s, t1_s, rest)
             yield window
 
+    def _take_original(self, target: Target, said: list[int]) -> None:
+        if not said:
+            del self._originals[target]
+            return
+        knobs = self._known["knobs"][said[0]]
+        self._originals[target] = Setting(dict(zip(knobs, said[1:], strict=True)))
+
     def _window(self, target: Target, t0_s: float, t1_s: float, rest: list[Any]) -> Window | Void:
         if not rest:
             last = self._last[target]
-            return replace(last, t0_s=t0_s, t1_s=t1_s)
+            if isinstance(last, Void):
+                raise DataError("not a line of a recording")
+            return replace(last, t0_s=t0_s, t1_s=t1_s, original=self._originals.get(target))
         if isinstance(rest[0], str):
             return Void(target, t0_s, t1_s, VoidReason[rest[0]])
         knobs, names = self._known["knobs"][rest[0]], self._known["metrics"][rest[1]]
         values = rest[2:]
         setting = Setting(dict(zip(knobs, values[: len(knobs)], strict=True)))
-        return Window(target, t0_s, t1_s, setting, dict(zip(names, values[len(knobs) :], strict=True)))
+        metrics = dict(zip(names, values[len(knobs) :], strict=True))
+        return Window(target, t0_s, t1_s, setting, metrics, self._originals.get(target))
 
 
 def _space_fields(space: KnobSpace) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class Settler:
             elif kind == "outcome":
                 decision = self._waiting.pop(str(event.get("decision")), None)
                 if decision is not None:
-                    yield _settled(decision, event)
+                    yield settled(decision, event)
             else:
                 if kind == "start":
                     yield from self.rest()
@@ -73,7 +73,7 @@ class Settler:
 
     def rest(self) -> Iterator[dict[str, Any]]:
         """The decisions that still wait for their outcome."""
-        yield from map(_unsettled, self._waiting.values())
+        yield from map(unsettled, self._waiting.values())
 
 
 def read_log(path: Path, keep: int = 5) -> Iterator[dict[str, Any]]:
@@ -87,12 +87,14 @@ def read_log(path: Path, keep: int = 5) -> Iterator[dict[str, Any]]:
     yield from settler.rest()
 
 
-def _settled(decision: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+def settled(decision: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """A decision with its outcome."""
     known = {key: value for key, value in decision.items() if key != "pending"}
     return {**known, **{key: outcome.get(key) for key in ("made", "actual", "error")}}
 
 
-def _unsettled(decision: Mapping[str, Any]) -> dict[str, Any]:
+def unsettled(decision: Mapping[str, Any]) -> dict[str, Any]:
+    """A decision whose outcome nobody wrote."""
     return {**decision, "error": "its outcome is not in the log"}
 
 

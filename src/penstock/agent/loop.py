@@ -74,7 +74,7 @@ class Loop:
             return ()
         self._forget_the_gone(before, after)
         seen = windows(before, after, LONGEST_INTERVALS * self.interval_s)
-        tunable = [window for window in seen if self._tunable(window)]
+        tunable = [self._with_original(window) for window in seen if self._tunable(window)]
         interval = IntervalInput(self.ports.clock.now(), tunable, tuple(self.forgotten))
         self.forgotten.clear()
         decided = decide(self.tuner, self.guard, interval, self._book().space_of, self._view)
@@ -135,6 +135,13 @@ class Loop:
             if not receipt.exact:
                 self._book().refresh(receipt.target)
         return {receipt.target: receipt for receipt in receipts}
+
+    def _with_original(self, window: Window | Void) -> Window | Void:
+        """The window with what the actuator states as the target's original: policy and guard keep none."""
+        if isinstance(window, Void):
+            return window
+        original = self.ports.actuator.original(window.target)
+        return window if original is None else replace(window, original=original)
 
     def _tunable(self, window: Window | Void) -> bool:
         if not self.scope(window.target):

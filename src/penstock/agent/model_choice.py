@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.agent.startup import Places
-from penstock.config import require_own
-from penstock.errors import ModelFileError, PenstockError
+from penstock.errors import AccessError, MissingError, ModelFileError, PenstockError
 from penstock.ports import Predictor
+from penstock.trusted import read_own
 
 if TYPE_CHECKING:
     from penstock.predict.model import ForestPredictor
@@ -35,7 +36,7 @@ def load_predictor(kind: str, wanted: str | None, places: Places) -> Predictor:
 
     kept = places.state_dir / LAST_GOOD[kind]
     try:
-        predictor = _load_own(kind, Path(wanted)) if wanted else kinds.default_predictor(kind)
+        predictor = load_own(kind, Path(wanted)) if wanted else kinds.default_predictor(kind)
     except PenstockError as error:
         log.error("%s", error)
         if not kept.exists():
@@ -47,12 +48,24 @@ def load_predictor(kind: str, wanted: str | None, places: Places) -> Predictor:
     return predictor
 
 
-def _load_own(kind: str, path: Path) -> ForestPredictor | SurveyPredictor:
+def load_own(kind: str, path: Path) -> ForestPredictor | SurveyPredictor:
     """Load a user's model. It is data, but it determines what root sets, so its owner must be trusted."""
-    from penstock.predict.kinds import load_predictor as load
+    from penstock.predict.kinds import parse_predictor
+    from penstock.predict.modelfile import MAX_BYTES
 
-    require_own(path)
-    return load(kind, path)
+    try:
+        status, raw = read_own(path, MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise MissingError(f"{path}: no such model file") from None
+    except PermissionError:
+        raise AccessError(f"{path}: permission denied") from None
+    except (OSError, ValueError) as error:
+        raise ModelFileError(f"{path}: {error}") from None
+    if not stat.S_ISREG(status.st_mode):
+        raise ModelFileError(f"{path}: not a regular file")
+    if len(raw) > MAX_BYTES:
+        raise ModelFileError(f"{path}: a model file has at most {MAX_BYTES} bytes")
+    return parse_predictor(kind, raw, str(path))
 
 
 def _keep(path: Path, raw: bytes) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-import os
 import stat
 import traceback
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from types import ModuleType
 
 from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES, policy_class, unknown_policy
 from penstock.decide.policies._base import Policy
@@ -18,15 +18,18 @@ from penstock.errors import (
     InvalidError,
     MissingError,
 )
+from penstock.trusted import read_own
 
 GROUP = "penstock.policies"
+MOST_SOURCE_BYTES = 4 << 20
 
 
 def find_policy(name: str) -> type[Policy]:
     """The class of a policy. A name that ends in `.py` is a file that sets `POLICY`.
 
     A package is imported only when one of its policies is requested. A file runs as the user who runs the agent. So
-    it must belong to that user or to root, and nobody else may be able to write it.
+    it must belong to that user or to root, and nobody else may be able to write it or a directory above it. The
+    source is what runs; bytecode beside it is not looked at.
     """
     if name.endswith(".py"):
         return _from_file(Path(name))
@@ -87,15 +90,14 @@ def blamed_line(error: BaseException, file: str) -> str:
 
 
 def _from_file(path: Path) -> type[Policy]:
-    _require_trust(path)
-    spec = importlib.util.spec_from_file_location("penstock_user_policy", path)
-    if spec is None or spec.loader is None:
-        raise InvalidError(f"{path}: not a Python file")
-    module = importlib.util.module_from_spec(spec)
+    source = _trusted_source(path)
+    module = ModuleType("penstock_user_policy")
+    module.__file__ = str(path)
     try:
-        spec.loader.exec_module(module)
+        # Never imported by its name: that would prefer bytecode beside it, which anybody may have put there.
+        exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)
     except Exception as error:  # noqa: BLE001 - somebody else's code may raise anything
-        place = blamed_line(error, str(spec.origin))
+        place = blamed_line(error, str(path))
         raise InvalidError(f"{place}: {type(error).__name__}: {error}") from None
     if not hasattr(module, "POLICY"):
         raise InvalidError(f"{path}: must set POLICY to a subclass of penstock.Policy")
@@ -119,14 +121,18 @@ def _checked(found: object, what: str) -> type[Policy]:
     return found
 
 
-def _require_trust(path: Path) -> None:
+def _trusted_source(path: Path) -> bytes:
+    """The bytes to run, from a file that was checked after it was opened."""
     try:
-        status = path.stat()
+        status, source = read_own(path, MOST_SOURCE_BYTES + 1, code=True)
     except FileNotFoundError:
         raise MissingError(f"{path}: no such file") from None
     except OSError as error:
         raise AccessError(f"{path}: {error.strerror}") from None
     if not stat.S_ISREG(status.st_mode):
         raise InvalidError(f"{path}: not a regular file")
-    if status.st_uid not in (0, os.geteuid()) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise AccessError(f"{path}: others may write it, so it is not run (chown, chmod go-w)")
+    if len(source) > MOST_SOURCE_BYTES:
+        raise InvalidError(f"{path}: more than {MOST_SOURCE_BYTES} bytes")
+    return source

@@ -15,6 +15,7 @@ from penstock.agent.containment import Report, contained
 from penstock.agent.plugins import source_file
 from penstock.agent.settings import AgentConfig, GuardSection
 from penstock.agent.surveyed import where_surveyed
+from penstock.campaign.program import version
 from penstock.config import validate
 from penstock.decide.budget import CacheBudget
 from penstock.decide.guard import Guard
@@ -25,6 +26,9 @@ from penstock.decide.tuner import Tuner
 from penstock.errors import DataError
 from penstock.ports import Predictor
 
+# The parts of the package that decide about windows.
+DECIDING = ("decide", "gains.py", "knobs", "predict", "ratios.py", "window.py")
+
 
 @dataclass(frozen=True, slots=True)
 class RunStart:
@@ -33,7 +37,7 @@ class RunStart:
     version: str
     #: As it was asked for: a name, or the path of a file.
     policy: str
-    #: Of somebody else's policy, what its code was; empty for built-in ones.
+    #: What the code was that decided; see `code_digest`.
     policy_sha256: str
     model_kind: str
     #: The digest of the model; None where there was none.
@@ -79,10 +83,12 @@ def start_of(config: AgentConfig, policy: type[Policy], predictor: Predictor | N
 
 
 def code_digest(policy: str) -> str:
-    """The sha256 of the file that defines somebody else's policy; empty for built-in ones."""
+    """A digest of the code that decides: of the file of somebody else's policy, or of all of ours."""
     source = source_file(policy)
+    if source is None:
+        return version(*DECIDING)
     try:
-        return hashlib.sha256(source.read_bytes()).hexdigest() if source is not None else ""
+        return hashlib.sha256(source.read_bytes()).hexdigest()
     except OSError:
         return ""
 

@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -105,9 +105,9 @@ class Agent:
         """Work until SIGTERM or SIGINT, then restore what the rollback setting says."""
         STOP.hand_over(self.clock.stop)
         STOP.install()
-        exports = Exports(self.config.metrics, self.status)
+        exports = Exports(self.config.metrics, self.status, self.config.interval_s)
         self.jobs.open(boot_time_s())
-        control = ControlServer(self.places.socket, AgentCommands(self).handle)
+        control = ControlServer(self.places.socket, AgentCommands(self, self.config.interval_s).handle)
         watchdog = Watchdog(max(self.config.watchdog_s, 2 * self.config.interval_s))
         self.event(
             "start",
@@ -127,20 +127,39 @@ class Agent:
             )
         notify("READY=1")
         try:
-            self._work(watchdog)
+            self._work(watchdog, (control, exports))
         finally:
-            notify("STOPPING=1")
-            control.close()
-            exports.close()
-            self._knowledge.keep(self.loop.tuner.remembered(), time.time())
+            # The originals first, and each step by itself: a socket that cannot be closed keeps no knob.
+            self._end(
+                self._give_back_at_the_end,
+                lambda: notify("STOPPING=1"),
+                lambda: self._knowledge.keep(self.loop.tuner.remembered(), time.time()),
+                lambda: self.event("stop"),
+                lambda: self.loop.recorder.flush() if self.loop.recorder is not None else None,
+                control.close,
+                exports.close,
+                watchdog.close,
+                self._observer.close,
+                self._lock.release,
+            )
+
+    def _end(self, *steps: Callable[[], object]) -> None:
+        """Take every step, whatever the others did."""
+        for step in steps:
+            try:
+                step()
+            except Exception:
+                log.exception("a step of stopping failed; the others go on")
+
+    def _give_back_at_the_end(self) -> None:
+        """Restore what the rollback setting says. A command that runs now may finish first, but not for long."""
+        held = self.mutex.acquire(timeout=1.0)
+        try:
             if self.config.rollback is not Rollback.NOT_ON_EXIT:
                 self.give_back()
-            self.event("stop")
-            if self.loop.recorder is not None:
-                self.loop.recorder.flush()
-            watchdog.close()
-            self._observer.close()
-            self._lock.release()
+        finally:
+            if held:
+                self.mutex.release()
 
     def status(self) -> AgentStatus:
         """The present status. It may be called from any thread."""
@@ -162,7 +181,11 @@ class Agent:
         """Restore every changed target; under `on_idle` only idle ones."""
         for target in self.touched():
             if self.config.rollback is not Rollback.ON_IDLE or not self._is_busy(target):
-                self.restore(target)
+                try:
+                    self.restore(target)
+                except Exception:
+                    # What is wrong with one target must not keep another from its originals.
+                    log.exception("restore %s", target.name)
 
     def restore(self, target: Target) -> dict[str, Any]:
         """Restore one target's originals and forget what was learned about it."""
@@ -205,11 +228,18 @@ class Agent:
         self.ledger.trial = verdict
         self.log.append({"event": "trial", **verdict})
 
+    def forget_trial(self) -> Mapping[str, Any] | None:
+        """Drop the result of the last switchback trial and return it. Reports of the log drop it too."""
+        forgotten, self.ledger.trial = self.ledger.trial, None
+        if forgotten is not None:
+            self.event("trial_forgotten")
+        return forgotten
+
     def event(self, kind: str, **fields: Any) -> None:
         """Add an event that is not a decision to the log."""
         self.log.append({"event": kind, "time_s": time.time(), **fields})
 
-    def _work(self, watchdog: Watchdog) -> None:
+    def _work(self, watchdog: Watchdog, services: tuple[ControlServer, Exports]) -> None:
         due_s = self.clock.now()
         settled: Iterator[None] | None = None
         while not self.clock.stopping:
@@ -224,6 +254,8 @@ class Agent:
                 settled = settling(self._predictor, surveyed(self._predictor, self.loop.spaces_in_scope()))
             next(settled, None)
             watchdog.beat()
+            for service in services:
+                service.staff()
             due_s = next_due_s(due_s, self.config.interval_s, self.clock.now())
             self.clock.sleep_until(due_s)
 

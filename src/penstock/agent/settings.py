@@ -17,6 +17,7 @@ from penstock.config import Duration, Section, load_layered, validate
 from penstock.decide.guard import GuardLimits
 from penstock.decide.objective import Objective
 from penstock.errors import PenstockError, did_you_mean
+from penstock.observe.fuse.observer import FuseScope
 from penstock.snapshot import Target
 from penstock.spaces import SPACES
 
@@ -65,6 +66,7 @@ def _known_policy(name: str) -> str:
 
 
 Names = Annotated[tuple[str, ...], Field(strict=False)]
+Uid = Annotated[int, Field(ge=0, lt=1 << 32, strict=True)]
 
 
 def _mount_kinds(kinds: tuple[str, ...]) -> tuple[str, ...]:
@@ -103,12 +105,14 @@ class ScopeSection(Section):
     allow_targets: Names = ("*",)
     deny_targets: Names = ()
     mount_kinds: Annotated[Names, AfterValidator(_mount_kinds)] = MOUNT_KINDS
+    mount_users: Annotated[tuple[Uid, ...], Field(strict=False)] = (0,)
     node_knobs: Annotated[Names, AfterValidator(_node_knobs)] = ()
     deny_knobs: Annotated[Names, AfterValidator(_knob_rules)] = ()
 
     def reach(self) -> Reach:
         """Which mounts and which node-wide knobs this lets the agent at."""
-        return Reach(frozenset(self.mount_kinds), frozenset(self.node_knobs), self.denied_knobs)
+        fuse = FuseScope(frozenset(self.mount_kinds), frozenset(self.mount_users))
+        return Reach(fuse, frozenset(self.node_knobs), self.denied_knobs)
 
     def covers(self, target: Target) -> bool:
         """Whether this target may be tuned."""

@@ -11,8 +11,8 @@ from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.knob_errors import JournalCorruptError
 from penstock.actuate.recovery import restore_all
 from penstock.agent.filesystems import tuned_type
-from penstock.config import require_own
 from penstock.errors import AccessError, ConfigError
+from penstock.trusted import require_own
 
 log = logging.getLogger(__name__)
 
@@ -56,13 +56,13 @@ def prepare(places: Places) -> None:
     directory = places.state_dir
     try:
         directory.mkdir(mode=0o750, parents=True, exist_ok=True)
-        mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
+        kind = tuned_type(directory)
     except PermissionError:
         raise AccessError(f"{directory}: permission denied") from None
     except OSError as error:
         raise ConfigError(f"{directory}: {error.strerror}") from None
     require_private(directory)
-    if kind := tuned_type(directory.resolve(), mounts):
+    if kind:
         raise ConfigError(f"{directory}: on a {kind} file system; the agent keeps nothing on what it tunes")
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.agent.effect import geometric_mean, headline
+from penstock.agent.effect import effect_gain, headline
+from penstock.gains import Gain, mean_gain
 
 
 @dataclass(slots=True)
@@ -22,14 +23,14 @@ class TargetSummary:
     reverted: int = 0
     failed: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
-    gains: list[float] = field(default_factory=list)
+    gains: list[Gain] = field(default_factory=list)
     last: str = ""
     last_id: str = ""
 
     @property
-    def mean_gain(self) -> float | None:
+    def gain(self) -> Gain | None:
         """The geometric mean of the effect of judged changes on throughput, or None if none was judged."""
-        return geometric_mean(self.gains)
+        return mean_gain(self.gains)
 
 
 @dataclass(slots=True)
@@ -46,12 +47,12 @@ class JobSummary:
     made: int = 0
     advised: int = 0
     reverted: int = 0
-    gains: list[float] = field(default_factory=list)
+    gains: list[Gain] = field(default_factory=list)
 
     @property
-    def mean_gain(self) -> float | None:
+    def gain(self) -> Gain | None:
         """The geometric mean of what changes during the job did; None when none was judged."""
-        return geometric_mean(self.gains)
+        return mean_gain(self.gains)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def summarise(events: Iterable[Mapping[str, Any]], since_s: float, until_s: floa
         kind = event.get("event")
         starts += kind == "start"
         jobs.take(event)
-        trial = event if kind == "trial" else trial
+        trial = event if kind == "trial" else None if kind == "trial_forgotten" else trial
         name = str(event.get("target", ""))
         if kind == "decision":
             _decision(targets.setdefault(name, TargetSummary(name)), event)
@@ -113,7 +114,7 @@ class _Jobs:
             self._decision(event)
         elif kind == "effect":
             for job in self._during.get(str(event.get("decision")), ()):
-                job.gains += _gains(event)
+                job.gains += effect_gain(event)
 
     def _mark(self, event: Mapping[str, Any]) -> None:
         job = self._job(str(event.get("job", "")))
@@ -174,9 +175,4 @@ def outcome_of(event: Mapping[str, Any]) -> str:
 
 
 def _effect(summary: TargetSummary, event: Mapping[str, Any]) -> None:
-    summary.gains += _gains(event)
-
-
-def _gains(event: Mapping[str, Any]) -> list[float]:
-    before, after = float(event["before_bytes_per_s"]), float(event["after_bytes_per_s"])
-    return [float(event.get("gain", after / before))] if before > 0 else []
+    summary.gains += effect_gain(event)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from random import Random
 
 from penstock.errors import UsageError
+from penstock.gains import Gain, GainVerdict
 
 # Two-sided 95 % quantiles of Student's t for 1..30 degrees of freedom. Beyond that the normal quantile is used.
 _T_95 = (
@@ -23,6 +24,12 @@ _T_95 = (
 )  # fmt: skip
 _NORMAL_95 = 1.960
 FEWEST_PAIRS = 3
+_WORDS = {
+    GainVerdict.GAIN: "tuning helps",
+    GainVerdict.LOSS: "tuning harms",
+    GainVerdict.NO_DIFFERENCE: "no difference",
+    GainVerdict.UNDECIDED: "undecided",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +50,18 @@ class Verdict:
     high: float | None
 
     @property
+    def verdict(self) -> GainVerdict:
+        """What the interval shows; undecided where too few pairs did any I/O."""
+        return GainVerdict.UNDECIDED if self.gain is None else Gain(self.gain, self.low, self.high).verdict
+
+    @property
     def sentence(self) -> str:
         """The result in words that claim no more than the interval supports."""
-        if self.gain is None or self.low is None or self.high is None:
+        if self.gain is None:
             pairs = "1 pair" if self.pairs == 1 else f"{self.pairs} pairs"
-            return f"no verdict: only {pairs} of blocks saw I/O, {FEWEST_PAIRS} are needed"
+            return f"undecided: only {pairs} of blocks saw I/O, {FEWEST_PAIRS} are needed"
         interval = f"{self.gain:.3f} times as fast, 95 % between {self.low:.3f} and {self.high:.3f}"
-        if self.low > 1.0:
-            return f"tuning helps: {interval}"
-        if self.high < 1.0:
-            return f"tuning harms: {interval}"
-        return f"no difference: {interval}"
+        return f"{_WORDS[self.verdict]}: {interval}"
 
 
 @dataclass(frozen=True, slots=True)

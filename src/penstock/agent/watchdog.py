@@ -12,6 +12,8 @@ import sys
 import threading
 import time
 
+from penstock.threads import try_to_start
+
 HUNG_EXIT_CODE = 70
 
 
@@ -39,16 +41,24 @@ class Watchdog:
         self._limit_s = limit_s
         self._last_s = time.monotonic()
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="penstock-watchdog", daemon=True)
-        self._thread.start()
+        self._thread: threading.Thread | None = None
+        self._staff()
 
     def beat(self) -> None:
+        """The loop lives. A thread that could not be had before is tried for again."""
         self._last_s = time.monotonic()
+        self._staff()
         notify("WATCHDOG=1")
 
     def close(self) -> None:
         self._stop.set()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _staff(self) -> None:
+        if self._thread is None:
+            thread = threading.Thread(target=self._watch, name="penstock-watchdog", daemon=True)
+            self._thread = thread if try_to_start(thread) else None
 
     def _watch(self) -> None:
         while not self._stop.wait(self._limit_s / 4):

@@ -22,6 +22,8 @@ from penstock.decision import Decision
 from penstock.errors import DataError
 
 FILES = 4
+# Since 2 a window says what a restore would bring back; without that decisions cannot be made again.
+FORMAT = 2
 # What waits in memory: so much, or so long where little comes. A change to be made never waits.
 MOST_WAITING_BYTES = 1 << 16
 LONGEST_WAIT_S = 10.0
@@ -102,7 +104,7 @@ class WindowRecorder:
         self._writer = IntervalWriter()
         # What was remembered at the start does not help who has not seen what came after.
         start = self._start if self._intervals == 0 else replace(self._start, knowledge="")
-        head = json.dumps({"run": start.fields(), "interval": self._intervals})
+        head = json.dumps({"run": start.fields(), "interval": self._intervals, "format": FORMAT})
         self._waiting.append(head)
         self._waiting_bytes += len(head)
 
@@ -117,6 +119,7 @@ class RunBegins:
 
     start: RunStart
     interval: int
+    format: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +147,8 @@ def read_windows(path: Path) -> Iterator[RunBegins | RecordedInput | RecordingGa
                     said = json.loads(line)
                     if isinstance(said, dict) and "run" in said:
                         reader = IntervalReader()
-                        yield RunBegins(parse_start(said["run"]), int(said["interval"]))
+                        format = int(said.get("format", 1))
+                        yield RunBegins(parse_start(said["run"]), int(said["interval"]), format)
                     elif isinstance(said, dict) and "full" in said:
                         yield FULL
                     elif (found := reader.read(said)) is not None:

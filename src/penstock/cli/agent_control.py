@@ -78,7 +78,7 @@ def explain(decision_id: str, state_dir: Path, as_json: bool) -> None:
     Reads the decision log, so it works without a running agent. The beginning of an id is enough;
     `last` is the newest.
     """
-    from penstock.agent.commands import explain as find
+    from penstock.agent.log_search import explain as find
     from penstock.agent.startup import LOG_FILE
 
     found = find(state_dir / LOG_FILE, decision_id)
@@ -184,9 +184,14 @@ def _candidate(one: dict[str, float], now_mbps: float) -> str:
 
 def _against(effect: dict[str, Any]) -> str:
     """What an effect was measured against."""
-    gain, error = effect.get("gain"), effect.get("error") or 0.0
+    from penstock.gains import measured
+
     how = "switchback" if effect.get("switchback") else "before/after"
-    return how if gain is None else f"{gain:.2f} +- {2 * error:.2f} times the original ({how})"
+    if effect.get("gain") is None:
+        return how
+    gain = measured(float(effect["gain"]), effect.get("error"))
+    interval = "" if gain.low is None else f", 95 % between {gain.low:.2f} and {gain.high:.2f}"
+    return f"{gain.verdict}: {gain.ratio:.2f} times the original{interval} ({how})"
 
 
 def _what(decision: dict[str, Any]) -> str:

@@ -33,7 +33,8 @@ def replay(log: Path | None, policy: str | None, model: Path | None, state_dir: 
     client. A run can be replayed from its start as far as its windows were recorded; decisions beyond that are
     listed as not replayed.
 
-    Exit 0 when all that was replayed is the same, 6 when anything differs, 3 when nothing can be replayed.
+    Exit 0 when all that was replayed is the same, 6 when anything differs, 3 when nothing can be replayed. A run that
+    was recorded in an older format, or decided by other policy code, is shown and not judged: one line, exit 0.
     """
     from penstock.agent.decision_replay import Replayer, rebuild
     from penstock.agent.startup import LOG_FILE, WINDOWS_FILE
@@ -47,13 +48,21 @@ def replay(log: Path | None, policy: str | None, model: Path | None, state_dir: 
         emit_json(_document(path, runs, unknown))
     else:
         _show(runs, unknown)
-    if not any(run.intervals for run in runs):
+    for run in runs:
+        if run.not_judged:
+            click.echo(
+                f"{path}: a run of policy {run.start.policy} is shown, not judged: {run.not_judged}", err=True
+            )
+    judged = [run for run in runs if not run.not_judged]
+    if not any(run.intervals for run in judged):
+        if len(judged) < len(runs):
+            return
         reason = next((gap for run in runs for gap in run.gaps), "no whole interval was recorded")
         raise MissingError(f"{path}: nothing can be replayed: {reason}")
-    if not all(run.exact for run in runs):
+    if not all(run.exact for run in judged):
         if as_json:
             raise click.exceptions.Exit(int(ExitCode.FINDINGS))
-        raise FindingsError(_finding(runs))
+        raise FindingsError(_finding(judged))
 
 
 def _finding(runs: list[RunReplay]) -> str:
@@ -68,12 +77,13 @@ def _finding(runs: list[RunReplay]) -> str:
 def _document(path: Path, runs: list[RunReplay], unknown: list[Remade]) -> dict[str, Any]:
     decisions = [_decision(one) for run in runs for one in run.decisions]
     decisions += [_decision(one) for one in unknown]
+    judged = [run for run in runs if not run.not_judged]
     counts = dict.fromkeys(("same", "differs", "not in the log", "not replayed"), 0)
     for one in decisions:
         counts[one["verdict"]] += 1
     return {
         "log": str(path),
-        "same": all(run.exact for run in runs) and any(run.intervals for run in runs),
+        "same": all(run.exact for run in judged) if any(run.intervals for run in judged) else None,
         "verdicts": counts,
         "runs": [_run(run) for run in runs],
         "decisions": decisions,
@@ -91,6 +101,8 @@ def _run(run: RunReplay) -> dict[str, Any]:
         "same_intervals": run.same,
         "decided": run.decided,
         "first_difference_s": run.differs_at_s,
+        "judged": not run.not_judged,
+        "not_judged": run.not_judged or None,
         "gaps": run.gaps,
         "notes": run.notes,
     }

@@ -23,6 +23,7 @@ from penstock.cli.options import (
 if TYPE_CHECKING:
     from penstock.agent.summary import JobSummary, Summary, TargetSummary
     from penstock.agent.switchback import Block, Verdict
+    from penstock.gains import Gain
 
 
 @click.command(epilog="Example: penstock agent report --last 8h")
@@ -63,7 +64,7 @@ def _document(summary: Summary) -> dict[str, object]:
             "reverted": row.reverted,
             "failed": row.failed,
             "judged": len(row.gains),
-            "mean_gain": row.mean_gain,
+            **_gain(row.gain),
             "reasons": dict(row.reasons),
             "last": {"id": row.last_id, "changes": row.last} if row.last else None,
         }
@@ -79,7 +80,7 @@ def _document(summary: Summary) -> dict[str, object]:
             "advised": job.advised,
             "reverted": job.reverted,
             "judged": len(job.gains),
-            "mean_gain": job.mean_gain,
+            **_gain(job.gain),
         }
         for job in summary.jobs
     ]
@@ -87,8 +88,13 @@ def _document(summary: Summary) -> dict[str, object]:
     return {**period, "effect": summary.effect, "targets": rows, "jobs": jobs}
 
 
+def _gain(gain: Gain | None) -> dict[str, object]:
+    if gain is None:
+        return {"mean_gain": None, "low": None, "high": None, "verdict": None}
+    return {"mean_gain": gain.ratio, "low": gain.low, "high": gain.high, "verdict": gain.verdict.value}
+
+
 def _show(summary: Summary) -> None:
-    from rich.markup import escape
     from rich.table import Table
 
     from penstock.serve.status import effect_sentence
@@ -99,7 +105,7 @@ def _show(summary: Summary) -> None:
         "target",
         "changes",
         "before/after",
-        escape("last [id]"),
+        "last [id]",
         "taken back",
         "refused",
         "advised",
@@ -107,7 +113,7 @@ def _show(summary: Summary) -> None:
         table.add_column(heading, justify="left" if heading[:4] in ("targ", "last") else "right")
     for row in summary.targets:
         counts = (str(count) for count in (row.reverted, row.failed, row.advised))
-        last = escape(f"{row.last} [{row.last_id}]") if row.last else ""
+        last = f"{row.last} [{row.last_id}]" if row.last else ""
         table.add_row(row.short, str(row.made), _effect(row), last, *counts)
     click.echo(effect_sentence(summary.effect))
     if summary.targets:
@@ -119,7 +125,7 @@ def _show(summary: Summary) -> None:
 
 
 def _effect(row: TargetSummary | JobSummary) -> str:
-    return f"{row.mean_gain:.2f}x of {len(row.gains)}" if row.mean_gain is not None else "not judged"
+    return f"{row.gain.words} in {len(row.gains)}" if row.gain is not None else "not judged"
 
 
 def _show_jobs(summary: Summary) -> None:
@@ -142,7 +148,7 @@ def _clock(time_s: float) -> str:
     return time.strftime("%m-%d %H:%M:%S", time.localtime(time_s))
 
 
-@click.command(epilog="Example: penstock agent trial --on 2s --off 2s --for 12s")
+@click.command(epilog="Example: penstock agent trial --on 10m --off 10m --for 8h")
 @click.option(
     "--on", "on_s", type=DURATION, default="10m", show_default=True, help="Length of a tuned block."
 )
@@ -151,22 +157,37 @@ def _clock(time_s: float) -> str:
 @click.option(
     "--html", type=click.Path(path_type=Path), help="Also write a page with every pair to this file."
 )
+@click.option("--forget", is_flag=True, help="Drop the verdict that the agent keeps; no trial is made.")
 @state_dir_option
 @seed_option
 @json_option
 def trial(
-    on_s: float, off_s: float, total_s: float, html: Path | None, state_dir: Path, seed: int, as_json: bool
+    on_s: float,
+    off_s: float,
+    total_s: float,
+    html: Path | None,
+    forget: bool,
+    state_dir: Path,
+    seed: int,
+    as_json: bool,
 ) -> None:
     """Switch the running agent on and off in turns and say what tuning is worth on this node.
 
-    The verdict so far is shown after every pair of blocks. It comes with its interval, and is "no difference" when
-    there is none. Ctrl-C ends the trial early and gives the verdict on the pairs that are done. However it ends, the
-    agent gets back the mode it was in, and keeps the verdict for `status`, `top` and `report`. Exit 7 when no agent
-    runs.
+    The verdict so far is shown after every pair of blocks: a gain where the whole 95 % interval is above 1, a loss
+    where it is below, no difference where it lies within 0.97 and 1.03, else undecided. Ctrl-C ends the trial early
+    and gives the verdict on the pairs that are done. However it ends, the agent gets back the mode it was in, and
+    keeps the verdict for `status`, `top` and `report`, until `--forget` drops it. Exit 7 when no agent runs.
     """
-    from penstock.agent.experiment import SwitchbackTrial
+    from penstock.agent.experiment import SwitchbackTrial, forget_verdict
     from penstock.agent.switchback import TrialPlan, check, judge, run
 
+    if forget:
+        forgotten = forget_verdict(state_dir)
+        if as_json:
+            emit_json({"forgotten": forgotten})
+        else:
+            click.echo("there was no verdict to forget" if forgotten is None else "the verdict is forgotten")
+        return
     plan = TrialPlan(on_s, off_s, total_s)
     blocks: list[Block] = []
     check(plan)
@@ -236,6 +257,7 @@ def _verdict_document(verdict: Verdict, blocks: list[Block]) -> dict[str, object
         "gain": verdict.gain,
         "low": verdict.low,
         "high": verdict.high,
-        "verdict": verdict.sentence,
+        "verdict": verdict.verdict.value,
+        "sentence": verdict.sentence,
         "blocks": [{"tuned": block.tuned, "bytes_per_s": block.bytes_per_s} for block in blocks],
     }

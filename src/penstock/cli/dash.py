@@ -46,8 +46,8 @@ def dash(
     """Show in a browser what tuning does here, and why.
 
     It only shows, unless --control is given. The agent is asked only while the page is open somewhere. The address
-    is printed on stdout, with the token where there is one. Over the simulator there is always one, because running
-    it takes this machine's time. Ctrl-C ends it.
+    is printed on stdout, with a token: on 127.0.0.1 too, because every user of this machine can connect there.
+    Ctrl-C ends it.
     """
     require_libraries("dash", "starlette", "uvicorn")
     from penstock.dash.gate import Gate, is_loopback
@@ -58,14 +58,14 @@ def dash(
         raise UsageError(
             f"--host {host}: other machines can reach it: give --control or --token-file as well"
         )
-    token = _token(token_file) if guarded else None
+    token = _token(token_file)
     source = _source(simulate, recordings, state_dir)
     listener = listen(host, port)
-    gate = Gate(host, listener.getsockname()[1], token, tuple(names))
+    gate = Gate(host, listener.getsockname()[1], token, tuple(names), guarded)
     shown = f"[{host}]" if ":" in host else host
 
     def ready() -> None:
-        sys.stdout.write(f"http://{shown}:{gate.port}/{f'#token={token}' if token else ''}\n")
+        sys.stdout.write(f"http://{shown}:{gate.port}/#token={token}\n")
         sys.stdout.flush()
         click.echo(f"penstock: {source.about.title}; open the address above, Ctrl-C ends it", err=True)
 

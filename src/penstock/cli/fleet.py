@@ -47,7 +47,7 @@ def report(files: tuple[Path, ...], last: float, out: Path | None, as_json: bool
 def _show(found: FleetReport) -> None:
     from rich.table import Table
 
-    from penstock.agent.fleet import CLASSES, sentence
+    from penstock.agent.fleet import CLASSES, gain_words, sentence
 
     click.echo(sentence(found))
     for name, nodes in found.by_class().items():
@@ -58,11 +58,12 @@ def _show(found: FleetReport) -> None:
         for heading in ("before/after", "changes", "advised", "taken back"):
             table.add_column(heading, justify="right")
         for node in nodes[:MOST_SHOWN]:
-            gain = "-" if node.gain is None else f"{node.gain:.3f}"
-            table.add_row(node.node, gain, str(node.made), str(node.advised), str(node.reverted))
+            table.add_row(
+                node.node, gain_words(node.gain), str(node.made), str(node.advised), str(node.reverted)
+            )
         console().print(table)
         if len(nodes) > MOST_SHOWN:
             click.echo(f"and {len(nodes) - MOST_SHOWN} more; --out PAGE.html and --json have all of them")
     for job in found.jobs[:MOST_SHOWN]:
-        gain = "not judged" if job.gain is None else f"{job.gain:.3f} times"
+        gain = "not judged" if job.gain is None else job.gain.words
         click.echo(f"job {job.job} ({job.user or '-'}): {job.nodes} nodes, {job.made} changes, {gain}")

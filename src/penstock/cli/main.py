@@ -11,7 +11,7 @@ from typing import ClassVar, NoReturn
 
 import click
 
-from penstock import __version__
+from penstock import __version__, shown
 from penstock.errors import ExitCode, PenstockError, TerminatedError, did_you_mean
 
 # verb -> (home of its click command, one line for --help). Homes are imported only when their verb is used.
@@ -119,6 +119,7 @@ def _unwrap_examples(command: click.Command) -> None:
 
 def main() -> NoReturn:
     """Run the command line and leave with the documented exit code; never a traceback for a known failure."""
+    shown.guard_streams()
     code = _run()
     if code in (INTERRUPTED, TERMINATED):
         # Everything of ours is closed by now. Unloading the compiler can take seconds, so the process exits at once.
@@ -163,7 +164,7 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _fail(message: str, code: int) -> int:
-    one_line = " ".join(message.split("\n"))
+    one_line = shown.line(" ".join(message.split("\n")))
     with contextlib.suppress(BrokenPipeError):
         click.echo(f"penstock: {one_line}", err=True)
     return int(code)

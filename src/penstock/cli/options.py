@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from penstock import shown
 from penstock.errors import (
     MissingError,
     UsageError,
@@ -147,6 +148,7 @@ def emit_json(document: Mapping[str, Any]) -> None:
 def console(*, stderr: bool = False) -> Console:
     """A rich console that respects NO_COLOR and the terminal's width; a pipe gets lines as long as they are."""
     from rich.console import Console
+    from rich.segment import Segment
     from rich.table import Table
 
     from penstock.cli.tables import fit
@@ -158,13 +160,22 @@ def console(*, stderr: bool = False) -> Console:
                     fit(each, self)
             super().print(*objects, **options)
 
+        def render(self, *arguments: Any, **options: Any) -> Iterator[Segment]:
+            # Here text and our own control sequences are still apart.
+            for segment in super().render(*arguments, **options):
+                text = segment.text if segment.control else shown.lines(segment.text)
+                yield segment if text is segment.text else Segment(text, segment.style)
+
         def on_broken_pipe(self) -> None:
             # Rich would exit 1, but a reader that has all it wanted is not a failure (see `cli.main`).
             raise BrokenPipeError
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or os.environ.get("COLUMNS") else PIPE_WIDTH
-    return Screen(stderr=stderr, highlight=False, soft_wrap=False, width=width)
+    laid_out = cast(IO[str], shown.LaidOut(stream)) if isinstance(stream, shown.ShownStream) else None
+    return Screen(
+        file=laid_out, stderr=stderr, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False
+    )
 
 
 def require_libraries(extra: str, *libraries: str) -> None:

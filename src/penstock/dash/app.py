@@ -15,12 +15,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock.dash.gate import HEADERS, MOST_BODY_BYTES, Gate
 from penstock.dash.hub import Hub
+from penstock.dash.pace import Pace, TooOftenError
 from penstock.errors import ExitCode, PenstockError
 from penstock.report.page import DESIGN
 
 STATIC = Path(__file__).parent / "static"
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _STATUS = {ExitCode.NOT_FOUND: 404, ExitCode.PERMISSION: 403, ExitCode.UNREACHABLE: 503}
+# More than all open pages together ask for.
+REQUESTS_PER_S, MOST_AT_ONCE = 20.0, 100
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -38,15 +41,17 @@ def make_app(hub: Hub, gate: Gate) -> ASGIApp:
         return StreamingResponse(_stream(hub), media_type="text/event-stream")
 
     async def command(request: Request) -> Response:
+        pace.take()
         arguments = await _body(request)
         return _json(await hub.command(request.path_params["verb"], arguments))
 
+    pace = Pace(REQUESTS_PER_S, MOST_AT_ONCE)
     routes = [
         Route("/", _file_handler(STATIC / "index.html"), methods=["GET"]),
         *(Route(f"/{path.name}", _file_handler(path), methods=["GET"]) for path in _files()),
-        Route("/api/view", _reading(gate, view), methods=["GET"]),
-        Route("/api/events", _reading(gate, events), methods=["GET"]),
-        Route("/api/changes/{id}", _reading(gate, explain), methods=["GET"]),
+        Route("/api/view", _reading(gate, pace, view), methods=["GET"]),
+        Route("/api/events", _reading(gate, pace, events), methods=["GET"]),
+        Route("/api/changes/{id}", _reading(gate, pace, explain), methods=["GET"]),
         Route("/api/commands/{verb}", command, methods=["POST"]),
     ]
     app = Starlette(routes=routes, exception_handlers={PenstockError: _failed})
@@ -76,10 +81,11 @@ class Guarded:
         await answer(scope, receive, with_headers)
 
 
-def _reading(gate: Gate, handler: Handler) -> Handler:
+def _reading(gate: Gate, pace: Pace, handler: Handler) -> Handler:
     async def checked(request: Request) -> Response:
-        if not gate.may_read(request.headers):
-            return JSONResponse({"error": "reading from another machine needs the token"}, 403)
+        if not gate.knows(request.headers):
+            return JSONResponse({"error": "reading needs the token: open the address that was printed"}, 403)
+        pace.take()
         return await handler(request)
 
     return checked
@@ -125,11 +131,12 @@ async def _body(request: Request) -> dict[str, Any]:
 
 async def _failed(request: Request, error: Exception) -> Response:
     assert isinstance(error, PenstockError)
-    return JSONResponse({"error": str(error)}, _STATUS.get(ExitCode(error.exit_code), 400))
+    status = 429 if isinstance(error, TooOftenError) else _STATUS.get(ExitCode(error.exit_code), 400)
+    return _json({"error": str(error)}, status)
 
 
-def _json(document: Any) -> Response:
-    return Response(_text(document), media_type="application/json")
+def _json(document: Any, status: int = 200) -> Response:
+    return Response(_text(document), status, media_type="application/json")
 
 
 def _text(document: Any) -> str:

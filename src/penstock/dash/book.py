@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from penstock.agent.effect import headline
+from penstock.agent.effect import effect_gain, headline
 from penstock.agent.summary import outcome_of
+from penstock.gains import Gain, measured
 from penstock.serve.status import effect_sentence
 
 # Only this many changes are kept; the log has the older ones.
@@ -23,7 +24,19 @@ KINDS = {
 }
 _KINDS = {"guard.revert": "revert", "guard.switchback": "look", "guard.return": "look"}
 # Event kinds, besides decisions and effects, that the page shows as a line.
-_NOTED = ("start", "stop", "restore", "yield", "take_back", "control", "job", "targets", "trial", "disturbed")
+_NOTED = (
+    "start",
+    "stop",
+    "restore",
+    "yield",
+    "take_back",
+    "control",
+    "job",
+    "targets",
+    "trial",
+    "trial_forgotten",
+    "disturbed",
+)
 
 
 class Book:
@@ -33,7 +46,7 @@ class Book:
         self._decisions: dict[str, Mapping[str, Any]] = {}
         self._effects: dict[str, list[Mapping[str, Any]]] = {}
         self._counts: Counter[str] = Counter()
-        self._gains: list[float] = []
+        self._gains: list[Gain] = []
         self._trial: Mapping[str, Any] | None = None
         self.notes: list[dict[str, Any]] = []
 
@@ -47,7 +60,7 @@ class Book:
             elif kind == "effect":
                 touched[self._judge(event)] = None
             elif kind in _NOTED:
-                self._trial = event if kind == "trial" else self._trial
+                self._trial = {"trial": event, "trial_forgotten": None}.get(str(kind), self._trial)
                 self.notes = [*self.notes, note(event)][-MOST_NOTES:]
         return [one for one in touched if one in self._decisions]
 
@@ -115,7 +128,7 @@ class Book:
     def _judge(self, event: Mapping[str, Any]) -> str:
         decision_id = str(event.get("decision"))
         if float(event.get("before_bytes_per_s") or 0.0) > 0:
-            self._gains = [*self._gains, float(event["gain"])][-MOST_GAINS:]
+            self._gains = [*self._gains, *effect_gain(event)][-MOST_GAINS:]
             if decision_id in self._decisions:
                 self._effects.setdefault(decision_id, []).append(event)
         return decision_id
@@ -132,11 +145,17 @@ class Book:
             "reason": decision.get("reason"),
             "sentence": decision.get("sentence"),
             "gain": effects[-1]["gain"] if effects else None,
+            "outcome": _outcome(effects[-1]) if effects else None,
             "expected": 2.0 ** evidence["gain_log2"] if "gain_log2" in evidence else None,
             "spread_log2": evidence.get("deviation_log2"),
             "pending": bool(decision.get("pending")),
             "setting": in_force(decision),
         }
+
+
+def _outcome(effect: Mapping[str, Any]) -> str:
+    """What a change brought, in words for a table: the ratio where it is known, else the interval."""
+    return measured(float(effect["gain"]), effect.get("error")).words.removesuffix(" times")
 
 
 def kind_of(decision: Mapping[str, Any]) -> str:
@@ -179,6 +198,7 @@ def note(event: Mapping[str, Any]) -> dict[str, Any]:
         "control": f"somebody asked for {event.get('verb')} {_values(event.get('arguments'))}".rstrip(),
         "job": f"job {event.get('job')}: {event.get('what')}",
         "targets": f"{event.get('fs')}: {len(event.get('targets') or ())} targets {event.get('what')}",
+        "trial_forgotten": "the verdict of the last trial was dropped",
         "trial": f"a switchback trial of {event.get('pairs')} pairs ended",
         "disturbed": str(event.get("sentence")),
     }

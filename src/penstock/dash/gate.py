@@ -39,13 +39,15 @@ class Refused:
 class Gate:
     """The rules for one address.
 
-    Changing needs a token. Reading needs it too, unless the page listens on loopback.
+    Reading needs the token, on loopback too: every user of the machine can connect there. Changing needs `control` as
+    well.
     """
 
     host: str
     port: int
-    token: str | None = None
+    token: str
     names: tuple[str, ...] = ()
+    control: bool = False
 
     @property
     def hosts(self) -> frozenset[str]:
@@ -70,7 +72,7 @@ class Gate:
     def _refuse_change(self, method: str, headers: Mapping[str, str]) -> Refused | None:
         if method != "POST":
             return Refused(405, "only GET and POST are answered")
-        if self.token is None:
+        if not self.control:
             return Refused(403, "this page only shows: start it with --control to change anything")
         if not self.knows(headers):
             return Refused(403, "the token is missing or wrong")
@@ -78,14 +80,10 @@ class Gate:
             return Refused(415, "a request is application/json")
         return None
 
-    def may_read(self, headers: Mapping[str, str]) -> bool:
-        """Whether the request may read data: always on loopback, otherwise with the token."""
-        return self.local or self.knows(headers)
-
     def knows(self, headers: Mapping[str, str]) -> bool:
         """Whether the request carries the token."""
         given = headers.get(TOKEN_HEADER, "")
-        return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
+        return hmac.compare_digest(given.encode(), self.token.encode())
 
 
 def is_loopback(host: str) -> bool:

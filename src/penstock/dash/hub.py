@@ -13,6 +13,7 @@ from typing import Any
 
 from penstock.dash.book import Book
 from penstock.dash.history import History
+from penstock.dash.pace import Pace
 from penstock.dash.source import Look, Source
 from penstock.dash.unit_words import UNITS
 from penstock.dash.why import explain
@@ -23,6 +24,10 @@ log = logging.getLogger(__name__)
 MOST_WATCHERS = 16
 # A browser that does not read its updates is told to reload the page, instead of filling a buffer.
 MOST_WAITING = 64
+# The agent reads its whole log to find out that a change is not in it.
+SEARCHES_PER_S, MOST_SEARCHES = 2.0, 10
+MISS_S = 10.0
+LONGEST_ID = 100
 
 
 class Hub:
@@ -34,6 +39,10 @@ class Hub:
         self._watchers: set[asyncio.Queue[dict[str, Any] | None]] = set()
         self._polling: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
+        self._searching = asyncio.Lock()
+        self._searches = Pace(SEARCHES_PER_S, MOST_SEARCHES)
+        #: Changes that the source did not find, and until when that is believed.
+        self._misses: dict[str, float] = {}
         self._forget()
         self._last = Look(0.0)
         self.looks = 0
@@ -70,13 +79,25 @@ class Hub:
         """The explanation of one change. Raises `MissingError` if the change is unknown."""
         found = explain(self._book, decision_id)
         if found is None:
-            told = await asyncio.to_thread(self.source.explain, decision_id)
-            if told is not None:
-                self._book.take([told["decision"], *([told["effect"]] if told.get("effect") else [])])
-                found = explain(self._book, str(told["decision"]["id"]))
+            async with self._searching:
+                found = await self._searched(decision_id)
         if found is None:
             raise MissingError(f"no change {decision_id!r}")
         return found
+
+    async def _searched(self, decision_id: str) -> dict[str, Any] | None:
+        """Let the source search for a change, one at a time. What it did not find is not searched for again soon."""
+        now_s = asyncio.get_running_loop().time()
+        self._misses = {name: until_s for name, until_s in self._misses.items() if until_s > now_s}
+        if decision_id in self._misses or len(decision_id) > LONGEST_ID:
+            return None
+        self._searches.take()
+        told = await asyncio.to_thread(self.source.explain, decision_id)
+        if told is None:
+            self._misses[decision_id] = now_s + MISS_S
+            return None
+        self._book.take([told["decision"], *([told["effect"]] if told.get("effect") else [])])
+        return explain(self._book, str(told["decision"]["id"]))
 
     async def command(self, verb: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Send a command to the source, and poll it at once."""

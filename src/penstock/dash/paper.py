@@ -12,6 +12,7 @@ from penstock.dash.book import KINDS, Book
 from penstock.dash.history import History
 from penstock.dash.node import logged_points
 from penstock.dash.unit_words import named
+from penstock.gains import Gain
 from penstock.report import interval, walk
 from penstock.report.page import Figure, Section, Table, render
 from penstock.report.timeline import KNOB_COLOURS, Drawing, Mark, Series, draw
@@ -135,7 +136,7 @@ def _targets(rows: Sequence[TargetSummary]) -> Table:
         [
             [
                 short(row.target), str(row.made), str(row.advised), str(row.reverted), str(row.failed),
-                _gain(row.mean_gain), row.last,
+                _words(row.gain), row.last,
             ]
             for row in rows
         ],
@@ -144,7 +145,7 @@ def _targets(rows: Sequence[TargetSummary]) -> Table:
 
 def _jobs(rows: Sequence[JobSummary]) -> Table:
     heading = ["job", "user", "changes", "advised", "taken back", "before/after"]
-    counts = [[str(job.made), str(job.advised), str(job.reverted), _gain(job.mean_gain)] for job in rows]
+    counts = [[str(job.made), str(job.advised), str(job.reverted), _words(job.gain)] for job in rows]
     return Table(heading, [[job.job, job.user or "-", *each] for job, each in zip(rows, counts, strict=True)])
 
 
@@ -152,7 +153,7 @@ def _changes(changes: Sequence[Mapping[str, Any]]) -> Table:
     rows = [
         [
             _clock(change["t_s"]), _among(each), _done(change),
-            _gain(change["expected"]), _gain(change["gain"]), str(change["sentence"]),
+            _ratio(change["expected"]), change["outcome"] or "–", str(change["sentence"]),
         ]
         for each in _together(changes)[-MOST_ROWS:] for change in each[:1]
     ]  # fmt: skip
@@ -177,8 +178,12 @@ def _done(change: Mapping[str, Any]) -> str:
     return f"{KINDS[change['kind']]}: {', '.join(change['changes'])}"
 
 
-def _gain(value: float | None) -> str:
+def _ratio(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
+
+
+def _words(gain: Gain | None) -> str:
+    return "–" if gain is None else gain.words.removesuffix(" times")
 
 
 def _clock(time_s: float) -> str:

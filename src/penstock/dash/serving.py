@@ -41,7 +41,7 @@ def serve(source: Source, gate: Gate, listener: socket.socket, ready: Callable[[
 
 
 async def _serve(source: Source, gate: Gate, listener: socket.socket, ready: Callable[[], None]) -> None:
-    hub = Hub(source, control=gate.token is not None)
+    hub = Hub(source, control=gate.control)
     config = uvicorn.Config(
         make_app(hub, gate),
         log_level="warning",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.dash.book import Book, kind_of
+from penstock.gains import measured
 
 Document = Mapping[str, Any]
 _RULES = {
@@ -105,8 +106,8 @@ def _outcome(decision: Document, effects: Sequence[Document], then: Document | N
     if effects:
         last = effects[-1]
         how = "measured in turns with the original" if last.get("switchback") else "before and after"
-        within = f", give or take {100 * float(last['error']):.0f} %" if last.get("error") is not None else ""
-        said.append(f"{float(last['gain']):.2f} times what the original brings ({how}{within}).")
+        gain = measured(float(last["gain"]), last.get("error"))
+        said.append(f"{gain.verdict.capitalize()}: {gain.words} what the original brings ({how}).")
     if then is not None:
         verb = (
             "Taken back by the guard" if then.get("reason") == "guard.revert" else "Left for another setting"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from penstock.decide.policies._base import Proposal
@@ -14,6 +15,15 @@ from penstock.decision import changes
 from penstock.errors import KnobError
 from penstock.knobs import KnobSpace, Setting
 from penstock.window import Window
+
+
+def as_allowed(proposal: Proposal, window: Window, space: KnobSpace) -> Proposal:
+    """The proposal with the values in force for knobs that may not be changed, because somebody else has set them."""
+    said: Any = proposal
+    if not space.held or not isinstance(said, Proposal) or not isinstance(said.setting, Setting):
+        return proposal
+    kept = window.setting.only(*(knob_id for knob_id in space.held if knob_id in window.setting))
+    return replace(proposal, setting=proposal.setting.replace(kept))
 
 
 def nonsense(proposal: object, window: Window, space: KnobSpace) -> str | None:

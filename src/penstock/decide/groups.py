@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.decide.objective import OTHERS_BUSY, OTHERS_BYTES, rates_of
 from penstock.decide.work import Work
 from penstock.decision import unit_name
+from penstock.knobs import Setting
 from penstock.snapshot import Target
 from penstock.window import Window
 
@@ -29,15 +30,21 @@ class Group:
 
     def window(self, knob_ids: Sequence[str], others: Others | None = None) -> Window:
         """The mean of the members' windows, with the setting of `knob_ids` that most members hold (the first, on a
-        tie), and what the node's other targets did meanwhile.
+        tie), the first one's original, and what the node's other targets did meanwhile.
         """
         first, beside = self.members[0], others.metrics(len(self.members)) if others is not None else {}
         if len(self.members) == 1:
-            return Window(self.target, first.t0_s, first.t1_s, first.setting, {**first.metrics, **beside})
+            return replace(first, target=self.target, metrics={**first.metrics, **beside})
         names = dict.fromkeys(name for member in self.members for name in member.metrics)
         metrics = {name: _mean(m.metrics[name] for m in self.members if name in m.metrics) for name in names}
         usual = Counter(member.setting.only(*knob_ids) for member in self.members).most_common(1)[0][0]
-        return Window(self.target, first.t0_s, first.t1_s, first.setting.replace(usual), metrics | beside)
+        return replace(
+            first,
+            target=self.target,
+            setting=first.setting.replace(usual),
+            metrics=metrics | beside,
+            original=first.home,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +71,23 @@ def beside(found: Sequence[Group]) -> list[Others | None]:
     ]
 
 
-def groups(busy: Sequence[tuple[Window, Work]]) -> list[Group]:
-    """The groups among the busy targets, in the order of their first members."""
-    found: dict[tuple[str, Work], list[Window]] = {}
-    for window, work in busy:
-        found.setdefault((mount_of(window.target), work), []).append(window)
+def groups(busy: Sequence[tuple[Window, Work, Setting]]) -> list[Group]:
+    """The groups among the busy targets, in the order of their first members.
+
+    Each comes with its work and with the knobs that only have one value, because somebody else has set them. Targets
+    that differ in these cannot share a setting, so they form groups of their own.
+    """
+    found: dict[tuple[str, Work, Setting], list[Window]] = {}
+    for window, work, held in busy:
+        found.setdefault((mount_of(window.target), work, held), []).append(window)
     return [
-        Group(Target(unit_name(members[0].target, str(work)), members[0].target.fs), work, tuple(members))
-        for (_, work), members in found.items()
+        Group(Target(_name(members[0].target, work, held), members[0].target.fs), work, tuple(members))
+        for (_, work, held), members in found.items()
     ]
+
+
+def _name(first: Target, work: Work, held: Setting) -> str:
+    return unit_name(first, f"{work} with {held}" if held else str(work))
 
 
 def mount_of(target: Target) -> str:

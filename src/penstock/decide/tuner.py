@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from penstock.decide.activity import Activity
+from penstock.decide.answers import as_allowed
 from penstock.decide.budget import CacheBudget
 from penstock.decide.cache import Demand, DemandHistory, allocate, sparing
 from penstock.decide.groups import Group, beside, groups, mount_of
@@ -39,7 +40,6 @@ class _Memory:
     policy: Policy
     recent: deque[Window]
     tracker: WorkTracker = field(default_factory=WorkTracker)
-    original: Setting | None = None
     activity: Activity = field(default_factory=Activity)
     demand: Demand = field(default_factory=Demand)
     demands: DemandHistory = field(default_factory=DemandHistory)
@@ -131,7 +131,6 @@ class Tuner:
                 memory.recent.clear()
                 continue
             memory.recent.append(window)
-            memory.original = memory.policy.home = memory.original or window.setting
             if memory.policy.tunes_cache:
                 memory.demand.take(window)
             begins = memory.activity.update(window)
@@ -174,23 +173,21 @@ class Tuner:
     def _units(self, busy: Sequence[_Memory], space_of: SpaceOf) -> list[_Unit]:
         """The busy targets, grouped by mount and work if their policy works in groups."""
         units: list[_Unit] = []
-        grouped: list[tuple[Window, Work]] = []
+        grouped: list[tuple[Window, Work, Setting]] = []
         for memory in busy:
             work, window = self._work(memory), memory.window
             if not memory.policy.in_groups:
                 units.append(_Unit(memory, unit_name(window.target), str(work), (window,), grouped=False))
             elif not memory.tracker.odd:
                 # Leave out a window in which the work seems to change: it would distort the history of both groups.
-                grouped.append((window, work))
+                grouped.append((window, work, memory.policy.space.held))
         found = groups(grouped)
         for group, others in zip(found, beside(found), strict=True):
-            first = group.members[0].target
-            space = space_of(first)
+            space = space_of(group.members[0].target)
             memory = self._memory(group.target, lambda _, space=space: space)  # type: ignore[misc]
             if memory.work is None:
                 self._introduce(memory, group)
             memory.recent.append(group.window(space.searched, others))
-            memory.policy.home = self._memories[first].original
             units.append(_Unit(memory, group.target.name, str(group.work), group.members, grouped=True))
         return units
 
@@ -212,7 +209,7 @@ class Tuner:
             sentence = "this target does something the model was not trained on"
             proposal = Proposal(window.setting, "out-of-range", sentence)
         else:
-            proposal = policy.propose(window, outlook)
+            proposal = as_allowed(policy.propose(window, outlook), window, policy.space)
         goal = proposal.setting
         if unit.grouped:
             goal = goal.only(*policy.space.searched) if proposal.decided else Setting()
@@ -277,7 +274,7 @@ class Tuner:
             shares = self._algorithm_2(known, now_s)
         for target, share_mib in shares.items():
             knob = space_of(target).of_role(Role.CACHE_LIMIT)
-            if knob is None:
+            if knob is None or knob.id in space_of(target).held:
                 continue
             limit = {knob.id: min(max(share_mib * MIB // knob.unit_bytes, knob.floor), knob.ceiling)}
             if target in decisions:

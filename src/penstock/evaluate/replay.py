@@ -105,7 +105,7 @@ class RecordedClient:
     def __init__(self, workload: RecordedWorkload, start: Setting, rng: Random) -> None:
         self.workload = workload
         self.space = recorded_space(workload)
-        self.setting = start
+        self.setting = self._start = start
         self._rng = rng
         self._now_s = 0.0
 
@@ -115,7 +115,13 @@ class RecordedClient:
         """
         recorded = self._rng.choice(self.workload.intervals[self.setting])
         seconds = recorded.window.seconds
-        window = replace(recorded.window, target=TARGET, t0_s=self._now_s, t1_s=self._now_s + seconds)
+        window = replace(
+            recorded.window,
+            target=TARGET,
+            t0_s=self._now_s,
+            t1_s=self._now_s + seconds,
+            original=self._start,
+        )
         self._now_s = window.t1_s
         return window, recorded
 

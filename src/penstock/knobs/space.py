@@ -29,6 +29,7 @@ class KnobSpace:
 
     Node-wide knobs are left alone unless `opted_in` names them. Where only some combinations of values may be tried,
     `offered` lists them. `searched` are the knobs that policies turn, `late` those of them that act on new opens.
+    `held` are the knobs that have only one value here: an administrator's, or one that the system does not let go of.
     Couplings are functions, so two spaces are equal only if they are the same object.
     """
 
@@ -41,6 +42,7 @@ class KnobSpace:
     declared_with: tuple[tuple[str, int], ...] = ()
     searched: tuple[str, ...] = field(init=False)
     late: tuple[str, ...] = field(init=False)
+    held: Setting = field(init=False)
     _by_role: dict[Role, Knob] = field(init=False, repr=False)
     _candidates: dict[tuple[str, ...], Candidates] = field(init=False, repr=False, default_factory=dict)
 
@@ -58,6 +60,8 @@ class KnobSpace:
         object.__setattr__(self, "searched", tuple(searched))
         late = (knob_id for knob_id in self.searched if self[knob_id].acts is Acts.NEW_OPENS)
         object.__setattr__(self, "late", tuple(late))
+        held = {knob.id: knob.floor for knob in self.knobs if knob.floor == knob.ceiling}
+        object.__setattr__(self, "held", Setting(held))
         if self.offered:
             self._candidates[self.searched] = Candidates(self, self.offered)
 
@@ -126,6 +130,12 @@ class KnobSpace:
             knob = self[knob_id]
             if not knob.floor <= value <= knob.ceiling:
                 raise KnobError(f"{knob_id}={value} is outside {knob.floor}..{knob.ceiling} {knob.unit}")
+
+    def allows(self, setting: Mapping[str, int]) -> bool:
+        """Whether every value lies within its knob's bounds."""
+        return all(
+            self[knob_id].floor <= value <= self[knob_id].ceiling for knob_id, value in setting.items()
+        )
 
     def settle(self, before: Setting, wanted: Mapping[str, int]) -> Setting:
         """What is in force once `wanted` was written over `before` in order, side effects included."""

@@ -14,13 +14,16 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from penstock.threads import try_to_start
+
 T = TypeVar("T", bound=Hashable)
 R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
 class Pass(Generic[T, R]):
-    """The result of a pass: finished items with results, items that hang, and items skipped because too many hang."""
+    """The result of a pass: finished items with results, items that hang, and items skipped because too many hang
+    or no thread could be had."""
 
     done: tuple[T, ...]
     results: tuple[R, ...]
@@ -62,6 +65,8 @@ class Deadline(Generic[T, R]):
         while waiting and len(self._blocked) < self._most_blocked:
             batch: _Batch[T, R] = _Batch(waiting, work)
             worker = self._hire()
+            if worker is None:
+                break
             worker.give(batch)
             if self._wait(batch):
                 if batch.failure is not None:
@@ -96,9 +101,11 @@ class Deadline(Generic[T, R]):
             seen = batch.position
         return True
 
-    def _hire(self) -> _Worker:
+    def _hire(self) -> _Worker | None:
+        """The worker; none where the system has no thread to give just now."""
         if self._worker is None:
-            self._worker = _Worker()
+            worker = _Worker()
+            self._worker = worker if try_to_start(worker.thread) else None
         return self._worker
 
     def _forget_returned(self) -> None:
@@ -113,7 +120,6 @@ class _Worker:
         self._batch: _Batch[object, object] | None = None
         self._wake = threading.Semaphore(0)
         self.thread = threading.Thread(target=self._loop, name="penstock-reader", daemon=True)
-        self.thread.start()
 
     def give(self, batch: object) -> None:
         self._batch = batch  # type: ignore[assignment]

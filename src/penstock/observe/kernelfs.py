@@ -19,6 +19,8 @@ WHOLE_BELOW_BYTES = 3072
 CHUNK_BYTES = 4096
 # No known kernel text comes near this size. Larger ones are refused with EFBIG.
 _LARGEST_TEXT_BYTES = 1 << 20
+# Users may add a thousand mounts with paths of 4 KB each to the mount table.
+LARGEST_TABLE_BYTES = 16 << 20
 _RESERVED_DESCRIPTORS = 128
 _OPEN_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY
 
@@ -148,28 +150,28 @@ class KernelFs:
         return refusal
 
 
-def read_once(path: str | Path) -> bytes:
+def read_once(path: str | Path, most_bytes: int = _LARGEST_TEXT_BYTES) -> bytes:
     """Read one file once, for files that are read so rarely that keeping them open would be wasteful."""
     fd = os.open(path, _OPEN_FLAGS)
     try:
-        return _read_from_start(fd)
+        return _read_from_start(fd, most_bytes)
     finally:
         os.close(fd)
 
 
-def _read_from_start(fd: int) -> bytes:
+def _read_from_start(fd: int, most_bytes: int = _LARGEST_TEXT_BYTES) -> bytes:
     text = os.read(fd, CHUNK_BYTES)
     if len(text) < WHOLE_BELOW_BYTES:
         return text
-    return text + _read_on(fd, len(text))
+    return text + _read_on(fd, len(text), most_bytes)
 
 
-def _read_on(fd: int, have: int) -> bytes:
+def _read_on(fd: int, have: int, most_bytes: int) -> bytes:
     chunks = []
     while chunk := os.read(fd, 1 << 16):
         chunks.append(chunk)
         have += len(chunk)
-        if have > _LARGEST_TEXT_BYTES:
+        if have > most_bytes:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
     return b"".join(chunks)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from penstock.observe.collector import LustreObserver
-from penstock.observe.fuse.observer import NETWORK_KINDS, FuseObserver
+from penstock.observe.fuse.observer import ROOTS, FuseObserver, FuseScope
 from penstock.observe.nfs.observer import NfsObserver
 from penstock.snapshot import NodeSnapshot
 
@@ -20,12 +20,12 @@ class NodeObserver:
         root: str | Path = "/",
         *,
         peek: bool = False,
-        fuse_kinds: frozenset[str] = NETWORK_KINDS,
+        fuse: FuseScope = ROOTS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._lustre = LustreObserver(root, peek=peek, clock=clock)
         self._nfs = NfsObserver(root, clock=clock)
-        self._fuse = FuseObserver(root, fuse_kinds, clock=clock)
+        self._fuse = FuseObserver(root, fuse, clock=clock)
 
     def observe(self) -> NodeSnapshot:
         """All targets now. The time is that of the first observer."""

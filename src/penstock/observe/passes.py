@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from penstock.errors import PenstockError
 from penstock.observe.deadline import Deadline
 from penstock.observe.kept_files import unread
 from penstock.observe.kernelfs import KernelFs
@@ -86,7 +87,10 @@ class MountObserver(ABC):
                 else:
                     readings.append(item)
         problems += [Problem(source.name, "stale: a read of its files blocks") for source in outcome.blocked]
-        problems += [Problem(source.name, "not read: too many reads block") for source in outcome.untouched]
+        problems += [
+            Problem(source.name, "not read: too many reads block, or no thread is free")
+            for source in outcome.untouched
+        ]
         return NodeSnapshot(
             t_s,
             tuple(reading.snapshot for reading in readings),
@@ -110,6 +114,9 @@ class MountObserver(ABC):
             found, self._scan_problems = {}, ()
         except OSError as error:
             self._scan_problems = [unread(self.fs, self.system, error)]
+            return
+        except PenstockError as error:
+            self._scan_problems = [Problem(self.system, str(error))]
             return
         self._let_go([source for name, source in self._sources.items() if found.get(name) is not source])
         self._sources = found

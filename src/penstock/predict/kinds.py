@@ -28,9 +28,14 @@ def default_predictor(kind: str) -> ForestPredictor | SurveyPredictor:
 
 def load_predictor(kind: str, path: Path) -> ForestPredictor | SurveyPredictor:
     """The one in a file. A survey of another file system's knobs leaves the shipped one in use."""
+    return parse_predictor(kind, modelfile.read(path), str(path))
+
+
+def parse_predictor(kind: str, raw: bytes, source: str) -> ForestPredictor | SurveyPredictor:
+    """The one in these bytes of a file; `source` names it in errors."""
     if _known(kind) == SURVEY:
-        return SurveyPredictor(surveyfile.load(path), [shipped.default_survey()])
-    return ForestPredictor(modelfile.load(path))
+        return SurveyPredictor(surveyfile.parse(raw, source), [shipped.default_survey()])
+    return ForestPredictor(modelfile.parse(raw, source))
 
 
 def dump_predictor(predictor: ForestPredictor | SurveyPredictor) -> bytes:

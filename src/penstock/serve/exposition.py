@@ -1,7 +1,7 @@
 """Two exports of the metrics: a page on loopback, and a file for node_exporter, each on its own thread.
 
 Neither shares a lock with the control loop. A scraper that never sends, reads or closes holds one connection; there
-are few of them, and the oldest is closed for the next.
+are few of them, and the oldest is closed for the next. Everybody gets the same bytes.
 """
 
 from __future__ import annotations
@@ -9,22 +9,25 @@ from __future__ import annotations
 import contextlib
 import http.server
 import logging
-import os
 import socket
 import socketserver
 import threading
+import time
 from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from penstock.errors import PenstockError
+from penstock.outputs import replace_file
+from penstock.threads import WorkerPool, try_to_start
 
 log = logging.getLogger(__name__)
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MOST_CONNECTIONS = 8
 TIMEOUT_S = 5.0
+PAUSE_S = 0.2
 FILE_MODE = 0o644
 
 Address = tuple[str, int]
@@ -32,7 +35,7 @@ Render = Callable[[], bytes]
 
 
 class MetricsPage:
-    """Serves `GET /metrics` on a loopback address until closed."""
+    """Serves `GET /metrics` on a loopback address until closed, on a fixed number of threads."""
 
     def __init__(self, address: Address, render: Render) -> None:
         try:
@@ -40,17 +43,34 @@ class MetricsPage:
         except OSError as error:
             raise PenstockError(f"metrics.listen {address[0]}:{address[1]}: {error.strerror}") from None
         self.port = int(self._server.server_address[1])
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.2,), name="penstock-metrics", daemon=True
-        )
-        self._thread.start()
+        self._closing = False
+        self._thread: threading.Thread | None = None
+        self.staff()
+
+    def staff(self) -> None:
+        """Start the threads that are missing; where the system has none to give, the next call tries again."""
+        self._server.pool.staff()
+        if self._thread is None or not self._thread.is_alive():
+            thread = threading.Thread(target=self._serve, name="penstock-metrics", daemon=True)
+            self._thread = thread if try_to_start(thread) else None
 
     def close(self) -> None:
         """Stop answering; whoever is connected is cut off."""
-        self._server.shutdown()
+        self._closing = True
+        if self._thread is not None:
+            self._server.shutdown()
+            self._thread.join(TIMEOUT_S)
         self._server.cut_off_all()
         self._server.server_close()
-        self._thread.join(TIMEOUT_S)
+        self._server.pool.close(1.0)
+
+    def _serve(self) -> None:
+        while not self._closing:
+            try:
+                self._server.serve_forever(0.2)
+            except Exception:
+                log.exception("the metrics page had a problem and goes on")
+                time.sleep(PAUSE_S)
 
 
 class MetricsFile:
@@ -64,14 +84,21 @@ class MetricsFile:
         self._path, self._period_s, self._render = path, period_s, render
         self._failing = False
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._write_on, name="penstock-textfile", daemon=True)
-        self._thread.start()
+        self._thread: threading.Thread | None = None
+        self.staff()
+
+    def staff(self) -> None:
+        """Start the thread if it is missing; where the system has none to give, the next call tries again."""
+        if self._thread is None:
+            thread = threading.Thread(target=self._write_on, name="penstock-textfile", daemon=True)
+            self._thread = thread if try_to_start(thread) else None
 
     def close(self) -> None:
         """Remove the file: figures of an agent that is gone must not look alive."""
         self._stop.set()
-        self._thread.join(1.0)
-        if not self._thread.is_alive():
+        if self._thread is not None:
+            self._thread.join(1.0)
+        if self._thread is None or not self._thread.is_alive():
             with contextlib.suppress(OSError):
                 self._path.unlink(missing_ok=True)
 
@@ -83,7 +110,7 @@ class MetricsFile:
 
     def _write_once(self) -> None:
         try:
-            replace_file(self._path, self._render())
+            replace_file(self._path, self._render(), FILE_MODE)
         except OSError as error:
             if not self._failing:
                 log.warning("metrics.textfile %s: %s", self._path, error.strerror or error)
@@ -94,26 +121,8 @@ class MetricsFile:
             self._failing = False
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Put the content in place in one step; a symbolic link at either name is replaced, never followed."""
-    beside = path.with_name(f".{path.name}.tmp")
-    with contextlib.suppress(FileNotFoundError):
-        beside.unlink()
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(beside, flags, 0o600)
-    try:
-        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, not a path
-            file.write(content)
-            os.fchmod(file.fileno(), FILE_MODE)
-        beside.replace(path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        raise
-
-
 class _MetricsServer(socketserver.ThreadingMixIn, http.server.HTTPServer):
-    """One thread a connection, few connections, no name look-ups."""
+    """Few connections, a thread for each of them, no name look-ups."""
 
     daemon_threads = True
     block_on_close = False
@@ -125,6 +134,7 @@ class _MetricsServer(socketserver.ThreadingMixIn, http.server.HTTPServer):
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         self._open: dict[Any, None] = {}
         self._lock = threading.Lock()
+        self.pool = WorkerPool("penstock-scrape", MOST_CONNECTIONS, 2 * MOST_CONNECTIONS)
         super().__init__(address, _Page)
 
     def server_bind(self) -> None:
@@ -137,7 +147,17 @@ class _MetricsServer(socketserver.ThreadingMixIn, http.server.HTTPServer):
             excess = list(self._open)[: max(0, len(self._open) - MOST_CONNECTIONS)]
         for connection in excess:
             _cut_off(connection)
-        super().process_request(request, client_address)
+        self.pool.staff()
+        if not self.pool.take(lambda: self.process_request_thread(request, client_address)):
+            self.shutdown_request(request)
+
+    def get_request(self) -> Any:
+        """The next connection. Where no descriptor is free, asking again at once would keep a core busy."""
+        try:
+            return super().get_request()
+        except OSError:
+            time.sleep(PAUSE_S)
+            raise
 
     def shutdown_request(self, request: Any) -> None:
         with self._lock:

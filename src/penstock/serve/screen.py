@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.gains import Gain
 from penstock.serve.status import effect_sentence
 
 KEYS = "up/down/PgUp/PgDn/Home/End choose  p pause  P all  m mode  e explain  q quit"
@@ -196,7 +197,8 @@ def _why(row: ScreenRow, width: int) -> list[str]:
         return ["nothing changed yet"]
     verb = "set" if row.last["made"] else "advised"
     gain = row.last.get("gain")
-    effect = f"; throughput is {gain:.2f} times what it was (before/after)" if gain is not None else ""
+    known = None if gain is None else Gain(gain, row.last.get("low"), row.last.get("high"))
+    effect = f"; throughput is {known.words} what it was (before/after)" if known is not None else ""
     text = (
         f"{verb} {', '.join(row.last['changes'])} [{row.last['id']}] because "
         f"{row.last['sentence']} ({row.last['reason']}){effect}"

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from penstock.decide.guard import BoundUse
+from penstock.gains import Gain, GainVerdict
 
 ByReason = Mapping[str, int]
 ByKnob = Mapping[tuple[str, str, str], int]
@@ -25,7 +26,7 @@ class LastChange:
     reason: str
     sentence: str
     made: bool
-    gain: float | None = None
+    gain: Gain | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,7 @@ def _row(target: TargetStatus) -> dict[str, Any]:
         "in_scope": target.in_scope,
         "manual": list(target.manual),
         "guard": target.guard,
-        "last_change": asdict(target.last_change) if target.last_change is not None else None,
+        "last_change": _change(target.last_change) if target.last_change is not None else None,
     }
     if target.void is not None:
         return {**place, "void": target.void, **standing}
@@ -185,13 +186,33 @@ def _row(target: TargetStatus) -> dict[str, Any]:
     }
 
 
+def _change(last: LastChange) -> dict[str, Any]:
+    gain = last.gain
+    figures = {} if gain is None else {"low": gain.low, "high": gain.high, "verdict": gain.verdict.value}
+    return {**asdict(last), "gain": None if gain is None else gain.ratio, **figures}
+
+
 def effect_sentence(effect: Mapping[str, Any] | None) -> str:
     """The headline in words that claim no more than the figure does."""
     if effect is None:
         return "effect: nothing was judged yet"
-    gain = f"effect: {effect['gain']:.2f} times as fast"
+    said = f"effect: {_times(effect)}"
     if effect["kind"] == "switchback":
-        interval = f"95 % between {effect['low']:.2f} and {effect['high']:.2f}"
-        return f"{gain}, {interval} (switchback, {effect['pairs']} pairs)"
+        return f"{said} (switchback, {effect['pairs']} pairs)"
     changes = "1 change" if effect["changes"] == 1 else f"{effect['changes']} changes"
-    return f"{gain} (before/after, {changes}; agent trial tells more)"
+    tried = effect.get("trial")
+    told = (
+        "agent trial tells more"
+        if tried is None
+        else f"a trial of {tried['pairs']} pairs was {_times(tried)}"
+    )
+    return f"{said} (before/after, {changes}; {told})"
+
+
+def _times(effect: Mapping[str, Any]) -> str:
+    gain = Gain(effect["gain"], effect.get("low"), effect.get("high"))
+    if gain.low is None or gain.high is None:
+        return f"undecided: {gain.ratio:.2f} times as fast, with an error that nobody knows"
+    if gain.verdict is GainVerdict.UNDECIDED:
+        return f"undecided, {gain.words} as fast"
+    return f"{gain.words} as fast, 95 % between {gain.low:.2f} and {gain.high:.2f}"

@@ -53,6 +53,10 @@ class Probe:
     def get(self, target: Target) -> Setting:
         return self.simulation.setting(self._osc(target))
 
+    def original(self, target: Target) -> Setting | None:
+        """What was in force before the first `set`; None before that."""
+        return self._originals.get(target)
+
     def set(self, target: Target, wanted: Setting) -> Receipt:
         """Write the knobs as a kernel takes them: refusals, rounding and side effects included."""
         osc = self._osc(target)
@@ -64,7 +68,7 @@ class Probe:
 
     def restore(self, target: Target) -> Receipt:
         """Back to what was in force before the first `set`."""
-        original = self._originals.get(target, self.get(target))
+        original = self._originals.pop(target, self.get(target))
         return Receipt(target, original, self.simulation.set(self._osc(target), original))
 
     def _osc(self, target: Target) -> int:

@@ -49,6 +49,7 @@ def check_actuator(make: RigFactory) -> None:
     check_restore_brings_back_the_original(make)
     check_restore_twice_is_restore_once(make)
     check_restore_of_an_untouched_target_changes_nothing(make)
+    check_original_is_what_restore_brings_back(make)
 
 
 def check_get_covers_the_space_and_lies_within_it(make: RigFactory) -> None:
@@ -151,6 +152,18 @@ def check_restore_of_an_untouched_target_changes_nothing(make: RigFactory) -> No
     before = rig.get()
     rig.actuator.restore(rig.target)
     assert rig.get() == before
+
+
+def check_original_is_what_restore_brings_back(make: RigFactory) -> None:
+    """Whatever is set meanwhile: policy and guard rely on it and keep no original of their own."""
+    rig = make()
+    before = rig.get()
+    assert rig.actuator.original(rig.target) in (None, before)
+    for wanted in _some(rig):
+        rig.actuator.set(rig.target, wanted)
+        assert rig.actuator.original(rig.target) == before
+    rig.actuator.restore(rig.target)
+    assert rig.actuator.original(rig.target) in (None, rig.get())
 
 
 def settable(space: KnobSpace) -> tuple[Knob, ...]:

@@ -20,7 +20,7 @@ from penstock.testing.served import Served, wait_for
 # A guard that lets nearly everything through, so that short tests see many changes.
 EAGER = """
 interval_s = 0.1
-watchdog_s = 3
+watchdog_s = 120
 [guard]
 jitter_s = 0
 dwell_s = 0
@@ -36,7 +36,7 @@ changes_per_hour = 1000000
 breaker_s = 0.001
 """
 _FILES = {"pages": "max_pages_per_rpc", "flight": "max_rpcs_in_flight", "dirty": "max_dirty_mb"}
-_STOP_S = 5.0
+_STOP_S = 60.0
 
 
 def knobs(client: Served, ost: str = "OST0000") -> dict[str, int]:
@@ -74,7 +74,7 @@ class AgentProcess:
         return [event for event in events if event["event"] == kind and not event.get("pending")]
 
     def stop(self, number: int = signal.SIGTERM) -> int:
-        """Send a signal and return the exit code; raises when it does not end within five seconds."""
+        """Send a signal and return the exit code; raises when it does not end within a minute."""
         self.process.send_signal(number)
         return self.process.wait(_STOP_S)
 

@@ -2,7 +2,8 @@
 
 The guest boots Debian's kernel with an initial file system of busybox and the modules asked for. It sees the
 host's root read-only, below a layer in its own memory, so it runs the very interpreter and code of the test and
-can change nothing on the host. One directory is shared for results. There is no network device.
+can change nothing on the host. The guest's own /tmp, /run and /dev cover the host's; directories that the command
+needs there are kept visible. One directory is shared for results. There is no network device.
 """
 
 from __future__ import annotations
@@ -29,12 +30,14 @@ for module in $(cat /modules/order); do insmod /modules/$module || echo "no modu
 mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose,msize=524288 root /lower
 mount -t tmpfs none /layer; mkdir /layer/upper /layer/work
 mount -t overlay -o lowerdir=/lower,upperdir=/layer/upper,workdir=/layer/work none /new
-mkdir -p /new{share} /new/sys/kernel/debug
+mkdir -p /new{share} /new/sys/kernel/debug /whole
+mount -o bind /new /whole
 mount -t 9p -o trans=virtio,version=9p2000.L,msize=524288 share /new{share}
 for place in proc sys dev; do mount --move /$place /new/$place; done
 mkdir -p /new/dev/pts; mount -t devpts none /new/dev/pts
 for place in tmp run; do mount -t tmpfs none /new/$place; done
 mount -t debugfs none /new/sys/kernel/debug
+while read -r place; do mkdir -p "/new$place"; mount -o bind "/whole$place" "/new$place"; done < /kept
 ip link set lo up
 chroot /new /bin/sh {share}/command > /new{share}/output 2>&1
 echo $? > /new{share}/status
@@ -70,22 +73,27 @@ def why_not() -> str | None:
     return None if Path(_BUSYBOX).exists() else "needs the Debian package busybox-static"
 
 
-def run_in_guest(
+def run_in_guest(  # noqa: PLR0913 - all but the first two have defaults
     command: str,
     share: Path,
     modules: Sequence[str] = (),
     *,
+    kept: Sequence[Path] = (),
     memory_mib: int = 1024,
     timeout_s: float = 180.0,
 ) -> GuestRun:
-    """Boot, run one shell command as root, power off. `share` is the guest's `/guest`, writable by both."""
+    """Boot, run one shell command as root, power off.
+
+    `share` is the guest's `/guest`, writable by both. `kept` are directories of the host that the command needs,
+    wherever they lie.
+    """
     share.mkdir(parents=True, exist_ok=True)
     (share / "command").write_text(command, encoding="utf-8")
     initial = share / "initramfs"
     release = kernel_release()
     if release is None:
         raise FileNotFoundError("no kernel for a guest in /boot")
-    _write_initramfs(initial, release, (*_BASE_MODULES, *modules))
+    _write_initramfs(initial, release, (*_BASE_MODULES, *modules), kept)
     machine = ["qemu-system-x86_64", "-cpu", _CPU, "-accel", "tcg,thread=multi", "-smp", "2"]
     machine += ["-m", str(memory_mib), "-nographic", "-no-reboot", "-nic", "none", "-monitor", "none"]
     machine += ["-kernel", f"/boot/vmlinuz-{release}", "-initrd", str(initial)]
@@ -109,7 +117,7 @@ def _shared(tag: str, path: Path, *, read_only: bool) -> list[str]:
     return ["-fsdev", options, "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
 
 
-def _write_initramfs(archive: Path, release: str, modules: Sequence[str]) -> None:
+def _write_initramfs(archive: Path, release: str, modules: Sequence[str], kept: Sequence[Path]) -> None:
     stage = archive.with_suffix(".d")
     for place in ("bin", "sbin", "proc", "sys", "dev", "lower", "layer", "new", "modules"):
         (stage / place).mkdir(parents=True)
@@ -122,6 +130,7 @@ def _write_initramfs(archive: Path, release: str, modules: Sequence[str]) -> Non
     (stage / "modules/order").write_text(
         "\n".join(Path(path).name for path in order) + "\n", encoding="ascii"
     )
+    (stage / "kept").write_text("".join(f"{path.resolve()}\n" for path in kept), encoding="utf-8")
     init = stage / "init"
     init.write_text(_INIT.format(share=SHARE), encoding="ascii")
     init.chmod(0o755)

@@ -81,6 +81,10 @@ class QueueingTarget:
     def get(self, target: Target) -> Setting:
         return self._setting
 
+    def original(self, target: Target) -> Setting:
+        """The start."""
+        return self._original
+
     def set(self, target: Target, wanted: Setting) -> Receipt:
         """Take the knobs with the system's own side effects."""
         self._setting = self.knobs.settle(self._setting, wanted)

@@ -24,7 +24,7 @@ from penstock.emulate.treelayout import LAYOUTS, load_layout
 from penstock.knobs import Setting
 
 _RPCS_PER_S, _RPC_BYTES, _RPC_USEC = 200, 1 << 20, 5000
-_PATIENCE_S = 30.0
+_PATIENCE_S = 120.0
 
 
 class SteadyClient:

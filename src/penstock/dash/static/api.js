@@ -1,11 +1,11 @@
-// Asks the server. The token, where there is one, comes in the address's fragment and stays in this tab.
+// Asks the server. The token comes in the address's fragment and stays in this tab.
 const KEY = "penstock-token";
 
 export function takeToken() {
-  const found = /^#token=([^&]+)/.exec(location.hash);
+  const found = /^#token=([^&]+)&?(.*)$/.exec(location.hash);
   if (found) {
     sessionStorage.setItem(KEY, decodeURIComponent(found[1]));
-    history.replaceState(null, "", location.pathname);
+    history.replaceState(null, "", location.pathname + (found[2] && `#${found[2]}`));
   }
 }
 

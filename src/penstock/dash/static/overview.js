@@ -152,7 +152,7 @@ function drawChanges(state) {
   body.replaceChildren(...state.changes.slice(-shown.changes).reverse().map((change) => make("tr", {},
     make("td", { "data-label": "at" }, clock(change.t_s, state.about.virtual)), make("td", {}, short(change.target)),
     make("td", { class: "what" }, make("span", { class: "kind" }, `${KINDS[change.kind]}: `), change.changes.join(", ")),
-    ratioCell("expected, against the best so far", change.expected, change.spread_log2), ratioCell("outcome, against the original", change.gain),
+    ratioCell("expected, against the best so far", change.expected, change.spread_log2), make("td", { class: `num ${change.outcome === null ? "none" : ""}`, "data-label": "outcome, against the original" }, change.outcome ?? "–"),
     make("td", { class: "last" }, whyButton(change, state)))));
   by("changes").hidden = !state.changes.length;
   by("no-changes").hidden = state.changes.length > 0;

@@ -8,19 +8,21 @@ again in short looks (switchbacks), so that a loss that came with a change is to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
 from penstock.decide.guard.limits import GuardLimits
 from penstock.decide.guard.record import (
     PROVEN_WINDOWS,
+    REFUGE_WINDOWS,
     SURGE_WINDOWS,
     Account,
     Accused,
     Aftermath,
     Ban,
     Look,
+    Proof,
     UnitRecord,
     Visit,
     allowance_s,
@@ -32,13 +34,14 @@ from penstock.decide.guard.record import (
 from penstock.decide.guard.refusals import kept, within_budget
 from penstock.decide.guard.reports import BoundUse, Effect, NodeView, bound_use
 from penstock.decide.guard.rules import RULES, Wish
-from penstock.decide.guard.turn import Order, Turn, look_after_s, taken_over
+from penstock.decide.guard.turn import Order, Turn, Unit, look_after_s
 from penstock.decide.level import Level
 from penstock.decide.objective import WINDOW_SLACK_LOG2, Rates, gain_log2, rates_of, sent_at_least
 from penstock.decide.tuner import SpaceOf
 from penstock.decide.work import echo_windows, hiding_windows
 from penstock.decision import UNIT_SEPARATOR, Decision, unit_name
-from penstock.knobs import KnobSpace, Setting
+from penstock.gains import measured
+from penstock.knobs import Setting
 from penstock.snapshot import Target
 from penstock.units import MIB
 from penstock.window import Void, Window
@@ -63,7 +66,6 @@ class Guard:
         self._seed = seed
         self._records: dict[str, UnitRecord] = {}
         self._accounts: dict[str, Account] = {}
-        self._homes: dict[Target, Setting] = {}
         self._unit_of: dict[Target, str] = {}
         self._effects: list[Effect] = []
 
@@ -84,16 +86,20 @@ class Guard:
         for window in seen:
             if isinstance(window, Void):
                 self._interrupt(window)
-            else:
-                self._keep_home(window, space_of(window.target))
         units: dict[str, list[Decision]] = {}
         for decision in decisions:
             units.setdefault(decision.unit or unit_name(decision.target), []).append(decision)
         verdicts: dict[Target, Decision] = {}
         for unit, members in units.items():
+            space = space_of(members[0].target)
             shown = members[0].history[-1] if members[0].history else windows[members[0].target]
             assert isinstance(shown, Window)
-            for verdict in self._review_unit(unit, members, shown, space_of(members[0].target)):
+            homes = {
+                member.target.name: window.home.only(*space.searched)
+                for member in members
+                if isinstance(window := windows[member.target], Window)
+            }
+            for verdict in self._review_unit(Unit(unit, members, homes, space), shown):
                 verdicts[verdict.target] = verdict
         held_mib = {
             w.target: space_of(w.target).cache_bytes(w.setting) / MIB for w in seen if isinstance(w, Window)
@@ -109,21 +115,10 @@ class Guard:
         return tuple(bound_use(mount, account, self.limits, now_s) for mount, account in found)
 
     def forget(self, target: Target) -> None:
-        """Drop everything remembered of a target that is gone or was taken over by somebody else."""
-        self._homes.pop(target, None)
+        """Drop everything remembered of a target that is gone."""
         unit = self._unit_of.pop(target, unit_name(target))
         if unit == unit_name(target):
             self._records.pop(unit, None)
-
-    def _keep_home(self, window: Window, space: KnobSpace) -> None:
-        """Remember the original. A knob that may not have its original value any more, because somebody else took it
-        over, has theirs as its original from now on, and what was measured before is dropped.
-        """
-        place = window.setting.only(*space.searched)
-        home = self._homes.setdefault(window.target, place)
-        if taken := taken_over(home, place, space):
-            self._homes[window.target] = home.replace(taken)
-            self._records.pop(self._unit_of.get(window.target, unit_name(window.target)), None)
 
     def _interrupt(self, window: Void) -> None:
         """A reconnect or worse: a look is given up, and the first interval after it is not judged."""
@@ -134,30 +129,27 @@ class Guard:
 
     # -- one unit -----------------------------------------------------------------------------------------------
 
-    def _review_unit(
-        self, unit: str, members: Sequence[Decision], window: Window, space: KnobSpace
-    ) -> list[Decision]:
+    def _review_unit(self, unit: Unit, window: Window) -> list[Decision]:
         record = self._record(unit)
-        record.space = space
-        for member in members:
-            self._unit_of[member.target] = unit
-        turn = self._arrive(unit, members, window, record)
+        for member in unit.members:
+            self._unit_of[member.target] = unit.name
+        turn = self._arrive(unit, window, record)
         self._measure(turn)
         order = self._look(turn) or self._judge(turn)
         if order is not None:
-            return [self._obey(member, order, turn) for member in members]
+            return [self._obey(member, order, turn) for member in unit.members]
         return self._ask(turn)
 
-    def _arrive(self, unit: str, members: Sequence[Decision], window: Window, record: UnitRecord) -> Turn:
+    def _arrive(self, unit: Unit, window: Window, record: UnitRecord) -> Turn:
         """Where the unit is now, and whether the interval shows that setting and nothing else."""
-        now_s, work = window.t1_s, members[0].work
+        now_s, work, members = window.t1_s, unit.members[0].work, unit.members
         if now_s - record.last_busy_s > self.limits.pause_s:
             record.settle = max(record.settle, 1)
-            record.quiet_until_s = max(record.quiet_until_s, now_s + self._jitter_s(unit, record))
+            record.quiet_until_s = max(record.quiet_until_s, now_s + self._jitter_s(unit.name, record))
         record.last_busy_s = now_s
         if work != record.work:
             record.work, record.settle = work, max(record.settle, 1)
-        at_home = 2 * sum(record.place_of(m.before) == self._homes[m.target] for m in members) > len(members)
+        at_home = 2 * sum(record.place_of(m.before) == unit.home_of(m) for m in members) > len(members)
         place = record.place_of(window.setting)
         if place != record.place:
             if record.place is not None:
@@ -167,11 +159,11 @@ class Guard:
                 hidden = hiding_windows(record.known_space, record.place, place, window)
                 record.settle = 1 + max(echo_windows(window), unfelt, hidden)
             record.place = place
-            self._move(record, place, None if at_home else self._homes[members[0].target], now_s)
+            self._move(record, place, None if at_home else unit.home, now_s)
         settled = record.settle == 0
         felt = not settled and record.opens.awaited and record.opens.felt(rates_of(window))
         record.settle = 0 if felt else max(0, record.settle - 1)
-        return Turn(unit, members, window, record, record.of(work), at_home, settled)
+        return Turn(unit, window, record, record.of(work), at_home, settled)
 
     def _move(self, record: UnitRecord, place: Setting, home: Setting | None, now_s: float) -> None:
         """The setting in force is another one; `home` is the original it is away from, none if it is back there."""
@@ -211,6 +203,8 @@ class Guard:
         if not turn.settled:
             return
         visit.take(rates)
+        if visit.level.count >= REFUGE_WINDOWS:
+            turn.work.proofs[visit.place] = Proof(visit.level, visit.price, turn.now_s)
         self._report(turn, visit)
         if visit.level.count == PROVEN_WINDOWS and gain_of(visit, turn.work, self.limits) >= visit.price:
             turn.work.proven.add(visit.place)
@@ -231,7 +225,7 @@ class Guard:
 
     def _acts_late(self, turn: Turn, visit: Visit) -> bool:
         """Whether the way between the original and the setting in force is felt on new opens only."""
-        return turn.record.known_space.acts_late(visit.place, self._homes[turn.members[0].target])
+        return turn.record.known_space.acts_late(visit.place, turn.unit.home)
 
     def _charge_aftermath(self, turn: Turn, rates: Rates) -> None:
         """What the original still lacks after a visit that did harm."""
@@ -281,8 +275,9 @@ class Guard:
         back_to = {member.target.name: turn.record.place_of(member.before) for member in turn.members}
         turn.record.look = Look(back_to, visit.place, windows)
         turn.work.reference.begin_look()
-        homes = {member.target.name: self._homes[member.target] for member in turn.members}
-        return Order(homes, "switchback", f"what the original setting brings {why}: a short look", {})
+        return Order(
+            turn.unit.homes, "switchback", f"what the original setting brings {why}: a short look", {}
+        )
 
     def _go_on_looking(self, turn: Turn, look: Look) -> Order | None:
         record, visit = turn.record, turn.record.visit
@@ -309,9 +304,8 @@ class Guard:
             return self._take_back(turn, visit)
         if paid < 1.0 + self.limits.least_gain and visit.level.count >= self.limits.switchback_windows:
             return self._give_up(turn, visit, ratio, error)
-        sentence = (
-            f"the original brings {level.mean.total / 1e6:.0f} MB/s, {look.place} {ratio:.2f} times that"
-        )
+        times = measured(ratio, error).words
+        sentence = f"the original brings {level.mean.total / 1e6:.0f} MB/s, {look.place} {times} that"
         return Order(look.back_to, "return", sentence, {"gain_ratio": ratio, "error": error})
 
     def _give_up(self, turn: Turn, visit: Visit, ratio: float, error: float) -> Order:
@@ -320,10 +314,10 @@ class Guard:
         turn.work.proven.discard(visit.place)
         turn.record.visit = None
         before = turn.work.reference.level.mean.total
-        sentence = (
-            f"the original brings {before / 1e6:.0f} MB/s, {visit.place} {ratio:.2f} times that: given up"
-        )
-        return Order({}, "unpaid", sentence, {"gain_ratio": ratio, "error": error})
+        times = measured(ratio, error).words
+        sentence = f"the original brings {before / 1e6:.0f} MB/s, {visit.place} {times} that: given up"
+        places, where_to = self._back(turn, visit)
+        return Order(places, "unpaid", sentence + where_to, {"gain_ratio": ratio, "error": error})
 
     # -- verdicts -----------------------------------------------------------------------------------------------
 
@@ -336,10 +330,11 @@ class Guard:
         over = record.account.lost_s(turn.now_s, self.limits) > most_s and visit.place not in turn.work.proven
         if not over and visit.lost_s <= allowance_s(turn.work.reference, self.limits):
             return None
-        if visit.level.count and not visit.price:
+        order = self._take_back(turn, visit)
+        if visit.level.count and not visit.price and order.places is turn.unit.homes:
             turn.work.accused = Accused(visit.place, visit.level)
             turn.work.reference.begin_look()
-        return self._take_back(turn, visit)
+        return order
 
     def _take_back(self, turn: Turn, visit: Visit) -> Order:
         record, work, now_s = turn.record, turn.work, turn.now_s
@@ -358,8 +353,20 @@ class Guard:
             f"{visit.lost_s:.1f} s of work lost, taken back"
         )
         evidence = {"before_bytes_per_s": before, "after_bytes_per_s": after, "lost_s": visit.lost_s}
-        homes = {member.target.name: self._homes[member.target] for member in turn.members}
-        return Order(homes, "revert", sentence, evidence)
+        places, where_to = self._back(turn, visit)
+        return Order(places, "revert", sentence + where_to, evidence)
+
+    def _back(self, turn: Turn, visit: Visit) -> tuple[Mapping[str, Setting], str]:
+        """Where a trial is taken back to, and how to say so: to the best setting that is certain to bring more than
+        the original, else to the original.
+        """
+        refuge = turn.work.refuge(visit.place, turn.now_s, self.limits)
+        if refuge is None:
+            return turn.unit.homes, ""
+        proof, original = turn.work.proofs[refuge], turn.work.reference.level
+        times = 2.0 ** gain_log2(proof.level.mean, original.mean, self.limits.objective)
+        sentence = f"; back to {refuge}, which brought {times:.2f} times the original"
+        return dict.fromkeys(turn.unit.homes, refuge), sentence
 
     def _hear(self, turn: Turn) -> None:
         """Excuse a setting that was taken back if the original, measured afterwards, is no better."""
@@ -419,26 +426,29 @@ class Guard:
         if moving is None:
             return list(turn.members)
         place_of = turn.record.place_of
-        homeward = all(place_of(m.wanted) == self._homes[m.target] for m in turn.members)
+        homeward = all(place_of(m.wanted) == turn.unit.home_of(m) for m in turn.members)
         if homeward or all(place_of(m.wanted) == place_of(m.before) for m in turn.members):
             refusal = None
         else:
-            home = self._homes[moving.target]
-            wish = Wish(turn.unit, moving, place_of(moving.wanted), home, turn.record, turn.work, turn.now_s)
+            home, unit = turn.unit.home_of(moving), turn.unit.name
+            wish = Wish(unit, moving, place_of(moving.wanted), home, turn.record, turn.work, turn.now_s)
             refusal = next((found for rule in RULES if (found := rule(wish, self.limits)) is not None), None)
         if refusal is not None:
             return [kept(member, refusal) if member.changes else member for member in turn.members]
         turn.record.changed_s.append(turn.now_s)
         turn.record.let_through = {member.target.name: member.id for member in turn.members if member.changes}
         turn.record.path.append(place_of(moving.wanted))
-        turn.record.account.trying = (turn.unit, turn.now_s)
+        turn.record.account.trying = (turn.unit.name, turn.now_s)
         return list(turn.members)
 
-    def _record(self, unit: str) -> UnitRecord:
-        record = self._records.get(unit)
-        if record is None:
-            payer = unit.partition(UNIT_SEPARATOR)[0]
-            record = self._records[unit] = UnitRecord(self._accounts.setdefault(payer, Account()))
+    def _record(self, unit: Unit) -> UnitRecord:
+        """The unit's record, begun anew if a member's original is another one: all it holds is relative to that."""
+        record = self._records.get(unit.name)
+        if record is None or any(record.homes.get(name, home) != home for name, home in unit.homes.items()):
+            payer = unit.name.partition(UNIT_SEPARATOR)[0]
+            record = self._records[unit.name] = UnitRecord(self._accounts.setdefault(payer, Account()))
+        record.homes.update(unit.homes)
+        record.space = unit.space
         return record
 
     def _jitter_s(self, unit: str, record: UnitRecord) -> float:

@@ -27,6 +27,9 @@ SURGE_WINDOWS = 2
 BURST_WINDOWS = 8
 # Windows of a visit after which a setting that lost nothing counts as proven.
 PROVEN_WINDOWS = 8
+# A trial is taken back to a setting measured in so many windows whose gain lies above 1 with 95 % certainty.
+REFUGE_WINDOWS = 6
+CERTAIN = 1.96
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,30 @@ class Look:
     taken: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a setting brought in its last visit of at least `REFUGE_WINDOWS`, and when that was.
+
+    `price` is what it had to bring for its bytes in flight.
+    """
+
+    level: Level
+    price: float
+    t_s: float
+
+    def gain(self, original: Level, limits: GuardLimits) -> float:
+        """What it gains over the original, beyond its price, as a base-2 logarithm."""
+        return gain_log2(self.level.mean, original.mean, limits.objective) - self.price
+
+    def is_certain(self, original: Level, limits: GuardLimits) -> bool:
+        """Whether it brings more than the original for sure, and enough for its bytes in flight."""
+        if original.count == 0:
+            return False
+        off = CERTAIN * math.hypot(self.level.error, original.error) / math.log(2)
+        gain = self.gain(original, limits)
+        return gain >= math.log2(1.0 + limits.least_gain) and gain + self.price > off
+
+
 @dataclass(slots=True)
 class WorkRecord:
     """One kind of work of a unit: what the original brings, which settings proved themselves, which did harm."""
@@ -104,6 +131,8 @@ class WorkRecord:
     reference: Reference = field(default_factory=Reference)
     proven: set[Setting] = field(default_factory=set)
     banned: dict[Setting, Ban] = field(default_factory=dict)
+    #: What every visited setting brought.
+    proofs: dict[Setting, Proof] = field(default_factory=dict)
     #: How much of it the page cache does at the original.
     cache: CacheShare = field(default_factory=CacheShare)
     #: What its requests carry there.
@@ -112,6 +141,23 @@ class WorkRecord:
     accused: Accused | None = None
     #: What the original brought before the last visit that was taken back, while that may still do harm.
     aftermath: Aftermath | None = None
+
+    def refuge(self, leaving: Setting, now_s: float, limits: GuardLimits) -> Setting | None:
+        """The best setting that is known for sure to bring more than the original; None if there is none.
+
+        None too if that is the one being left: what was certain and lost all the same shows that the world is
+        another one, so the original must be measured first.
+        """
+        original = self.reference.level
+        certain = {
+            place: proof.gain(original, limits)
+            for place, proof in self.proofs.items()
+            if now_s - proof.t_s <= limits.loss_window_s and proof.is_certain(original, limits)
+        }
+        if not certain or leaving in certain:
+            return None
+        free = [place for place in certain if place not in self.banned or now_s >= self.banned[place].until_s]
+        return max(free, key=lambda place: certain[place], default=None)
 
 
 @dataclass(slots=True)
@@ -170,6 +216,8 @@ class UnitRecord:
     """The part of a unit's history that the guard's rules need."""
 
     account: Account
+    #: The originals that everything here was measured against, by target. They are compared, never returned to.
+    homes: dict[str, Setting] = field(default_factory=dict)
     works: dict[str, WorkRecord] = field(default_factory=dict)
     work: str = ""
     space: KnobSpace | None = None

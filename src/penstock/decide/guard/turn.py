@@ -13,16 +13,39 @@ from penstock.window import Window
 
 
 @dataclass(frozen=True, slots=True)
+class Unit:
+    """A target or a tuning group in one interval: the wishes for its members, and their originals by name."""
+
+    name: str
+    members: Sequence[Decision]
+    homes: Mapping[str, Setting]
+    space: KnobSpace
+
+    @property
+    def home(self) -> Setting:
+        """The original of the first member."""
+        return self.home_of(self.members[0])
+
+    def home_of(self, member: Decision) -> Setting:
+        """The original of one member."""
+        return self.homes[member.target.name]
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """One unit in one interval."""
 
-    unit: str
-    members: Sequence[Decision]
+    unit: Unit
     window: Window
     record: UnitRecord
     work: WorkRecord
     at_home: bool
     settled: bool
+
+    @property
+    def members(self) -> Sequence[Decision]:
+        """The wishes for its members."""
+        return self.unit.members
 
     @property
     def now_s(self) -> float:
@@ -53,14 +76,3 @@ def look_after_s(turn: Turn, visit: Visit, limits: GuardLimits) -> float:
         limits.switchback_first_s * 2.0**visit.looks, visit.gained * look_s / limits.switchback_share
     )
     return min(waited, limits.switchback_most_s)
-
-
-def taken_over(home: Setting, place: Setting, space: KnobSpace) -> Mapping[str, int]:
-    """The knobs that may not have their original value any more, with the value that somebody else gave them."""
-    return {
-        knob_id: value
-        for knob_id, value in place.items()
-        if knob_id in home
-        and space[knob_id].floor <= value <= space[knob_id].ceiling
-        and not space[knob_id].floor <= home[knob_id] <= space[knob_id].ceiling
-    }

@@ -45,7 +45,8 @@ class Policy(ABC):
     all targets of one mount that do the same kind of work share one policy object (see `penstock.decide.groups`).
 
     A window may have a setting that the policy did not ask for: a change was refused or reverted, or the guard is
-    measuring the original. In the last case the guard restores the policy's setting by itself.
+    measuring the original. In the last case the guard restores the policy's setting by itself. The original is the
+    window's `home`. It changes when an administrator sets a knob, so a policy reads it anew from every window.
     """
 
     name: ClassVar[str]
@@ -66,8 +67,6 @@ class Policy(ABC):
     def __init__(self, space: KnobSpace, rng: Random) -> None:
         self.space = space
         self.rng = rng
-        #: The original setting of the target, or of a group's first member, if it is known.
-        self.home: Setting | None = None
 
     @abstractmethod
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:

@@ -72,9 +72,11 @@ class WeirPolicy(Policy):
         super().__init__(space, rng)
         self._habits = habits
         self._state, self._left, self._now = State.SETTLING, 1, 0
+        #: The original, as the window at hand states it.
         self._home: Setting | None = None
-        self._default = space.default.only(*space.searched)
         self._place: Setting | None = None
+        #: The knobs and bounds that everything kept here lies within.
+        self._bounds = space
         #: Windows since the setting in force was set.
         self._stayed = 0
         self._known = Knowledge()
@@ -106,7 +108,8 @@ class WeirPolicy(Policy):
         """Take in a window; when enough is known, decide where to go next."""
         self._now += 1
         place, rates = window.setting.only(*self.space.searched), rates_of(window)
-        self._home = self.home.only(*self.space.searched) if self.home is not None else self._home or place
+        self._home = window.home.only(*self.space.searched)
+        self._drop_what_cannot_be_set()
         self._hear(outlook)
         self._stayed += 1
         if place != self._place:
@@ -155,6 +158,11 @@ class WeirPolicy(Policy):
         """Keep this until the original was measured anew."""
         self._recollection.aside = memories
 
+    @property
+    def _default(self) -> Setting:
+        """The file system's default; a knob that somebody else took over has their value."""
+        return self.space.default.only(*self.space.searched)
+
     # -- events -------------------------------------------------------------------------------------------------
 
     def _enter(self, state: State, windows: int) -> None:
@@ -162,6 +170,17 @@ class WeirPolicy(Policy):
         if state is State.SETTLING:
             self._visit = Level()
             self._drift.latest.clear()
+
+    def _drop_what_cannot_be_set(self) -> None:
+        """Forget settings outside the bounds, which change when an administrator takes a knob or gives it back."""
+        if self._bounds is self.space:
+            return
+        self._bounds = self.space
+        for setting in [one for one in self._known.measured if not self.space.allows(one)]:
+            del self._known.measured[setting]
+            self._recollection.counted.pop(setting, None)
+        if self._wish is not None and not self.space.allows(self._wish):
+            self._wish = None
 
     def _hear(self, outlook: Outlook | None) -> None:
         """Take the cases of a survey; without any, of random surfaces over these candidates."""

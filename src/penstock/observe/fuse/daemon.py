@@ -7,14 +7,11 @@ once.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.errors import DataError
 from penstock.observe.kernelfs import KernelFs, read_once
 
-_DEVICE = "/dev/fuse"
 _CONNECTION = "fuse_connection:"
 
 
@@ -34,41 +31,6 @@ class Moved:
     written_bytes: int
 
 
-def find_daemons(fs: KernelFs, minors: frozenset[int]) -> dict[int, Daemon]:
-    """The daemons by connection number. Connections whose daemon cannot be determined are left out."""
-    found: dict[int, Daemon] = {}
-    for pid in fs.names("proc"):
-        if not pid.isdigit():
-            continue
-        for minor in _connections(fs, pid):
-            if minor in minors:
-                try:
-                    found[minor] = Daemon(int(pid), read_start(fs, int(pid)))
-                except (OSError, DataError):
-                    continue
-        if len(found) == len(minors):
-            break
-    return found
-
-
-def _connections(fs: KernelFs, pid: str) -> Iterator[int]:
-    """The connections whose device a process has open. The kernel reports them since Linux 6.14."""
-    try:
-        numbers = fs.names(f"proc/{pid}/fd")
-    except OSError:
-        return
-    for number in numbers:
-        try:
-            if os.readlink(fs.path(f"proc/{pid}/fd/{number}")) != _DEVICE:  # noqa: PTH115 - no Path for each of thousands
-                continue
-            text = read_once(fs.path(f"proc/{pid}/fdinfo/{number}")).decode("ascii", "replace")
-        except OSError:
-            continue
-        minor = parse_connection(text)
-        if minor is not None:
-            yield minor
-
-
 def read_start(fs: KernelFs, pid: int) -> int:
     """When a process started. Raises OSError or `DataError`."""
     return parse_start(read_once(fs.path(f"proc/{pid}/stat")).decode("utf-8", "replace"))
@@ -76,7 +38,7 @@ def read_start(fs: KernelFs, pid: int) -> int:
 
 def parse_connection(fdinfo: str) -> int | None:
     """The connection of an open /dev/fuse; None where the kernel does not say."""
-    for line in fdinfo.splitlines():
+    for line in fdinfo.split("\n"):
         if line.startswith(_CONNECTION):
             value = line[len(_CONNECTION) :].strip()
             return int(value) if value.isdigit() else None
@@ -94,7 +56,7 @@ def parse_start(stat: str) -> int:
 
 def parse_moved(io: str) -> Moved:
     """`/proc/PID/io`. Raises `DataError`."""
-    rows = dict(line.split(":", 1) for line in io.splitlines() if ":" in line)
+    rows = dict(line.split(":", 1) for line in io.split("\n") if ":" in line)
     try:
         return Moved(int(rows["rchar"]), int(rows["wchar"]))
     except (KeyError, ValueError) as error:

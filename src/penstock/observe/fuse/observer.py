@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.errors import DataError
-from penstock.observe.fuse.daemon import Daemon, find_daemons, read_start
+from penstock.observe.fuse.daemon_search import SEARCH_S, DaemonSearch
 from penstock.observe.fuse.source import CONNECTIONS, FuseSource
-from penstock.observe.kernelfs import KernelFs
-from penstock.observe.mounts import Mount, in_sight, read_mounts
+from penstock.observe.mounts import Mount, read_mounts
 from penstock.observe.passes import MountObserver, ObservedSource
 from penstock.snapshot import Problem
 
@@ -20,54 +19,68 @@ NETWORK_KINDS = frozenset(
 )
 
 
-def fuse_mounts(fs: KernelFs, kinds: frozenset[str] = NETWORK_KINDS) -> tuple[Mount, ...]:
-    """The FUSE mounts of these kinds below a root. Raises OSError."""
-    return tuple(mount for mount in in_sight(read_mounts(fs)) if mount.kind in kinds)
+@dataclass(frozen=True, slots=True)
+class FuseScope:
+    """Which FUSE mounts count: by kind, and by the uid that mounted them. None stands for all.
+
+    A user's own mount has any name its owner likes, and its daemon answers as its owner likes.
+    """
+
+    kinds: frozenset[str] | None = NETWORK_KINDS
+    users: frozenset[int] | None = frozenset({0})
+    devices: frozenset[str] | None = None
+    #: What one search for daemons may take.
+    search_s: float = SEARCH_S
+
+    def covers(self, mount: Mount) -> bool:
+        """Whether a mount counts."""
+        known = mount.kind.startswith("fuse.") if self.kinds is None else mount.kind in self.kinds
+        mine = self.users is None or mount.user in self.users
+        return known and mine and (self.devices is None or mount.device in self.devices)
+
+
+ROOTS = FuseScope()
+# Whoever restores without an agent has no interval to keep.
+PATIENT_S = 30.0
+
+
+def named_in(targets: Iterable[str]) -> FuseScope:
+    """The mounts of these targets alone, whatever a configuration says by now: what was tuned must be restored."""
+    devices = frozenset(name.rpartition("-")[0].rpartition("-")[2] for name in targets)
+    return FuseScope(None, None, devices, PATIENT_S)
 
 
 class FuseObserver(MountObserver):
-    """Observes every FUSE mount of the given kinds."""
+    """Observes every FUSE mount in a scope."""
 
     system = "fuse"
 
-    def __init__(
-        self, root: str | Path = "/", kinds: frozenset[str] = NETWORK_KINDS, **options: object
-    ) -> None:
+    def __init__(self, root: str | Path = "/", scope: FuseScope = ROOTS, **options: object) -> None:
         super().__init__(root, **options)  # type: ignore[arg-type]
-        self._kinds = kinds
+        self._scope = scope
+        self._search = DaemonSearch(self.fs, search_s=scope.search_s)
 
     def scan(self, known: Mapping[str, ObservedSource]) -> tuple[dict[str, ObservedSource], list[Problem]]:
         """The present mounts. Daemons are looked up only for new mounts."""
-        there = {mount.device: mount for mount in fuse_mounts(self.fs, self._kinds)}
-        kept = {
-            source.mount.device: source
-            for source in known.values()
-            if isinstance(source, FuseSource)
-            and there.get(source.mount.device) == source.mount
-            and _still_serves(self.fs, source.daemon)
-        }
-        new = [mount for device, mount in there.items() if device not in kept]
-        daemons = find_daemons(self.fs, frozenset(mount.minor for mount in new)) if new else {}
-        found: dict[str, ObservedSource] = {source.name: source for source in kept.values()}
-        problems = []
-        for mount in new:
-            daemon = daemons.get(mount.minor)
+        table = read_mounts(self.fs)
+        there = [mount for mount in table.in_sight() if self._scope.covers(mount)]
+        kept = {source.mount: source for source in known.values() if isinstance(source, FuseSource)}
+        daemons = self._search.find(there)
+        found: dict[str, ObservedSource] = {}
+        problems = [*table.problems]
+        for mount in there:
+            daemon, source = daemons.get(mount), kept.get(mount)
             if daemon is None:
                 problems.append(Problem(mount.path, self._why_no_daemon(mount)))
                 continue
-            source = FuseSource(self.fs, mount, daemon, self.clock)
+            if source is None or source.daemon != daemon:
+                source = FuseSource(self.fs, mount, daemon, self.clock)
             found[source.name] = source
         return found, problems
 
     def _why_no_daemon(self, mount: Mount) -> str:
         if not self.fs.names(f"{CONNECTIONS}/{mount.minor}"):
             return "its connection is not shown (mount -t fusectl none /sys/fs/fuse/connections)"
+        if self._search.unfinished(mount):
+            return "its daemon was not found yet: many processes have many files open"
         return "its daemon was not found (needs root and a kernel that names connections in fdinfo)"
-
-
-def _still_serves(fs: KernelFs, daemon: Daemon) -> bool:
-
-    try:
-        return read_start(fs, daemon.pid) == daemon.started
-    except (OSError, DataError):
-        return False

@@ -12,6 +12,7 @@ from penstock.errors import DataError
 from penstock.observe.mounts import unescape
 
 KINDS = frozenset({"nfs", "nfs4"})
+_KINDS = frozenset(kind.encode() for kind in KINDS)
 _OP_FIELDS = 8
 _BYTE_FIELDS = 8
 
@@ -80,26 +81,30 @@ class Unreadable:
     why: str
 
 
-def parse_mountstats(text: str) -> tuple[NfsMount | Unreadable, ...]:
+def parse_mountstats(table: bytes) -> tuple[NfsMount | Unreadable, ...]:
     """Every NFS mount, in the kernel's order; other file systems are passed over."""
     found: list[NfsMount | Unreadable] = []
-    for head, lines in _blocks(text):
-        words = head.split(" ")
-        if len(words) < 8 or words[7] not in KINDS:
+    for head, lines in _blocks(table):
+        words = head.split(b" ")
+        if len(words) < 8 or words[7] not in _KINDS:
             continue
         path = unescape(words[4])
         try:
-            found.append(_parse_block(unescape(words[1]), path, words[7], lines))
+            text = [line.decode("ascii", "backslashreplace") for line in lines]
+            found.append(_parse_block(unescape(words[1]), path, words[7].decode("ascii"), text))
         except (DataError, ValueError, IndexError) as error:
             found.append(Unreadable(path, f"mountstats: {error}"))
     return tuple(found)
 
 
-def _blocks(text: str) -> Iterator[tuple[str, list[str]]]:
-    """`device SERVER:/PATH mounted on PLACE with fstype KIND ...`, each with the lines below it."""
-    head, lines = "", list[str]()
-    for line in text.splitlines():
-        if line.startswith(("device ", "no device ")):
+def _blocks(table: bytes) -> Iterator[tuple[bytes, list[bytes]]]:
+    """`device SERVER:/PATH mounted on PLACE with fstype KIND ...`, each with the lines below it.
+
+    Lines end at newlines alone: users choose the paths of their mounts, and the kernel escapes no other separator.
+    """
+    head, lines = b"", list[bytes]()
+    for line in table.split(b"\n"):
+        if line.startswith((b"device ", b"no device ")):
             if head:
                 yield head, lines
             head, lines = line, []

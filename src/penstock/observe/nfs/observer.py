@@ -9,8 +9,8 @@ from penstock.knobs import Setting
 from penstock.observe import bdi
 from penstock.observe.dirty_pages import DirtyPages, parse_dirty_pages
 from penstock.observe.kept_files import KeptFiles, unread
-from penstock.observe.kernelfs import KernelFs, read_once
-from penstock.observe.mounts import Mount, in_sight, read_mounts
+from penstock.observe.kernelfs import LARGEST_TABLE_BYTES, KernelFs, read_once
+from penstock.observe.mounts import Mount, read_mounts
 from penstock.observe.nfs.mountstats import KINDS, NfsMount, parse_mountstats
 from penstock.observe.nfs.sunrpc import Transport, read_transports
 from penstock.observe.passes import MountObserver, ObservedSource, Reading
@@ -22,11 +22,6 @@ from penstock.units import KIB
 SAME_MOUNT_S = 2
 _SESSION_SLOTS = "sys/module/nfs/parameters/max_session_slots"
 _TABLE_SLOTS = "proc/sys/sunrpc/tcp_max_slot_table_entries"
-
-
-def nfs_mounts(fs: KernelFs) -> tuple[Mount, ...]:
-    """The NFS mounts below a root. Raises OSError."""
-    return tuple(mount for mount in in_sight(read_mounts(fs)) if mount.kind in KINDS)
 
 
 def target_of(mount: Mount, mounted_s: int) -> Target:
@@ -42,14 +37,15 @@ class NfsObserver(MountObserver):
 
     def scan(self, known: Mapping[str, ObservedSource]) -> tuple[dict[str, ObservedSource], list[Problem]]:
         """One source for all mounts, while there are any."""
-        mounts = nfs_mounts(self.fs)
+        table = read_mounts(self.fs)
+        mounts = [mount for mount in table.in_sight() if mount.kind in KINDS]
         if not mounts:
-            return {}, []
+            return {}, [*table.problems]
         source = known.get(NfsSource.name)
         if not isinstance(source, NfsSource):
             source = NfsSource(self.fs, self.clock)
         source.mounts = {mount.path: mount for mount in mounts}
-        return {source.name: source}, []
+        return {source.name: source}, [*table.problems]
 
 
 class NfsSource(ObservedSource):
@@ -67,7 +63,7 @@ class NfsSource(ObservedSource):
         """A reading of every mount. A mount whose block cannot be parsed becomes a problem of its own."""
         t_s = self._clock()
         try:
-            parsed = parse_mountstats(self._files.text("mountstats", "proc/self/mountstats"))
+            parsed = parse_mountstats(read_once(self._fs.path("proc/self/mountstats"), LARGEST_TABLE_BYTES))
             uptime_s = float(self._files.text("uptime", "proc/uptime").split()[0])
             node = self._node_dirty()
         except OSError as error:

@@ -1,0 +1,199 @@
+"""Reads one line from each client of a unix socket and writes one line back, all in a single thread.
+
+A client that is slow, silent or greedy costs one descriptor for a few seconds. What goes wrong with one client, with
+accepting, or with a shortage of descriptors never ends the thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from penstock.threads import try_to_start
+
+log = logging.getLogger(__name__)
+
+MOST_CLIENTS = 64
+MAX_REQUEST_BYTES = 65536
+# Beyond MOST_CLIENTS, somebody who is silent for this long makes room for the next.
+GRACE_S = 0.5
+# After an error of accept, such as no free descriptor.
+PAUSE_S = 0.2
+BACKLOG = 1024
+
+
+@dataclass(eq=False, slots=True)
+class Client:
+    """One connection: first a request comes in, then it is with a worker, then its answer goes out."""
+
+    connection: socket.socket
+    since_s: float
+    until_s: float
+    request: bytearray = field(default_factory=bytearray)
+    #: What is left to send. It is a view: many clients may be sent the same bytes.
+    answer: memoryview | None = None
+    asked: bool = False
+
+
+Take = Callable[[Client, bytes], None]
+
+
+class LineServer:
+    """Serves a listening socket. `take` is given every whole line; `answer` may be called from any thread."""
+
+    def __init__(self, listener: socket.socket, take: Take, timeout_s: float) -> None:
+        listener.setblocking(False)
+        self._listener, self._take, self._timeout_s = listener, take, timeout_s
+        self._selector = selectors.DefaultSelector()
+        self._bell, self._ear = socket.socketpair()
+        self._bell.setblocking(False)
+        self._ear.setblocking(False)
+        self._selector.register(self._ear, selectors.EVENT_READ)
+        self._clients: dict[socket.socket, Client] = {}
+        self._ready: list[Client] = []
+        self._lock = threading.Lock()
+        self._accept_from_s = 0.0
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+
+    def staff(self) -> bool:
+        """Start the thread if there is none. Returns false where the system has none to give."""
+        if self._stopping or (self._thread is not None and self._thread.is_alive()):
+            return True
+        thread = threading.Thread(target=self._serve, name="penstock-control", daemon=True)
+        if not try_to_start(thread):
+            return False
+        self._thread = thread
+        return True
+
+    def answer(self, client: Client, line: bytes) -> None:
+        """Send a line to a client, and end the connection."""
+        client.answer, client.until_s = memoryview(line), time.monotonic() + self._timeout_s
+        with self._lock:
+            self._ready.append(client)
+        self._wake()
+
+    def close(self) -> None:
+        """Stop answering; whoever is connected is cut off."""
+        self._stopping = True
+        self._wake()
+        if self._thread is not None:
+            self._thread.join(self._timeout_s)
+        for client in list(self._clients.values()):
+            self._drop(client)
+        for piece in (self._listener, self._bell, self._ear, self._selector):
+            with contextlib.suppress(OSError):
+                piece.close()
+
+    def _wake(self) -> None:
+        with contextlib.suppress(OSError):
+            self._bell.send(b"!")
+
+    def _serve(self) -> None:
+        while not self._stopping:
+            try:
+                self._turn()
+            except Exception:
+                # Whatever it was, the next client must find somebody here.
+                log.exception("the control socket had a problem and goes on")
+                time.sleep(PAUSE_S)
+
+    def _turn(self) -> None:
+        self._watch_for_newcomers()
+        for key, _ in self._selector.select(self._wait_s()):
+            if key.fileobj is self._ear:
+                with contextlib.suppress(OSError):
+                    self._ear.recv(4096)
+            elif key.fileobj is self._listener:
+                self._accept()
+            else:
+                self._talk(key.data)
+        with self._lock:
+            ready, self._ready = self._ready, []
+        for client in ready:
+            if client.connection in self._clients:
+                self._selector.register(client.connection, selectors.EVENT_WRITE, client)
+                self._talk(client)
+        self._expire()
+
+    def _watch_for_newcomers(self) -> None:
+        """Listen only while there is room and no error of accept is fresh; others wait in the kernel's queue."""
+        wanted = time.monotonic() >= self._accept_from_s and self._has_room()
+        watched = self._listener in self._selector.get_map()
+        if wanted and not watched:
+            self._selector.register(self._listener, selectors.EVENT_READ)
+        elif watched and not wanted:
+            self._selector.unregister(self._listener)
+
+    def _has_room(self) -> bool:
+        if len(self._clients) < MOST_CLIENTS:
+            return True
+        oldest = next((client for client in self._clients.values() if not client.asked), None)
+        if oldest is None or time.monotonic() - oldest.since_s < GRACE_S:
+            return False
+        self._drop(oldest)
+        return True
+
+    def _wait_s(self) -> float:
+        return 0.05 if len(self._clients) >= MOST_CLIENTS or self._accept_from_s else 0.5
+
+    def _accept(self) -> None:
+        while len(self._clients) < MOST_CLIENTS:
+            try:
+                connection, _ = self._listener.accept()
+            except BlockingIOError:
+                break
+            except OSError:
+                self._accept_from_s = time.monotonic() + PAUSE_S
+                return
+            now_s = time.monotonic()
+            connection.setblocking(False)
+            client = Client(connection, now_s, now_s + self._timeout_s)
+            self._clients[connection] = client
+            self._selector.register(connection, selectors.EVENT_READ, client)
+        self._accept_from_s = 0.0
+
+    def _talk(self, client: Client) -> None:
+        try:
+            if client.answer is None:
+                self._hear(client)
+            else:
+                self._tell(client, client.answer)
+        except BlockingIOError:
+            return
+        except OSError:
+            self._drop(client)
+
+    def _hear(self, client: Client) -> None:
+        more = client.connection.recv(65536)
+        client.request += more
+        line, end, _ = bytes(client.request).partition(b"\n") if b"\n" in more else (b"", b"", b"")
+        if end and len(line) <= MAX_REQUEST_BYTES:
+            client.asked, client.until_s = True, float("inf")
+            self._selector.unregister(client.connection)
+            self._take(client, line)
+        elif not more or end or len(client.request) > MAX_REQUEST_BYTES:
+            self._drop(client)
+
+    def _tell(self, client: Client, answer: memoryview) -> None:
+        client.answer = answer[client.connection.send(answer) :]
+        if not client.answer:
+            self._drop(client)
+
+    def _expire(self) -> None:
+        now_s = time.monotonic()
+        for client in [client for client in self._clients.values() if now_s > client.until_s]:
+            self._drop(client)
+
+    def _drop(self, client: Client) -> None:
+        self._clients.pop(client.connection, None)
+        with contextlib.suppress(KeyError, ValueError):
+            self._selector.unregister(client.connection)
+        with contextlib.suppress(OSError):
+            client.connection.close()
