@@ -43,6 +43,13 @@ class Entry:
     generation: int | None = None
     brw_pages: int | None = None
 
+    def is_as_left(self, setting: Setting) -> bool:
+        """Whether every knob has the value that was last written, or its administrator's that is known."""
+        left = self.actual or self.original
+        if self.manual:
+            left = left.replace(self.original.only(*self.manual))
+        return all(setting.get(knob_id) in (value, None) for knob_id, value in left.items())
+
 
 @dataclass(frozen=True, slots=True)
 class JournalOwner:

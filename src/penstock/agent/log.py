@@ -13,6 +13,7 @@ from pathlib import Path
 from penstock.agent.rotated_file import RotatedFile, parts
 from penstock.decide.guard import Effect
 from penstock.decision import Decision, Outlook, Receipt, made
+from penstock.decision_reasons import Reason
 from penstock.events import (
     DecisionEvent,
     EffectEvent,
@@ -171,6 +172,13 @@ def outcome_event(decision: Decision, receipt: Receipt, wall_s: float) -> Outcom
         actual=receipt.actual,
         error=receipt.error,
     )
+
+
+def unlogged(decision: Decision) -> Decision:
+    """A decision to change nothing, because the one to change something cannot be written down."""
+    wished = ", ".join(map(str, decision.changes))
+    sentence = f"not done, because the log cannot be written (wished: {wished})"
+    return replace(decision, wanted=decision.before, reason=Reason.NOT_LOGGED, sentence=sentence)
 
 
 def effect_event(effect: Effect, wall_s: float) -> EffectEvent:

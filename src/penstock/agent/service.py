@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from penstock.actuate.journal import Entry
+from penstock import events
 from penstock.actuate.knob_errors import JournalUnwritableError, TargetUnusableError
 from penstock.actuate.lock import StateLock
 from penstock.agent.agent_ledger import AgentLedger
@@ -31,7 +31,7 @@ from penstock.agent.footprint import settling
 from penstock.agent.jobs import DIRECTORY as JOBS_DIRECTORY
 from penstock.agent.jobs import JobBook, boot_time_s
 from penstock.agent.knowledge import KnowledgeFile
-from penstock.agent.log import DecisionLog, decision_event, effect_event, outcome_event
+from penstock.agent.log import DecisionLog, decision_event, effect_event, outcome_event, unlogged
 from penstock.agent.loop import Loop, Step, next_due_s
 from penstock.agent.model_choice import load_predictor
 from penstock.agent.node_limits import node_view
@@ -46,22 +46,7 @@ from penstock.agent.watchdog import Watchdog, notify
 from penstock.agent.window_recording import WindowRecorder
 from penstock.decide.policies._base import Policy
 from penstock.decision import Decision, Receipt, made
-from penstock.decision_reasons import Reason
 from penstock.errors import InvalidError, ModelFileError
-from penstock.events import (
-    FORMAT,
-    DecisionEvent,
-    FoundEvent,
-    LogEvent,
-    RememberedEvent,
-    RestoreEvent,
-    StartEvent,
-    StopEvent,
-    TakeBackEvent,
-    TrialEvent,
-    TrialForgottenEvent,
-    YieldEvent,
-)
 from penstock.knobs import Setting
 from penstock.observe.meminfo import dirty_budget_mib
 from penstock.ports import Ports, Predictor
@@ -125,23 +110,23 @@ class Agent:
         control = ControlServer(self.places.socket, AgentCommands(self, self.config.interval_s).handle)
         watchdog = Watchdog(max(self.config.watchdog_s, 2 * self.config.interval_s))
         self.event(
-            StartEvent(
+            events.StartEvent(
                 time_s=time.time(),
                 mode=self.mode.value,
                 policy=self.policy_name,
                 interval_s=self.config.interval_s,
                 seed=self.seed,
-                format=FORMAT,
+                format=events.FORMAT,
             )
         )
         for unit in self._knowledge.loaded():
-            self.event(RememberedEvent(time_s=time.time(), unit=unit))
+            self.event(events.RememberedEvent(time_s=time.time(), unit=unit))
         findings = discover(self.places.root, self._actuator, self._in_scope)
         for line in sentences(findings):
             log.info("%s", line)
         for finding in findings:
             about = {"target": finding.name, "fs": finding.fs, "why": finding.why}
-            self.event(FoundEvent(time_s=time.time(), **about, tuned=tuple(finding.tuned)))
+            self.event(events.FoundEvent(time_s=time.time(), **about, tuned=tuple(finding.tuned)))
         notify("READY=1")
         try:
             self._work(watchdog, (control, exports))
@@ -151,7 +136,7 @@ class Agent:
                 self._give_back_at_the_end,
                 lambda: notify("STOPPING=1"),
                 lambda: self._knowledge.keep(self.loop.tuner.remembered(), time.time()),
-                lambda: self.event(StopEvent(time_s=time.time())),
+                lambda: self.event(events.StopEvent(time_s=time.time())),
                 lambda: self.loop.recorder.flush() if self.loop.recorder is not None else None,
                 control.close,
                 exports.close,
@@ -210,7 +195,9 @@ class Agent:
         self.loop.forget(target)
         outcome = {"target": target.name, "actual": dict(receipt.actual), "error": receipt.error}
         self.event(
-            RestoreEvent(time_s=time.time(), target=target.name, actual=receipt.actual, error=receipt.error)
+            events.RestoreEvent(
+                time_s=time.time(), target=target.name, actual=receipt.actual, error=receipt.error
+            )
         )
         self.ledger.restores += 1
         if receipt.error:
@@ -227,7 +214,7 @@ class Agent:
         for target in named:
             if knobs := self._actuator.take_back(target):
                 outcome = {"target": target.name, "knobs": dict(knobs)}
-                self.event(TakeBackEvent(time_s=time.time(), target=target.name, knobs=knobs))
+                self.event(events.TakeBackEvent(time_s=time.time(), target=target.name, knobs=knobs))
                 self.loop.look_again(target)
                 taken.append(outcome)
         return taken
@@ -242,19 +229,19 @@ class Agent:
         entry = self._journal.get(target.name)
         return entry.manual if entry is not None else frozenset()
 
-    def note_trial(self, trial: TrialEvent) -> None:
+    def note_trial(self, trial: events.TrialEvent) -> None:
         """Keep the result of a switchback trial, which comes first in `status` and `report`."""
         self.ledger.trial = trial
         self.event(trial)
 
-    def forget_trial(self) -> TrialEvent | None:
+    def forget_trial(self) -> events.TrialEvent | None:
         """Drop the result of the last switchback trial and return it. Reports of the log drop it too."""
         forgotten, self.ledger.trial = self.ledger.trial, None
         if forgotten is not None:
-            self.event(TrialForgottenEvent(time_s=time.time()))
+            self.event(events.TrialForgottenEvent(time_s=time.time()))
         return forgotten
 
-    def event(self, event: LogEvent) -> None:
+    def event(self, event: events.LogEvent) -> None:
         """Add an event that is not a decision to the log."""
         self.log.append(event)
 
@@ -313,7 +300,7 @@ class Agent:
         """Give up knobs that somebody else has set, as soon as they are seen, whether or not a change is wished."""
         for seen in snapshot.targets if self._journal.entries else ():
             entry = self._journal.get(seen.target.name)
-            if entry is not None and not _as_left(entry, seen.setting):
+            if entry is not None and not entry.is_as_left(seen.setting):
                 # Reads the files again, because the snapshot may be older than our own last change.
                 try:
                     self._actuator.notice(seen.target)
@@ -328,7 +315,7 @@ class Agent:
         theirs = self._given_up[target] = entry.original.only(*sorted(entry.manual))
         knobs = Setting({knob_id: value for knob_id, value in theirs.items() if before.get(knob_id) != value})
         if knobs:
-            self.event(YieldEvent(time_s=time.time(), target=target.name, knobs=knobs))
+            self.event(events.YieldEvent(time_s=time.time(), target=target.name, knobs=knobs))
             self.messages.event(
                 f"{target.name}: somebody else set {knobs}, which is left to them from now on"
             )
@@ -363,9 +350,9 @@ class Agent:
         self.messages.condition(
             f"{self.log.path}: {len(lost)} decisions cannot be written: no knob moves for them"
         )
-        return tuple(_unlogged(decision) if decision.id in lost else decision for decision in decisions)
+        return tuple(unlogged(decision) if decision.id in lost else decision for decision in decisions)
 
-    def _decision_event(self, decision: Decision) -> DecisionEvent:
+    def _decision_event(self, decision: Decision) -> events.DecisionEvent:
         return decision_event(decision, time.time(), self.mode.value, self.jobs.running)
 
     def _log_change(self, step: Step) -> None:
@@ -460,18 +447,3 @@ class Agent:
 def naming(target: Target, error: str) -> str:
     """An error that names its target."""
     return error if target.name in error else f"{target.name}: {error}"
-
-
-def _as_left(entry: Entry, setting: Setting) -> bool:
-    """Whether every knob has the value that was last written, or its administrator's that is known."""
-    left = entry.actual or entry.original
-    if entry.manual:
-        left = left.replace(entry.original.only(*entry.manual))
-    return all(setting.get(knob_id) in (value, None) for knob_id, value in left.items())
-
-
-def _unlogged(decision: Decision) -> Decision:
-    sentence = (
-        f"not done, because the log cannot be written (wished: {', '.join(map(str, decision.changes))})"
-    )
-    return replace(decision, wanted=decision.before, reason=Reason.NOT_LOGGED, sentence=sentence)

@@ -107,6 +107,16 @@ class Knowledge:
             return 0.15
         return math.sqrt(sum(min(level.count, MEMORY) * level.noise**2 for level in known) / total)
 
+    def knows(self, setting: Setting, windows: int) -> bool:
+        """Whether a setting was measured in at least so many windows."""
+        measured = self.measured.get(setting)
+        return measured is not None and measured.level.count >= windows
+
+    def best_elsewhere(self, place: Setting) -> Level | None:
+        """What the best of the other settings brought, among those seen in three windows or more."""
+        others = [m.level for s, m in self.measured.items() if s != place and m.level.count >= 3]
+        return max(others, key=lambda level: level.mean.total, default=None)
+
     def best_anchor(self, home: Setting) -> Setting:
         """The setting that gains are relative to: the original, or, before that was measured, the one with most
         windows.

@@ -14,7 +14,7 @@ from penstock.decide.belief import Knowledge, Measured, kind_of
 from penstock.decide.level import MEMORY, Level
 from penstock.decide.objective import Objective, Rates, gain_log2
 from penstock.decide.work import Work
-from penstock.knobs import Candidates, Setting
+from penstock.knobs import Candidates, KnobSpace, Setting
 
 # A remembered setting counts as half the windows it was measured in, and as at most this many. So a setting that is
 # never measured again counts less after every restart.
@@ -131,6 +131,13 @@ class Recollection:
         for setting in self.counted:
             known.measured.pop(setting, None)
         self.counted, self._claimed = {}, {}
+
+
+def forget_outside(space: KnobSpace, known: Knowledge, memory: Recollection) -> None:
+    """Forget settings outside the bounds, which change when an administrator takes a knob or gives it back."""
+    for setting in [one for one in known.measured if not space.allows(one)]:
+        del known.measured[setting]
+        memory.counted.pop(setting, None)
 
 
 def _scaled(rates: Rates, then: Rates, today: Rates) -> Rates:

@@ -53,6 +53,11 @@ class Motive:
     sentence: str
     chance: float
 
+    @property
+    def is_trial(self) -> bool:
+        """Whether it leads somewhere that was not measured enough."""
+        return self.code in (Reason.PROMISING, Reason.DEFAULT, Reason.STARVING)
+
 
 @dataclass(frozen=True, slots=True)
 class Stay:

@@ -8,7 +8,7 @@ again in short looks (switchbacks), so that a loss that came with a change is to
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
@@ -34,7 +34,7 @@ from penstock.decide.guard.record import (
 from penstock.decide.guard.refusals import kept, within_budget
 from penstock.decide.guard.reports import BoundUse, Effect, NodeView, bound_use
 from penstock.decide.guard.rules import RULES, Wish
-from penstock.decide.guard.turn import Order, Turn, Unit, look_after_s
+from penstock.decide.guard.turn import Order, Turn, Unit, back_from, look_after_s, unit_of
 from penstock.decide.level import Level
 from penstock.decide.objective import WINDOW_SLACK_LOG2, Rates, gain_log2, rates_of, sent_at_least
 from penstock.decide.tuner import SpaceOf
@@ -95,12 +95,7 @@ class Guard:
             space = space_of(members[0].target)
             shown = members[0].history[-1] if members[0].history else windows[members[0].target]
             assert isinstance(shown, Window)
-            homes = {
-                member.target.name: window.home.only(*space.searched)
-                for member in members
-                if isinstance(window := windows[member.target], Window)
-            }
-            for verdict in self._review_unit(Unit(unit, members, homes, space), shown):
+            for verdict in self._review_unit(unit_of(unit, members, windows, space), shown):
                 verdicts[verdict.target] = verdict
         held_mib = {
             w.target: space_of(w.target).cache_bytes(w.setting) / MIB for w in seen if isinstance(w, Window)
@@ -320,7 +315,7 @@ class Guard:
         before = turn.work.reference.level.mean.total
         times = measured(ratio, error).words
         sentence = f"the original brings {before / 1e6:.0f} MB/s, {visit.place} {times} that: given up"
-        places, where_to = self._back(turn, visit)
+        places, where_to = back_from(turn, visit, self.limits)
         return Order(places, Reason.GUARD_UNPAID, sentence + where_to, {"gain_ratio": ratio, "error": error})
 
     # -- verdicts -----------------------------------------------------------------------------------------------
@@ -357,20 +352,8 @@ class Guard:
             f"{visit.lost_s:.1f} s of work lost, taken back"
         )
         evidence = {"before_bytes_per_s": before, "after_bytes_per_s": after, "lost_s": visit.lost_s}
-        places, where_to = self._back(turn, visit)
+        places, where_to = back_from(turn, visit, self.limits)
         return Order(places, Reason.GUARD_REVERT, sentence + where_to, evidence)
-
-    def _back(self, turn: Turn, visit: Visit) -> tuple[Mapping[str, Setting], str]:
-        """Where a trial is taken back to, and how to say so: to the best setting that is certain to bring more than
-        the original, else to the original.
-        """
-        refuge = turn.work.refuge(visit.place, turn.now_s, self.limits)
-        if refuge is None:
-            return turn.unit.homes, ""
-        proof, original = turn.work.proofs[refuge], turn.work.reference.level
-        times = 2.0 ** gain_log2(proof.level.mean, original.mean, self.limits.objective)
-        sentence = f"; back to {refuge}, which brought {times:.2f} times the original"
-        return dict.fromkeys(turn.unit.homes, refuge), sentence
 
     def _hear(self, turn: Turn) -> None:
         """Excuse a setting that was taken back if the original, measured afterwards, is no better."""

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from penstock.decide.guard.limits import GuardLimits
 from penstock.decide.guard.record import UnitRecord, Visit, WorkRecord, gain_of
+from penstock.decide.objective import gain_log2
 from penstock.decision import Decision
 from penstock.decision_reasons import Reason
 from penstock.knobs import KnobSpace, Setting
-from penstock.window import Window
+from penstock.snapshot import Target
+from penstock.window import Void, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +79,25 @@ def look_after_s(turn: Turn, visit: Visit, limits: GuardLimits) -> float:
         limits.switchback_first_s * 2.0**visit.looks, visit.gained * look_s / limits.switchback_share
     )
     return min(waited, limits.switchback_most_s)
+
+
+def unit_of(
+    name: str, members: Sequence[Decision], windows: Mapping[Target, Window | Void], space: KnobSpace
+) -> Unit:
+    """A unit with its members' originals, as their windows state them."""
+    seen = {member.target.name: windows[member.target] for member in members}
+    homes = {target: w.home.only(*space.searched) for target, w in seen.items() if isinstance(w, Window)}
+    return Unit(name, members, homes, space)
+
+
+def back_from(turn: Turn, visit: Visit, limits: GuardLimits) -> tuple[Mapping[str, Setting], str]:
+    """Where a trial is taken back to, and how to say so: to the best setting that is certain to bring more than the
+    original, else to the original.
+    """
+    refuge = turn.work.refuge(visit.place, turn.now_s, limits)
+    if refuge is None:
+        return turn.unit.homes, ""
+    proof, original = turn.work.proofs[refuge], turn.work.reference.level
+    times = 2.0 ** gain_log2(proof.level.mean, original.mean, limits.objective)
+    sentence = f"; back to {refuge}, which brought {times:.2f} times the original"
+    return dict.fromkeys(turn.unit.homes, refuge), sentence

@@ -17,13 +17,12 @@ One window is one event. The state says what the window is for:
 from __future__ import annotations
 
 import math
-from enum import StrEnum
 from random import Random
 
 from penstock.decide.belief import Knowledge, Measured
 from penstock.decide.habits import HABITS, Habits
 from penstock.decide.level import Level
-from penstock.decide.memory import Memories, Recollection, remember
+from penstock.decide.memory import Memories, Recollection, forget_outside, remember
 from penstock.decide.objective import Rates, drains, fills, gain_log2, rates_of
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.prospect import (
@@ -40,24 +39,13 @@ from penstock.decide.prospect import (
 from penstock.decide.reopening import Reopening
 from penstock.decide.starving import Relief, call_bytes, relief, starves
 from penstock.decide.steadiness import Drift, RequestCount, Rounds
+from penstock.decide.weir_state import State
 from penstock.decide.work import CacheShare, LargestRequest, dominant, echo_windows, hiding_windows
 from penstock.decision import Cases, Outlook
 from penstock.decision_reasons import Reason
 from penstock.knobs import Candidates, KnobSpace, Setting
 from penstock.predict.drawn import drawn_cases
 from penstock.window import Window
-
-# Reasons to go somewhere that was not measured enough.
-TRIALS = (Reason.PROMISING, Reason.DEFAULT, Reason.STARVING)
-
-
-class State(StrEnum):
-    """What the next window is for."""
-
-    SETTLING = "settling"
-    MEASURING = "measuring"
-    RESTING = "resting"
-    ASKING = "asking"
 
 
 class WeirPolicy(Policy):
@@ -113,7 +101,9 @@ class WeirPolicy(Policy):
         self._now += 1
         place, rates = window.setting.only(*self.space.searched), rates_of(window)
         self._home = window.home.only(*self.space.searched)
-        self._drop_what_cannot_be_set()
+        if self._bounds is not self.space:
+            self._bounds = self.space
+            forget_outside(self.space, self._known, self._recollection)
         self._hear(outlook)
         self._stayed += 1
         if place != self._place:
@@ -175,17 +165,6 @@ class WeirPolicy(Policy):
             self._visit = Level()
             self._drift.latest.clear()
 
-    def _drop_what_cannot_be_set(self) -> None:
-        """Forget settings outside the bounds, which change when an administrator takes a knob or gives it back."""
-        if self._bounds is self.space:
-            return
-        self._bounds = self.space
-        for setting in [one for one in self._known.measured if not self.space.allows(one)]:
-            del self._known.measured[setting]
-            self._recollection.counted.pop(setting, None)
-        if self._wish is not None and not self.space.allows(self._wish):
-            self._wish = None
-
     def _hear(self, outlook: Outlook | None) -> None:
         """Take the cases of a survey; without any, of random surfaces over these candidates."""
         candidates = self.space.candidates()
@@ -220,7 +199,7 @@ class WeirPolicy(Policy):
 
     def _collapsed(self, place: Setting, rates: Rates) -> bool:
         """Whether the first interval of a trial already shows that it is hopeless."""
-        best = self._best_elsewhere(place)
+        best = self._known.best_elsewhere(place)
         if best is None or self._wish != place or self._draining or self._opens.awaited:
             return False
         lost = gain_log2(rates, best.mean, self._habits.objective) < math.log2(self._habits.hopeless_at_once)
@@ -285,7 +264,7 @@ class WeirPolicy(Policy):
 
     def _falls_behind(self, place: Setting) -> bool:
         """Whether this setting clearly brings less than another one did."""
-        best = self._best_elsewhere(place)
+        best = self._known.best_elsewhere(place)
         if best is None or self._must_be_borne(place):
             return False
         again = self._visit.count >= 2
@@ -313,13 +292,7 @@ class WeirPolicy(Policy):
         return self._default if gain > self._habits.doubtless_log2 else home
 
     def _knows(self, setting: Setting) -> bool:
-        """Whether it was measured long enough to be judged."""
-        measured = self._known.measured.get(setting)
-        return measured is not None and measured.level.count >= self._habits.least_windows
-
-    def _best_elsewhere(self, place: Setting) -> Level | None:
-        others = [m.level for s, m in self._known.measured.items() if s != place and m.level.count >= 3]
-        return max(others, key=lambda level: level.mean.total, default=None)
+        return self._known.knows(setting, self._habits.least_windows)
 
     # -- decisions ----------------------------------------------------------------------------------------------
 
@@ -458,7 +431,7 @@ class WeirPolicy(Policy):
         if wish != self._wish or self._state is not State.ASKING:
             self._wish = wish
             self._least_log2 = float(found.belief.mean[at] - 2.0 * found.belief.deviation[at])
-            self._rounds.trials += reason.code in TRIALS
+            self._rounds.trials += reason.is_trial
             self._enter(State.ASKING, habits.patience)
         if self._left <= 0:
             self._enter(State.RESTING, habits.refused_windows)
