@@ -173,8 +173,8 @@ def test_bytes_of_any_kind_are_no_journal(raw: bytes) -> None:
 @TWEAKS
 @given(st.text(max_size=200) | st.lists(st.sampled_from(
     ["mode", "=", '"tune"', "[scope]", "[guard]", "\n", "interval_s", "nan", "1e400", "[", "]", "deny_fs",
-     "mount_users", "9" * 5000, "[[", "inf", "'", '"""', "metrics.listen", "{", "}", "0x", "1979-05-27", "\ud7ff",
-     "price"]
+     "mount_users", "9" * 5000, "[[", "inf", "'", '"""', "metrics.listen", "{", "}", "0x", "1979-05-27",
+     "\ud7ff", "price"]
 )).map(" ".join))  # fmt: skip
 def test_configuration_of_any_text_is_read_or_refused(text: str) -> None:
     refused_or_read(lambda: parse(text, AgentConfig, "here"))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from penstock.decide.objective import Rates
-from penstock.decide.policies.weir import State, WeirPolicy
+from penstock.decide.policies.weir import WeirPolicy
+from penstock.decide.weir_state import State
 from penstock.knobs import Setting
 from penstock.window import Window
 

@@ -243,3 +243,91 @@ def test_kills_at_random_leave_no_layout_behind(place: Place) -> None:
     assert all(place.is_original(runs[name]) for name in names[:4])
     listed = {job["name"]: job["resources"] for job in place.ask(sites["job0"], "--list")[0]["jobs"]}
     assert {name: place.layout(runs[name])["osts"] for name in alive} == listed
+
+
+def as_slurm(place: Place, monkeypatch: pytest.MonkeyPatch, job_id: str, uid: int, directory: Path) -> str:
+    """Start a job of a user through the hooks' environment; returns what was said."""
+    site = place.home / "site.toml"
+    site.write_text(SITE.split("[next]", maxsplit=1)[0].format(how="directory"))
+    facts = {"ID": job_id, "UID": str(uid), "GID": str(uid), "NUM_NODES": "1"}
+    for name, value in {**facts, "COMMENT": f"penstock best=2 dir={directory}"}.items():
+        monkeypatch.setenv(f"SLURM_JOB_{name}", value)
+    return place.ask(str(site), "--slurm", "--start", "--apply")[1]
+
+
+def holders(place: Place, directory: Path) -> list[str]:
+    return [grant.job.name for grant in Ledger(place.ledger).read().holders(str(directory))]
+
+
+def open_to(place: Place, directory: Path, uid: int) -> None:
+    """The directory is this user's; everybody may come there."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to become somebody else")
+    os.chown(directory, uid, uid)
+    for part in (directory, *directory.parents):
+        if part.stat().st_uid == 0 and not part.stat().st_mode & 0o001:
+            part.chmod(0o755)
+    for path in (place.tools, *place.tools.rglob("*")):
+        path.chmod(0o777)
+
+
+def test_job_cannot_take_a_directory_that_its_owner_may_not_write(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = place.directory("hers")
+    open_to(place, run, 4001)
+    # A stand-in that every user can run: it shows the layout and takes every other one.
+    shown = run_tool(["lfs", "getstripe", "-d", "--raw", str(run)])
+    tools = place.home / "bin"
+    tools.mkdir(mode=0o755)
+    (tools / "shown").write_text(shown)
+    (tools / "lfs").write_text(f'#!/bin/sh\n[ "$1" = setstripe ] || cat "{tools}/shown"\n')
+    (tools / "lfs").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    assert "not applied" in as_slurm(place, monkeypatch, "100", 4002, run)
+    assert holders(place, run) == []
+    assert "not applied" not in as_slurm(place, monkeypatch, "101", 4001, run)
+    assert holders(place, run) == ["101"]
+
+
+def test_layout_that_was_refused_is_not_held_by_the_job(place: Place) -> None:
+    run = place.directory("run")
+    osts = tool_state(place.tools)["osts"]
+    change_state(place.tools, osts={})
+    _, said = place.start(place.site("a", run))
+    assert "not applied" in said
+    assert holders(place, run) == []
+    change_state(place.tools, osts=osts)
+    _, said = place.start(place.site("b", run))
+    assert "not applied" not in said
+    assert holders(place, run) == ["b"]
+
+
+def test_name_that_somebody_chose_keeps_no_job_of_another_alive(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = place.directory("run")
+    open_to(place, run, 4001)
+    as_slurm(place, monkeypatch, "100", 4001, run)
+    queue = place.home / "queue"
+    queue.write_text("JobID|JobName|State\n200|100|RUNNING\n")
+    found, _ = place.ask(str(place.home / "site.toml"), "--reconcile", "--jobs", str(queue))
+    assert [job["name"] for job in found["ended"]] == ["100"]
+    # A job that was started by its name alone is known by nothing else.
+    place.start(place.site("climate", place.directory("other")))
+    queue.write_text("JobID|JobName|State\n200|climate|RUNNING\n")
+    found, _ = place.ask(str(place.home / "site.toml"), "--reconcile", "--jobs", str(queue))
+    assert (found["ended"], found["running"], found["unrecorded"]) == ([], ["climate"], [])
+
+
+@pytest.mark.parametrize("hint", ["best=" + "9" * 5000, "io=" + "9" * 5000, "measured_on=" + "9" * 5000])
+def test_hint_with_thousands_of_digits_is_a_complaint(
+    place: Place, monkeypatch: pytest.MonkeyPatch, hint: str
+) -> None:
+    site = place.home / "site.toml"
+    site.write_text(SITE.split("[next]", maxsplit=1)[0].format(how="directory"))
+    for name, value in {"ID": "7", "UID": "0", "GID": "0", "NUM_NODES": "1"}.items():
+        monkeypatch.setenv(f"SLURM_JOB_{name}", value)
+    monkeypatch.setenv("SLURM_JOB_COMMENT", f"penstock {hint}")
+    _, said = place.ask(str(site), "--slurm", "--start")
+    assert said.count("\n") <= 2
