@@ -20,7 +20,7 @@ from penstock.schedule.arrivals import FIRST_SEATS, Arrival, replay
 from penstock.schedule.family import family_profiles
 from penstock.schedule.generator import Scenario, generate
 from penstock.schedule.job import Job
-from penstock.schedule.jobtrace import JobTrace, TraceJob, parse_trace
+from penstock.schedule.jobtrace import JobTrace, TraceJob, parse_trace, shown_name
 from penstock.schedule.ledger import Grant, Ledger
 from penstock.schedule.plan import allocate, place
 from penstock.schedule.simulation import simulate
@@ -114,6 +114,12 @@ def test_sacct_is_read_and_steps_and_jobs_that_never_ran_are_not_jobs() -> None:
     assert [job.id for job in trace.jobs] == ["11", "10", "13", "14"] and trace.never_ran == 1
     assert (trace.jobs[0].elapsed_s, trace.jobs[1].start_s - trace.jobs[0].start_s) == (172830.0, 3600.0)
     assert trace.nodes == 6
+
+
+def test_names_that_users_chose_are_shown_without_control_characters() -> None:
+    assert shown_name("run\x1b[2J\u2028é") == "run\\x1b[2J\\u2028é"
+    job = parse_trace("JobID|JobName|NNodes|Start|Elapsed\n1|a\x0b\x85b|2|100|00:00:10\n", "x").jobs[0]
+    assert job.name == "a\x0b\x85b"
 
 
 def test_swf_is_read() -> None:

@@ -60,7 +60,7 @@ def learn(
     An application is a job's name with its numbers of nodes and processes. Those that access files in the same way
     are estimated together, so that one with few runs learns from the others.
     """
-    from penstock.schedule.jobtrace import load_trace
+    from penstock.schedule.jobtrace import load_trace, shown_name
     from penstock.schedule.learn.curvefile import curves_toml, learn_applications
     from penstock.schedule.learn.finished import find_logs, join, read_logs
 
@@ -77,7 +77,7 @@ def learn(
     for one in applications:
         click.echo(_line(one))
     for why, names in joined.left_out.items():
-        listed = ", ".join(names[:MOST_NAMED]) + (" ..." if len(names) > MOST_NAMED else "")
+        listed = ", ".join(map(shown_name, names[:MOST_NAMED])) + (" ..." if len(names) > MOST_NAMED else "")
         click.echo(f"Left out, {why}: {len(names)} ({listed})")
     for error in broken.values():
         click.echo(f"Left out: {error}")
@@ -97,12 +97,14 @@ def _reasons(joined: Joined) -> str:
 
 
 def _line(one: LearnedApplication) -> str:
+    from penstock.schedule.jobtrace import shown_name
+
     curve = one.learned.curve
     best = max(curve.counts, key=lambda count: (curve.at(count), -count))
     place = curve.counts.index(best)
     low, high = one.learned.low[place] / 1e9, one.learned.high[place] / 1e9
     return (
-        f"{one.name}: {one.learned.runs} runs, {one.access}; fastest on {best}: "
+        f"{shown_name(one.name)}: {one.learned.runs} runs, {one.access}; fastest on {best}: "
         f"{curve.at(best) / 1e9:.2f} GB/s ({low:.2f} to {high:.2f})"
     )
 

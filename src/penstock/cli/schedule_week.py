@@ -115,7 +115,10 @@ def _others(matched: Matched) -> str:
 
 
 def _print_rows(rows: Sequence[RuleFigures], own: str = "") -> None:
+    from rich.markup import escape
     from rich.table import Table
+
+    from penstock.schedule.jobtrace import shown_name
 
     table = Table()
     table.add_column("rule")
@@ -125,7 +128,9 @@ def _print_rows(rows: Sequence[RuleFigures], own: str = "") -> None:
     for row, bar in zip(rows, _bars([row.mean_slowdown for row in rows]), strict=True):
         mark = " *" if row.rule == own else ""
         figures = (f"{row.mean_slowdown:.2f}", f"{row.p95_slowdown:.2f}", f"{row.worst_slowdown:.2f}")
-        table.add_row(row.rule + mark, *figures, row.worst_job, f"{row.idle_nodes:.2f}", bar)
+        table.add_row(
+            row.rule + mark, *figures, escape(shown_name(row.worst_job)), f"{row.idle_nodes:.2f}", bar
+        )
     console().print(table)
     if own:
         click.echo("* the rule of this site")

@@ -52,6 +52,15 @@ class JobTrace:
         return most
 
 
+def shown_name(text: str) -> str:
+    """A name that users chose, safe to print: control characters as escapes.
+
+    >>> shown_name("run\\x1b[2J 7")
+    'run\\\\x1b[2J 7'
+    """
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
 def load_trace(path: Path) -> JobTrace:
     """Read a trace of either format; every refusal names the file and the line."""
     return parse_trace(read_text(path), str(path))

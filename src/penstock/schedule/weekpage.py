@@ -9,6 +9,7 @@ from penstock.report import bars
 from penstock.report.page import Figure, Section, Table, render
 from penstock.report.timeline import Drawing, Series, draw
 from penstock.schedule.arrivals import PHASES, Replayed
+from penstock.schedule.jobtrace import shown_name
 from penstock.schedule.week import WITHOUT, Matched, RuleFigures
 
 COLOURS = ("var(--twin)", "var(--policy)")
@@ -85,7 +86,7 @@ def _table(rows: Sequence[RuleFigures]) -> Table:
             f"{row.mean_slowdown:.2f}",
             f"{row.p95_slowdown:.2f}",
             f"{row.worst_slowdown:.2f}",
-            row.worst_job,
+            shown_name(row.worst_job),
             f"{row.idle_nodes:.2f}",
         )
         for row in rows
@@ -111,4 +112,7 @@ def _applications(plays: Mapping[str, Replayed], matched: Matched) -> list[bars.
         means.append({name: math.fsum(some) / len(some) for name, some in groups.items()})
         jobs = {name: len(some) for name, some in groups.items()}
     names = sorted(jobs, key=lambda name: -jobs[name])[:MOST_APPLICATIONS]
-    return [bars.Bar(f"{name} ({jobs[name]})", means[0][name] / means[1][name], None) for name in names]
+    return [
+        bars.Bar(f"{shown_name(name)} ({jobs[name]})", means[0][name] / means[1][name], None)
+        for name in names
+    ]
