@@ -22,7 +22,7 @@ from penstock.dash.book import Book
 from penstock.dash.paper import node_page
 from penstock.errors import MissingError, PenstockError
 from penstock.events import LogEvent, parse
-from penstock.outputs import replace_file
+from penstock.output_files import replace_file
 
 WINDOW = {"t0": 0.0, "t1": 0.5, "setting": {"pages": 256}, "metrics": {"read.bytes": 1e6}}
 DECISION: dict[str, Any] = {

@@ -11,7 +11,7 @@ from tests.dash.conftest import played
 
 from penstock.dash.history import MOST_TRACKS
 from penstock.dash.hub import MOST_WATCHERS, Hub
-from penstock.dash.pace import Pace, TooOftenError
+from penstock.dash.request_pace import RequestPace, TooOftenError
 from penstock.dash.source import About, Look, Point
 from penstock.errors import MissingError, PenstockError
 
@@ -100,7 +100,7 @@ def test_searches_for_many_changes_are_limited() -> None:
 
 def test_pace_recovers() -> None:
     now = [0.0]
-    pace = Pace(2.0, 3, clock=lambda: now[0])
+    pace = RequestPace(2.0, 3, clock=lambda: now[0])
     for _ in range(3):
         pace.take()
     with pytest.raises(TooOftenError):

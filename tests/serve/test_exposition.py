@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import PenstockError
-from penstock.outputs import replace_file
+from penstock.output_files import replace_file
 from penstock.serve.exposition import MOST_CONNECTIONS, MetricsFile, MetricsPage
 from penstock.testing.served import wait_for
 

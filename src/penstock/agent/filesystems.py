@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from penstock.actuate.journal import Journal
 from penstock.actuate.node_actuator import NodeActuator, Reach
-from penstock.observe.fuse.observer import NETWORK_KINDS
+from penstock.observe.fuse.observer import NETWORK_KINDS, FuseScope
 from penstock.observe.kernelfs import KernelFs
 from penstock.observe.lustre.jobid import read_node_job
 from penstock.observe.mounts import Mount, read_mounts
@@ -34,6 +35,11 @@ def open_observer(root: Path, reach: Reach | None = None, *, peek: bool = False)
 def open_actuator(root: Path, journal: Journal, reach: Reach) -> NodeActuator:
     """Sets what the agent tunes."""
     return NodeActuator(root, journal, reach)
+
+
+def mount_scope(kinds: Iterable[str], users: Iterable[int]) -> FuseScope:
+    """The mounts of these kinds that these users made."""
+    return FuseScope(frozenset(kinds), frozenset(users))
 
 
 def node_job(root: Path) -> str | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from penstock.agent.startup import Places
 from penstock.errors import AccessError, MissingError, ModelFileError, PenstockError
-from penstock.outputs import replace_file
+from penstock.output_files import replace_file
 from penstock.ports import Predictor
 from penstock.trusted import read_own
 

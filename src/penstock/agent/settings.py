@@ -11,13 +11,12 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from penstock.actuate.node_actuator import Reach
-from penstock.agent.filesystems import MOUNT_KINDS, NODE_KNOBS, is_mount_kind
+from penstock.agent.filesystems import MOUNT_KINDS, NODE_KNOBS, is_mount_kind, mount_scope
 from penstock.agent.plugins import require_known
 from penstock.config import Duration, Section, load_layered, validate
 from penstock.decide.guard import GuardLimits
 from penstock.decide.objective import Objective
 from penstock.errors import PenstockError, did_you_mean
-from penstock.observe.fuse.observer import FuseScope
 from penstock.snapshot import Target
 from penstock.spaces import SPACES
 
@@ -97,6 +96,8 @@ def _knob_rules(rules: tuple[str, ...]) -> tuple[str, ...]:
 class ScopeSection(Section):
     """`[scope]`: which targets and knobs may be touched; shell patterns. Deny wins.
 
+    `mount_users` are the uids whose own mounts may be tuned; a user can mount anything under any name.
+
     Targets are named in full or in short (`scratch-OST0003`). `deny_knobs` holds `KNOB` or `TARGETS:KNOB`.
     """
 
@@ -111,8 +112,8 @@ class ScopeSection(Section):
 
     def reach(self) -> Reach:
         """Which mounts and which node-wide knobs this lets the agent at."""
-        fuse = FuseScope(frozenset(self.mount_kinds), frozenset(self.mount_users))
-        return Reach(fuse, frozenset(self.node_knobs), self.denied_knobs)
+        mounts = mount_scope(self.mount_kinds, self.mount_users)
+        return Reach(mounts, frozenset(self.node_knobs), self.denied_knobs)
 
     def covers(self, target: Target) -> bool:
         """Whether this target may be tuned."""

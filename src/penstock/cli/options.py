@@ -19,7 +19,7 @@ from penstock.errors import (
     refusal,
     require_extra,
 )
-from penstock.outputs import replace_file
+from penstock.output_files import replace_file
 from penstock.units import parse_duration, parse_size
 
 if TYPE_CHECKING:

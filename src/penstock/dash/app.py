@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock.dash.gate import HEADERS, MOST_BODY_BYTES, Gate
 from penstock.dash.hub import Hub
-from penstock.dash.pace import Pace, TooOftenError
+from penstock.dash.request_pace import RequestPace, TooOftenError
 from penstock.errors import ExitCode, PenstockError
 from penstock.report.page import DESIGN
 
@@ -45,7 +45,7 @@ def make_app(hub: Hub, gate: Gate) -> ASGIApp:
         arguments = await _body(request)
         return _json(await hub.command(request.path_params["verb"], arguments))
 
-    pace = Pace(REQUESTS_PER_S, MOST_AT_ONCE)
+    pace = RequestPace(REQUESTS_PER_S, MOST_AT_ONCE)
     routes = [
         Route("/", _file_handler(STATIC / "index.html"), methods=["GET"]),
         *(Route(f"/{path.name}", _file_handler(path), methods=["GET"]) for path in _files()),
@@ -81,7 +81,7 @@ class Guarded:
         await answer(scope, receive, with_headers)
 
 
-def _reading(gate: Gate, pace: Pace, handler: Handler) -> Handler:
+def _reading(gate: Gate, pace: RequestPace, handler: Handler) -> Handler:
     async def checked(request: Request) -> Response:
         if not gate.knows(request.headers):
             return JSONResponse({"error": "reading needs the token: open the address that was printed"}, 403)

@@ -13,7 +13,7 @@ from typing import Any
 
 from penstock.dash.book import Book
 from penstock.dash.history import History
-from penstock.dash.pace import Pace
+from penstock.dash.request_pace import RequestPace
 from penstock.dash.source import Look, Source
 from penstock.dash.unit_words import UNITS
 from penstock.dash.why import explain
@@ -41,7 +41,7 @@ class Hub:
         self._polling: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
         self._searching = asyncio.Lock()
-        self._searches = Pace(SEARCHES_PER_S, MOST_SEARCHES)
+        self._searches = RequestPace(SEARCHES_PER_S, MOST_SEARCHES)
         #: Changes that the source did not find, and until when that is believed.
         self._misses: dict[str, float] = {}
         self._forget()

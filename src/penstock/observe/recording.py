@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from penstock.errors import AccessError, DataError, MissingError, PenstockError
-from penstock.outputs import is_no_file
+from penstock.output_files import is_no_file
 from penstock.units import MIB
 
 ROTATE_BYTES = 64 * MIB

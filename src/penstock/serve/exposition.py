@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import PenstockError
-from penstock.outputs import replace_file
+from penstock.output_files import replace_file
 from penstock.threads import WorkerPool, try_to_start
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ class TooOftenError(PenstockError):
     """Somebody asks faster than a person at a page would."""
 
 
-class Pace:
+class RequestPace:
     """Lets `burst` pass at once and `per_s` a second after that."""
 
     def __init__(self, per_s: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
