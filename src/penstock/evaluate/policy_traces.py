@@ -15,9 +15,11 @@ from typing import Any
 
 from penstock.evaluate.drivers import Course
 from penstock.evaluate.trial import Measured, Trial, dump, perform
+from penstock.knobs import Setting
 from penstock.simulate import BEHAVIOUR
 from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import builtin_cluster
+from penstock.simulate.faults import parse_fault
 
 WARMUP_S, SEED = 2.0, 7
 # More digits than any figure is shown with, fewer than processors and libraries agree on.
@@ -31,16 +33,22 @@ class TraceWorld:
     workload: str
     seconds: float
     changes: Mapping[str, str] = field(default_factory=dict)
+    events: tuple[str, ...] = ()
+    original: Setting | None = None
 
     @property
     def name(self) -> str:
         """Its workload and what differs from the cluster's description."""
-        return " ".join([self.workload, *(f"{key}={value}" for key, value in self.changes.items())])
+        changes = (f"{key}={value}" for key, value in self.changes.items())
+        original = (f"{knob}={value}" for knob, value in (self.original or {}).items())
+        return " ".join([self.workload, *changes, *self.events, *original])
 
     def trial(self, course: Course) -> Trial:
         """The run of this world under what a course asks for."""
         plan = named_plan(builtin_cluster("c220g5").override(self.changes), self.workload, 1, SEED)
-        return Trial(plan, replace(course, seconds=self.seconds, warmup_s=WARMUP_S))
+        plan = replace(plan, faults=tuple(map(parse_fault, self.events)))
+        driven = replace(course, seconds=self.seconds, warmup_s=WARMUP_S, setting=self.original)
+        return Trial(plan, driven)
 
 
 WORLDS = (
@@ -48,11 +56,13 @@ WORLDS = (
     TraceWorld("f_wr_sq_1m", 30.0, {"ram_gb": "8"}),
 )
 OTHERS = {
-    # It groups targets, measures and remembers, which takes more to see.
+    # It groups targets, measures, remembers and is guarded, which takes more to see.
     "weir": (
         *WORLDS,
         TraceWorld("f_rd_rn_1m", 60.0, {"ost_count": "2"}),
         TraceWorld("s_rd_rn_16m", 60.0, {"round_trip_us": "2000"}),
+        TraceWorld("s_rd_rn_1m", 60.0, events=("slow:ost=0:at=10:for=20:factor=4",)),
+        TraceWorld("f_rd_rn_1m", 60.0, original=Setting(pages=1024, flight=1)),
     ),
     # It simulates 99 futures of every interval.
     "oracle": (TraceWorld("s_rd_rn_1m", 1.0),),
