@@ -40,7 +40,7 @@ def week_page(
     others = ", ".join(f"{why}: {count}" for why, count in matched.without_io.items()) or "none"
     lead = [
         HOW,
-        f"Without us every job has the file system's default count ({stripes}), at random. Jobs that do no I/O here: {others}.",
+        f"Without us every job has the default count ({stripes}), at random. Jobs that do no I/O here: {others}.",
     ]
     applications = _applications(plays, matched)
     chart = bars.draw("Slowdown without us / with us", applications, after.rule)
