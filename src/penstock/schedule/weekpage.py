@@ -27,11 +27,10 @@ def week_page(
 ) -> str:
     """A trace with and without us: the answer, idle nodes over time, and every application."""
     before, after = rows
-    gain = before.mean_slowdown / after.mean_slowdown
-    saved = before.idle_nodes - after.idle_nodes
     answer = (
         f"With `{after.rule}` the mean I/O slowdown is {after.mean_slowdown:.2f} instead of "
-        f"{before.mean_slowdown:.2f} ({gain:.2f} times better), and {saved:.1f} fewer nodes wait for I/O"
+        f"{before.mean_slowdown:.2f}, and {after.idle_nodes:.1f} nodes wait for I/O instead of "
+        f"{before.idle_nodes:.1f}"
     )
     series = [
         Series(name, colour, _over_time(replayed))
@@ -41,7 +40,7 @@ def week_page(
     others = ", ".join(f"{why}: {count}" for why, count in matched.without_io.items()) or "none"
     lead = [
         HOW,
-        f"Without us every job has {stripes} resources, drawn at random. Jobs that do no I/O here: {others}.",
+        f"Without us every job has the default count ({stripes}), at random. Jobs that do no I/O here: {others}.",
     ]
     applications = _applications(plays, matched)
     chart = bars.draw("Slowdown without us / with us", applications, after.rule)
