@@ -63,7 +63,6 @@ _TEXTS = (
     "target",
     "fs",
     "resource",
-    "unit",
     "reason",
     "sentence",
     "job",
