@@ -34,15 +34,18 @@ class WorkerPool:
         self._tasks: queue.Queue[Task | None] = queue.Queue(waiting)
         self._threads: list[threading.Thread] = []
         self._closed = False
+        # Several may find a thread missing at the same time.
+        self._staffing = threading.Lock()
 
     def staff(self) -> None:
         """Start the threads that are missing."""
-        self._threads = [thread for thread in self._threads if thread.is_alive()]
-        while not self._closed and len(self._threads) < self._most:
-            thread = threading.Thread(target=self._work, name=self._name, daemon=True)
-            if not try_to_start(thread):
-                return
-            self._threads.append(thread)
+        with self._staffing:
+            self._threads = [thread for thread in self._threads if thread.is_alive()]
+            while not self._closed and len(self._threads) < self._most:
+                thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+                if not try_to_start(thread):
+                    return
+                self._threads.append(thread)
 
     def take(self, task: Task) -> bool:
         """Let a task be run. Returns false if too many wait, or after `close`."""

@@ -183,6 +183,21 @@ def test_two_hundred_ask_at_once_and_all_are_answered(tmp_path: Path) -> None:
         server.close()
 
 
+def test_however_many_look_for_missing_threads_each_is_started_once(tmp_path: Path) -> None:
+    before = threading.active_count()
+    server = ControlServer(tmp_path / "control", echo)
+    try:
+        with ThreadPoolExecutor(16) as many:
+            list(many.map(lambda _: server.staff(), range(500)))
+        names = [thread.name for thread in threading.enumerate()]
+        assert names.count("penstock-control") == 1
+        assert threading.active_count() - before <= 4
+        for _ in range(200):
+            assert request(server.path, "status") == {"verb": "status"}
+    finally:
+        server.close()
+
+
 def test_silent_clients_make_room(tmp_path: Path) -> None:
     server = ControlServer(tmp_path / "control", echo, timeout_s=60.0)
     silent = []

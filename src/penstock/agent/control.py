@@ -79,7 +79,8 @@ class ControlServer:
             pool.close(PATIENCE_S)
 
     def _take(self, client: Client, line: bytes) -> None:
-        self.staff()
+        self._quick.staff()
+        self._slow.staff()
         try:
             asked = json.loads(line)
             verb = asked.pop("verb") if isinstance(asked, dict) else None

@@ -57,20 +57,20 @@ class LineServer:
         self._selector.register(self._ear, selectors.EVENT_READ)
         self._clients: dict[socket.socket, Client] = {}
         self._ready: list[Client] = []
-        self._lock = threading.Lock()
+        self._lock, self._staffing = threading.Lock(), threading.Lock()
         self._accept_from_s = 0.0
         self._stopping = False
         self._thread: threading.Thread | None = None
 
     def staff(self) -> bool:
         """Start the thread if there is none. Returns false where the system has none to give."""
-        if self._stopping or (self._thread is not None and self._thread.is_alive()):
-            return True
-        thread = threading.Thread(target=self._serve, name="penstock-control", daemon=True)
-        if not try_to_start(thread):
-            return False
-        self._thread = thread
-        return True
+        # Two of them would both answer, so whoever looks and starts is alone.
+        with self._staffing:
+            if self._stopping or (self._thread is not None and self._thread.is_alive()):
+                return True
+            thread = threading.Thread(target=self._serve, name="penstock-control", daemon=True)
+            self._thread = thread if try_to_start(thread) else None
+            return self._thread is not None
 
     def answer(self, client: Client, line: bytes) -> None:
         """Send a line to a client, and end the connection."""

@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -25,6 +25,7 @@ from penstock.agent.commands import AgentCommands
 from penstock.agent.compiling import Compiling, walks_compiled
 from penstock.agent.control import ControlServer
 from penstock.agent.discovery import discover, sentences
+from penstock.agent.ending import holding, take_every
 from penstock.agent.exports import Exports
 from penstock.agent.filesystems import CLIENT, node_job, open_actuator, open_observer
 from penstock.agent.footprint import settling
@@ -132,36 +133,16 @@ class Agent:
             self._work(watchdog, (control, exports))
         finally:
             # The originals first, and each step by itself: a socket that cannot be closed keeps no knob.
-            self._end(
-                self._give_back_at_the_end,
+            kept, recorder = self.config.rollback is Rollback.NOT_ON_EXIT, self.loop.recorder
+            take_every(
+                holding(self.mutex, lambda: None if kept else self.give_back()),
                 lambda: notify("STOPPING=1"),
                 lambda: self._knowledge.keep(self.loop.tuner.remembered(), time.time()),
                 lambda: self.event(events.StopEvent(time_s=time.time())),
-                lambda: self.loop.recorder.flush() if self.loop.recorder is not None else None,
-                control.close,
-                exports.close,
-                watchdog.close,
-                self._observer.close,
+                lambda: None if recorder is None else recorder.flush(),
+                *(one.close for one in (control, exports, watchdog, self._observer)),
                 self._lock.release,
             )
-
-    def _end(self, *steps: Callable[[], object]) -> None:
-        """Take every step, whatever the others did."""
-        for step in steps:
-            try:
-                step()
-            except Exception:
-                log.exception("a step of stopping failed; the others go on")
-
-    def _give_back_at_the_end(self) -> None:
-        """Restore what the rollback setting says. A command that runs now may finish first, but not for long."""
-        held = self.mutex.acquire(timeout=1.0)
-        try:
-            if self.config.rollback is not Rollback.NOT_ON_EXIT:
-                self.give_back()
-        finally:
-            if held:
-                self.mutex.release()
 
     def status(self) -> AgentStatus:
         """The present status. It may be called from any thread."""
