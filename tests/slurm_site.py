@@ -22,7 +22,7 @@ fsname = "scratch"
 match = "ocean*"
 best_count = 4
 """
-PATIENCE_S = 300.0
+PATIENCE_S = 900.0
 
 
 @dataclass(frozen=True)

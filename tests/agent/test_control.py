@@ -75,7 +75,7 @@ def test_control_cuts_off_oversized_requests(path: Path) -> None:
 def test_control_is_not_held_up_by_a_silent_client(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as silent:
         silent.connect(str(path))
-        assert request(path, "status", timeout_s=5.0)["verb"] == "status"
+        assert request(path, "status", timeout_s=60.0)["verb"] == "status"
 
 
 def test_control_lets_strangers_look_but_not_change(path: Path) -> None:

@@ -187,7 +187,7 @@ def test_faults_while_a_policy_tunes_lose_nothing(client: Served, tmp_path: Path
 def test_second_agent_leaves_naming_the_first(client: Served, tmp_path: Path) -> None:
     with agent(client, tmp_path / "state", *TUNE) as first:
         with agent(client, tmp_path / "state", *TUNE, wait=False) as second:
-            assert second.process.wait(20) == 1
+            assert second.process.wait(200) == 1
             assert second.process.stderr is not None
             assert str(first.process.pid) in second.process.stderr.read()
         assert first.answers()

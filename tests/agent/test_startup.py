@@ -147,5 +147,5 @@ class Slow(ForestPredictor):
     def compile(self) -> bool:
         self.calls += 1
         self.asked.set()
-        self.may_end.wait(30.0)
+        self.may_end.wait(PATIENCE_S)
         return super().compile()

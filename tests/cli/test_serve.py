@@ -93,9 +93,9 @@ def test_serve_answers_every_recorded_write(serving: tuple[str, Path]) -> None:
 def test_serve_runs_the_simulator_in_real_time(serving: tuple[str, Path]) -> None:
     _, root = serving
     stats = next(root.glob("sys/kernel/debug/lustre/osc/*OST0000*/stats"))
-    wait_for(lambda: "write_bytes" in stats.read_text(), 60)
+    wait_for(lambda: "write_bytes" in stats.read_text(), 300)
     first = stats.read_text()
-    wait_for(lambda: stats.read_text().split("write_bytes")[1] != first.split("write_bytes")[1], 60)
+    wait_for(lambda: stats.read_text().split("write_bytes")[1] != first.split("write_bytes")[1], 300)
     assert int(find(root, "cur_dirty_bytes").read_text()) >= 0
 
 

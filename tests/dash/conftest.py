@@ -76,7 +76,7 @@ def opened(*options: str) -> Iterator[str]:
         assert process.stdout is not None
         yield process.stdout.readline().strip()
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(200) == 0
     finally:
         process.kill()
         process.wait()

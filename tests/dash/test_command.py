@@ -71,6 +71,6 @@ def test_command_ends_in_order_with_a_page_open(state: Path, number: int) -> Non
         assert answer.status == 200
         assert answer.readline().startswith(b'data: {"view":')
         process.send_signal(number)
-        assert process.wait(60) == 0
+        assert process.wait(300) == 0
         connection.close()
         assert process.stderr.read().count("\n") == 1

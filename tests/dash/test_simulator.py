@@ -143,7 +143,7 @@ def test_comparison_can_be_cancelled(compiled: None) -> None:
     comparison.start(asked)
     with pytest.raises(PenstockError, match="runs already"):
         comparison.start(asked)
-    wait_for(lambda: comparison.document()["share"] > 0.0, 60)
+    wait_for(lambda: comparison.document()["share"] > 0.0, 300)
     comparison.cancel()
     assert not comparison.running
     assert comparison.document()["error"] == "cancelled"

@@ -113,7 +113,7 @@ def test_observer_makes_a_window_of_what_moved(pair: Client) -> None:
 def test_observer_leaves_a_blocking_target_behind(pair: Client) -> None:  # row 9
     pair.stats(ONE).unlink()
     os.mkfifo(pair.stats(ONE))
-    watcher = observer(pair, deadline_s=0.3)
+    watcher = observer(pair, deadline_s=2.0)
     seen = watcher.observe()
     assert names(seen) == [TWO]
     assert any(p.source == ONE and "blocks" in p.message for p in seen.problems)
@@ -140,7 +140,7 @@ def test_observer_reads_what_it_may() -> None:  # row 10
         root.chmod(0o755)
         client = Client(root)
         client.osc(ONE)
-        (root / "sys/kernel/debug").chmod(0o700)
+        (root / "sys/kernel/debug").chmod(0)
         with unprivileged():
             seen = LustreObserver(root).observe()
         (root / "sys/kernel/debug").chmod(0o755)

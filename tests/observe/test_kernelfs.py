@@ -11,6 +11,7 @@ import pytest
 
 from penstock.observe.deadline import Deadline
 from penstock.observe.kernelfs import DescriptorBudget, KernelFile, KernelFs
+from penstock.testing.served import wait_for
 
 
 def open_descriptors() -> int:
@@ -86,11 +87,11 @@ def test_kernel_fs_looks_in_every_place_and_says_why_not(tmp_path: Path) -> None
 
 def test_deadline_leaves_a_blocked_item_behind_and_goes_on() -> None:
     release = threading.Event()
-    deadline: Deadline[int, int] = Deadline(0.05)
+    deadline: Deadline[int, int] = Deadline(2.0)
 
     def work(item: int) -> int:
         if item == 2:
-            release.wait(30)
+            release.wait(300)
         return item * 10
 
     first = deadline.run([1, 2, 3], work)
@@ -102,9 +103,7 @@ def test_deadline_leaves_a_blocked_item_behind_and_goes_on() -> None:
         assert (again.done, again.results, again.blocked) == ((1, 3), (10, 30), (2,))
     assert threading.active_count() == threads, "threads pile up"
     release.set()
-    for thread in threading.enumerate():
-        if thread.name == "penstock-reader" and thread is not threading.current_thread():
-            thread.join(0.5)
+    wait_for(lambda: not deadline.blocked())
     assert deadline.run([1, 2, 3], work).results == (10, 20, 30)
     deadline.close()
 
@@ -112,7 +111,7 @@ def test_deadline_leaves_a_blocked_item_behind_and_goes_on() -> None:
 def test_deadline_bounds_its_threads() -> None:
     release = threading.Event()
     deadline: Deadline[int, bool] = Deadline(0.02, most_blocked=2)
-    outcome = deadline.run([1, 2, 3, 4], lambda _: release.wait(30))
+    outcome = deadline.run([1, 2, 3, 4], lambda _: release.wait(300))
     assert outcome.blocked == (1, 2)
     assert outcome.untouched == (3, 4)
     release.set()
@@ -120,7 +119,7 @@ def test_deadline_bounds_its_threads() -> None:
 
 
 def test_deadline_raises_what_the_work_raises() -> None:
-    deadline: Deadline[int, int] = Deadline(1.0)
+    deadline: Deadline[int, int] = Deadline(60.0)
     with pytest.raises(ZeroDivisionError):
         deadline.run([0], lambda item: 1 // item)
     assert deadline.run([1], lambda item: item).results == (1,)

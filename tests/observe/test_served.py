@@ -37,7 +37,7 @@ def resources(seen: NodeSnapshot) -> list[str]:
 
 
 def observer(client: Served) -> LustreObserver:
-    return LustreObserver(client.root, deadline_s=1.0, rescan_s=0.0)
+    return LustreObserver(client.root, deadline_s=3.0, rescan_s=0.0)
 
 
 def test_served_client_passes_the_observer_suite(client: Served) -> None:

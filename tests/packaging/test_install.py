@@ -189,7 +189,7 @@ def test_image_runs_the_agent_at_its_final_path(packaging: Path, tmp_path: Path)
                 assert status.returncode == 0, status.stderr
                 assert json.loads(status.stdout)["policy"] == "weir"
                 agent.send_signal(signal.SIGTERM)
-                assert agent.wait(20) == 0
+                assert agent.wait(200) == 0
             finally:
                 agent.kill()
 

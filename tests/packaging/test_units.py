@@ -109,7 +109,7 @@ def test_agent_notifies_its_service_manager(tmp_path: Path) -> None:
             process.send_signal(signal.SIGTERM)
             while heard[-1] != "STOPPING=1":
                 heard.append(manager.recv(4096).decode())
-            assert process.wait(20) == 0
+            assert process.wait(200) == 0
         finally:
             process.kill()
             process.wait()

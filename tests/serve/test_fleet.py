@@ -108,7 +108,7 @@ def prometheus(binary: str, home: Path, port: int, targets: list[str]) -> Iterat
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(300)
 
 
 def ask(api: str, path: str, **arguments: str) -> Any:

@@ -42,15 +42,15 @@ def prometheus(binary: str, tmp_path: Path, port: int, scraped_port: int) -> Ite
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(200)
 
 
 def query(api: str, expression: str) -> list[dict[str, Any]]:
     address = f"{api}/api/v1/query?{urllib.parse.urlencode({'query': expression})}"
     try:
-        with urllib.request.urlopen(address, timeout=5) as answer:
+        with urllib.request.urlopen(address, timeout=60) as answer:
             found: list[dict[str, Any]] = json.load(answer)["data"]["result"]
-    except (urllib.error.URLError, ConnectionError):
+    except OSError:
         return []
     return found
 
@@ -64,7 +64,7 @@ def test_prometheus_scrapes_a_tuning_agent(
         prometheus(binary, tmp_path, free_port(), port) as api,
     ):
         wait_for(lambda: bool(query(api, "sum(penstock_changes_total) > 1")))
-        wait_for(lambda: bool(query(api, "rate(penstock_target_read_bytes_total[10s]) > 0")), 60.0)
+        wait_for(lambda: bool(query(api, "rate(penstock_target_read_bytes_total[10s]) > 0")), 300.0)
         (up,) = query(api, "up")
         assert up["value"][1] == "1"
         (mode,) = query(api, "penstock_agent_mode == 1")
@@ -97,7 +97,7 @@ def test_port_that_is_taken_is_said_before_anything_changes(client: Served, tmp_
         port = taken.getsockname()[1]
         (tmp_path / "state.toml").write_text(f'mode = "tune"\n[metrics]\nlisten = "127.0.0.1:{port}"\n')
         with agent(client, tmp_path / "state", wait=False) as running:
-            assert running.process.wait(30) == 1
+            assert running.process.wait(300) == 1
             assert running.process.stderr is not None
             said = running.process.stderr.read()
     assert said == f"penstock: metrics.listen 127.0.0.1:{port}: Address already in use\n"

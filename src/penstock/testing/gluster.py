@@ -41,7 +41,7 @@ _CLIENT = (
     "debug/io-stats",
 )
 ROUND_TRIP_S = 0.001
-_PATIENCE_S = 30.0
+_PATIENCE_S = 300.0
 
 
 @dataclass(slots=True)

@@ -23,8 +23,8 @@ PROGRAMS = ("munged", "slurmctld", "slurmd", "squeue", "sbatch", "scontrol", "sc
 PARTITION = "batch"
 # What the node claims to have, so that jobs may ask for some; nobody counts what they use.
 _MEMORY_MIB = 65536
-_STOP_S = 30.0
-_START_S = 180.0
+_STOP_S = 120.0
+_START_S = 600.0
 
 _CONF = """
 ClusterName=penstock

@@ -121,13 +121,14 @@ class _Launch:
 
     def run(self, program: Sequence[str], timeout_s: float, progress: Progress) -> None:
         """Start the program and wait for its end; ranks never outlive this call."""
-        child = self._started(program)
-        try:
-            with _sigterm_raises():
+        with _sigterm_raises() as from_now_on:
+            child = self._started(program)
+            try:
+                from_now_on()
                 said = self._wait(child, timeout_s, progress)
-        except BaseException:
-            _stop(child)
-            raise
+            except BaseException:
+                _stop(child)
+                raise
         if child.returncode:
             failed = f"{self.name}: {self.ranks} ranks failed with exit code {child.returncode}"
             raise PenstockError(f"{failed}: {self._told('error') or _last_line(said)}")
@@ -175,14 +176,32 @@ def _last_line(text: str) -> str:
 
 
 @contextlib.contextmanager
-def _sigterm_raises() -> Iterator[None]:
-    """Turn SIGTERM into an exception, so that no ranks are left behind. Only the main thread may do that."""
+def _sigterm_raises() -> Iterator[Callable[[], None]]:
+    """Turn SIGTERM into an exception, so that no ranks are left behind. Only the main thread may do that.
+
+    It is raised once the function that this gives is called: earlier, nobody knows yet whom to end.
+    """
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield lambda: None
         return
-    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    came: list[int] = []
+    raising = threading.Event()
+
+    def end() -> None:
+        if came and raising.is_set():
+            sys.exit(128 + came[0])
+
+    def handle(number: int, _: object) -> None:
+        came.append(number)
+        end()
+
+    def from_now_on() -> None:
+        raising.set()
+        end()
+
+    before = signal.signal(signal.SIGTERM, handle)
     try:
-        yield
+        yield from_now_on
     finally:
         signal.signal(signal.SIGTERM, before)
 
