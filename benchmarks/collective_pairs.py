@@ -4,7 +4,7 @@ For every instance `plan collective --confirm 3` gives its advice. The best of a
 is chosen in runs of its own. Then the program runs in rounds: without hints, with the fixed rule, with the advice and
 with the grid's best, in a new order each round. Ratios are taken within a round, so what slows one slows all.
 
-    ./run bench collective_pairs --dir /dev/shm /scratch/me --busy 0 4 --out pairs.json
+    ./run bench collective_pairs --dir /dev/shm /scratch/me --busy 0 2 --out pairs.json
     ./run bench collective_pairs --dir /scratch/me --only 3 4 --out pairs-disk.json --note "both cores busy"
 
 Every directory is measured in every state of load: `--busy 0` adds none (at rest, where nobody else is there),
@@ -180,6 +180,11 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def over_all(cases: list[dict[str, Any]]) -> float:
+    """The advice against the fixed rule: the geometric mean over directories and states of load."""
+    return round(geomean([case["summary"]["advice_vs_rule"] for case in cases]), 3)
+
+
 def measure_case(given: argparse.Namespace, place: Path, processes: int) -> dict[str, Any]:
     """One directory in one state of load: conditions, summary and every instance."""
     rows = []
@@ -231,6 +236,7 @@ def main() -> None:
         given.out.write_text(json.dumps({"cases": cases}, indent=1) + "\n")
         shown = {key: cases[-1][key] for key in ("storage", "busy", "load_before", "load_after", "summary")}
         print(json.dumps(shown, indent=1), flush=True)
+    print(json.dumps({"advice_vs_rule_over_all_cases": over_all(cases)}))
 
 
 if __name__ == "__main__":
