@@ -8,18 +8,22 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from penstock.emulate.faultcontrol import Faults
+from penstock.emulate.plain import PlainTree
+from penstock.emulate.served_node import NodePlan, ServedNode
 from penstock.emulate.treelayout import load_layout
 from penstock.observe.collector import LustreObserver
 from penstock.observe.lustre.imports import find_connection
 from penstock.observe.lustre.rpcstats import parse_rpc_stats
 from penstock.observe.lustre.stats import parse_stats
-from penstock.testing.served import Served, served, wait_for, why_not
+from penstock.testing.served import Served, SteadyClient, served, wait_for, why_not
 
 pytestmark = pytest.mark.live
 
@@ -258,3 +262,24 @@ def test_plain_files_of_many_targets_are_all_there(tmp_path: Path) -> None:
         observer = LustreObserver(client.root)
         assert len(observer.observe().targets) == 200
         observer.close()
+
+
+def test_plain_files_that_nobody_may_write_follow_the_client_for_an_ordinary_user_too() -> None:
+    node = ServedNode(NodePlan(load_layout("2.15"), 1, 4.0, 256), SteadyClient())
+    with tempfile.TemporaryDirectory() as home:
+        Path(home).chmod(0o777)
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                if os.geteuid() == 0:
+                    os.setresuid(65534, 65534, 65534)
+                tree = PlainTree(node, Faults(node), Path(home) / "tree")
+                shown = next((Path(home) / "tree").rglob("timeouts"))
+                before = shown.read_text()
+                node.osc("OST0000").history = [(1, "FULL")]
+                tree.tick()
+                code = 0 if shown.read_text() != before and not shown.stat().st_mode & 0o222 else 2
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -85,11 +85,15 @@ class PlainTree:
         if known is None:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._mark_still(file)
+        read_only = not file.mode & 0o200
+        if known is not None and read_only:
+            # Nobody but root may open a file for writing that says otherwise, its owner included.
+            path.chmod(0o644)
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         try:
             os.pwrite(fd, text, 0)
             os.ftruncate(fd, len(text))
-            if known is None:
+            if known is None or read_only:
                 os.fchmod(fd, file.mode)
         finally:
             os.close(fd)
