@@ -348,8 +348,10 @@ def applications(document: ApplicationsDocument) -> Section:
 
 def _bound(row: BudgetRow) -> list[str]:
     rates = [row["equal_mbps"], row["best_split_mbps"], *row["policies"].values()]
-    ratios = (f"{rate / row['default_mbps']:.2f}" for rate in rates)
-    return [row["workload"], f"{row['default_mbps']:.0f}", *ratios, _typed(row["command"])]
+    default = row["default_mbps"]
+    # A run cut too short may have moved nothing at all.
+    ratios = (_ratio(rate / default if default > 0 else None) for rate in rates)
+    return [row["workload"], f"{default:.0f}", *ratios, _typed(row["command"])]
 
 
 def cache(document: CacheDocument) -> Section:
