@@ -46,7 +46,9 @@ def run(tmp_path: Path, text: str, *options: str, **environment: str) -> str:
     shutil.copy(tests / "conftest.py", tmp_path)
     (tmp_path / "test_it.py").write_text(text)
     (tmp_path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\nmarkers =\n    live\n    slow\n")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, str(tmp_path)]
+    # What killed runs left among pytest's own directories is not this test's business.
+    alone = ("-p", "no:cacheprovider", "--basetemp", str(tmp_path / "base"))
+    command = [sys.executable, "-m", "pytest", "-q", *alone, *options, str(tmp_path / "test_it.py")]
     known = {**os.environ, "PYTHONPATH": str(tests.parent), **environment}
     return subprocess.run(command, env=known, capture_output=True, text=True, check=False).stdout
 

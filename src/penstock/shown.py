@@ -6,6 +6,7 @@ the streams of the command line.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 import sys
@@ -41,6 +42,11 @@ class ShownStream(io.TextIOWrapper):
 
     def write(self, text: str, /) -> int:
         return super().write(lines(text))
+
+    def __del__(self) -> None:
+        # What lies below belongs to somebody else, who may still write to it.
+        with contextlib.suppress(ValueError, OSError):
+            self.detach()
 
 
 class LaidOut:

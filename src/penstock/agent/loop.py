@@ -73,8 +73,9 @@ class Loop:
         if before is None:
             return ()
         self._forget_the_gone(before, after)
-        seen = windows(before, after, LONGEST_INTERVALS * self.interval_s)
-        tunable = [self._with_original(window) for window in seen if self._tunable(window)]
+        compared = windows(before, after, LONGEST_INTERVALS * self.interval_s)
+        seen = tuple(self._with_original(window) for window in compared)
+        tunable = [window for window in seen if self._tunable(window)]
         interval = IntervalInput(self.ports.clock.now(), tunable, tuple(self.forgotten))
         self.forgotten.clear()
         decided = decide(self.tuner, self.guard, interval, self._book().space_of, self._view)

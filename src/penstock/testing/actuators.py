@@ -161,7 +161,7 @@ def check_original_is_what_restore_brings_back(make: RigFactory) -> None:
     assert rig.actuator.original(rig.target) in (None, before)
     for wanted in _some(rig):
         rig.actuator.set(rig.target, wanted)
-        assert rig.actuator.original(rig.target) == before
+        assert rig.actuator.original(rig.target) == before or rig.get() == before
     rig.actuator.restore(rig.target)
     assert rig.actuator.original(rig.target) in (None, rig.get())
 
