@@ -42,11 +42,10 @@ class Gain:
         """
         if self.low is None or self.high is None:
             return GainVerdict.UNDECIDED
-        if self.low >= _SAME_LOW and self.high <= _SAME_HIGH:
-            return GainVerdict.NO_DIFFERENCE
-        if self.low > 1.0:
-            return GainVerdict.GAIN
-        return GainVerdict.LOSS if self.high < 1.0 else GainVerdict.UNDECIDED
+        if self.low > 1.0 or self.high < 1.0:
+            return GainVerdict.GAIN if self.low > 1.0 else GainVerdict.LOSS
+        same = self.low >= _SAME_LOW and self.high <= _SAME_HIGH
+        return GainVerdict.NO_DIFFERENCE if same else GainVerdict.UNDECIDED
 
     @property
     def words(self) -> str:

@@ -59,7 +59,7 @@ def logs(tmp_path: Path) -> list[str]:
         write(tmp_path, "also", begin, decision(1, jobs=("77",)), effect(1, 1.2), trial(1.3)),
         write(tmp_path, "back", *back, effect(1, 0.7), trial(1.1)),
         write(tmp_path, "idle", {"event": "start", "time_s": 90.0}),
-        write(tmp_path, "same", decision(1), effect(1, 1.01)),
+        write(tmp_path, "same", decision(1), effect(1, 1.0)),
         write(tmp_path, "young", decision(1)),
         write(tmp_path, "unsure", decision(1), effect(1, 1.0, error=0.45)),
     ]

@@ -46,7 +46,8 @@ def test_switchback_claims_nothing_where_there_is_nothing() -> None:
 
 def test_switchback_tells_no_difference_from_not_knowing() -> None:
     assert judge(trial(1.0, 40, 0.01, seed=3)).verdict is GainVerdict.NO_DIFFERENCE
-    assert judge(trial(1.02, 40, 0.001, seed=3)).verdict is GainVerdict.NO_DIFFERENCE
+    assert judge(trial(1.02, 40, 0.001, seed=3)).verdict is GainVerdict.GAIN
+    assert judge(trial(0.98, 40, 0.001, seed=3)).verdict is GainVerdict.LOSS
     unsure = Verdict(4, 0.982, 0.242, 3.991)
     assert unsure.verdict is GainVerdict.UNDECIDED
     assert unsure.sentence == "undecided: 0.982 times as fast, 95 % between 0.242 and 3.991"

@@ -23,12 +23,13 @@ from penstock.snapshot import Target
 from penstock.testing.agents import knobs, set_knob
 from penstock.testing.predictors import FakePredictor
 from penstock.testing.queueing import Hardware, Load, QueueingTarget
-from penstock.testing.served import Served, served, why_not
+from penstock.testing.served import Served, served, wait_for, why_not
 
 # Legal values that no policy would choose.
 THEIRS = {"pages": (300, 700), "flight": (24, 11), "dirty": (123, 124)}
 PHASE = 80
-STILL = ("default", "fixed", "cache-printed", "cache-fitted")
+STILL = ("default", "fixed")
+SHIPPED = str(AgentConfig.model_fields["policy"].default)
 # A guard that lets nearly everything through.
 EAGER = GuardSection(
     jitter_s=0,
@@ -125,7 +126,8 @@ def test_every_policy_goes_on_with_the_other_knobs(policy: str, knob_id: str) ->
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     if (reason := why_not()) is not None:
         pytest.skip(reason)
-    with served(tmp_path_factory.mktemp("client"), osts=1) as running:
+    # It only reads, because the shipped policy tries next to nothing where somebody writes.
+    with served(tmp_path_factory.mktemp("client"), osts=1, spiteful=True) as running:
         yield running
 
 
@@ -135,13 +137,18 @@ class LiveRun:
     def __init__(self, client: Served, state: Path, policy: str) -> None:
         config = AgentConfig(mode=Mode.TUNE, interval_s=0.1, guard=EAGER, policy=policy)
         self.client = client
+        # The shipped policy leaves work with fewer than eight requests in a window alone.
+        self.pace_s = 0.1 if policy == SHIPPED else 0.03
         self.agent = Agent(config, Places(client.root, state), policy_class(policy))
 
     def ticks(self, count: int) -> None:
         for _ in range(count):
-            wait = self.agent.clock.now() + 0.03
-            self.agent.clock.sleep_until(wait)
+            self.agent.clock.sleep_until(self.agent.clock.now() + self.pace_s)
             self.agent.tick()
+
+    def has_changed_something(self) -> bool:
+        self.ticks(1)
+        return bool(self.agent.touched())
 
 
 @pytest.mark.parametrize("policy", POLICY_NAMES)
@@ -151,16 +158,18 @@ def test_live_agent_of_every_policy_lets_an_administrator_come_and_go(
     before = knobs(client)
     here = LiveRun(client, tmp_path / "state", policy)
     agent = here.agent
-    here.ticks(8)
-    # A target of which nothing was changed is nobody's to give up.
-    touched = bool(agent.touched())
+    if policy not in STILL:
+        wait_for(here.has_changed_something)
     for knob_id, values in THEIRS.items():
         for value in values:
+            # A target of which nothing was changed is nobody's to give up.
+            ours = bool(agent.touched())
+            assert ours or policy in STILL
             set_knob(client, "OST0000", knob_id, value)
             here.ticks(6)
-            assert knobs(client)[knob_id] == value or not touched
-            for target in agent.targets():
-                assert (knob_id in agent.manual_knobs(target)) or not touched
+            for target in agent.targets() if ours else ():
+                assert knobs(client)[knob_id] == value
+                assert knob_id in agent.manual_knobs(target)
                 agent.take_back(target.name)
             here.ticks(6)
     assert agent.ledger.policy_errors == 0
@@ -169,7 +178,7 @@ def test_live_agent_of_every_policy_lets_an_administrator_come_and_go(
     left = knobs(client)
     for knob_id, values in THEIRS.items():
         # Storing an RPC knob may have raised the limit of dirty data, for them as well.
-        assert left[knob_id] == values[-1] or knob_id == "dirty" or not touched
+        assert left[knob_id] == values[-1] or knob_id == "dirty" or policy in STILL
     for knob_id, value in before.items():
         set_knob(client, "OST0000", knob_id, value)
     agent._lock.release()

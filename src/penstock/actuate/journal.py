@@ -11,6 +11,7 @@ import errno
 import hashlib
 import json
 import os
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,6 +84,8 @@ class Journal:
         self.trusted = True
         self.note: str | None = None
         self._system = system
+        #: Stopping restores beside a command that does not end.
+        self._mutex = threading.Lock()
         self._entries: dict[str, Entry] = {}
         self._texts: dict[str, tuple[Entry, str]] = {}
         self._load()
@@ -102,14 +105,16 @@ class Journal:
 
     def record_all(self, entries: Mapping[str, Entry]) -> None:
         """Store several entries in one write. When this returns, all are on disk, or none is."""
-        if any(self._entries.get(name) != entry for name, entry in entries.items()):
-            self._save({**self._entries, **entries})
+        with self._mutex:
+            if any(self._entries.get(name) != entry for name, entry in entries.items()):
+                self._save({**self._entries, **entries})
 
     def drop(self, *names: str) -> None:
         """Forget targets that have no setting of ours any more."""
-        kept = {name: entry for name, entry in self._entries.items() if name not in names}
-        if len(kept) != len(self._entries):
-            self._save(kept)
+        with self._mutex:
+            kept = {name: entry for name, entry in self._entries.items() if name not in names}
+            if len(kept) != len(self._entries):
+                self._save(kept)
 
     def _load(self) -> None:
         main, previous = (self._read(file) for file in (FILE, PREVIOUS))

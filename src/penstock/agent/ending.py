@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 log = logging.getLogger(__name__)
 
-PATIENCE_S = 1.0
+# Restoring thousands of targets takes seconds; service managers wait for much longer.
+PATIENCE_S = 5.0
 
 
 def take_every(*steps: Callable[[], object]) -> None:

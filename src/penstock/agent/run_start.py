@@ -27,7 +27,10 @@ from penstock.errors import DataError
 from penstock.ports import Predictor
 
 # The parts of the package that decide about windows.
-DECIDING = ("decide", "gains.py", "knobs", "predict", "ratios.py", "window.py")
+DECIDING = (
+    "agent/containment.py", "agent/deciding.py", "decide", "decision.py", "gains.py", "knobs", "predict", "ratios.py",
+    "window.py",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +86,10 @@ def start_of(config: AgentConfig, policy: type[Policy], predictor: Predictor | N
 
 
 def code_digest(policy: str) -> str:
-    """A digest of the code that decides: of the file of somebody else's policy, or of all of ours."""
-    source = source_file(policy)
-    if source is None:
-        return version(*DECIDING)
+    """A digest of the code that decides: of ours, and of the file of somebody else's policy."""
+    ours, source = version(*DECIDING), source_file(policy)
     try:
-        return hashlib.sha256(source.read_bytes()).hexdigest()
+        return ours if source is None else hashlib.sha256(ours.encode() + source.read_bytes()).hexdigest()
     except OSError:
         return ""
 

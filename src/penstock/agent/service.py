@@ -216,10 +216,12 @@ class Agent:
         self.event(trial)
 
     def forget_trial(self) -> events.TrialEvent | None:
-        """Drop the result of the last switchback trial and return it. Reports of the log drop it too."""
+        """Drop the result of the last switchback trial and return what this run knows of it.
+
+        Reports of the log drop it too, whichever run made it.
+        """
         forgotten, self.ledger.trial = self.ledger.trial, None
-        if forgotten is not None:
-            self.event(events.TrialForgottenEvent(time_s=time.time()))
+        self.event(events.TrialForgottenEvent(time_s=time.time()))
         return forgotten
 
     def event(self, event: events.LogEvent) -> None:

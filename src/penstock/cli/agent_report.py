@@ -186,7 +186,7 @@ def trial(
         if as_json:
             emit_json({"forgotten": forgotten})
         else:
-            click.echo("there was no verdict to forget" if forgotten is None else "the verdict is forgotten")
+            click.echo("the verdict of the last trial is forgotten, here and in reports of the log")
         return
     plan = TrialPlan(on_s, off_s, total_s)
     blocks: list[Block] = []
