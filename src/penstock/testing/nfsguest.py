@@ -82,7 +82,7 @@ def readahead() -> dict[str, Any]:
             "exact": receipt.exact,
             "read_bytes": seen.metrics["read.bytes"],
             "asked_bytes": seen.metrics.get("app.read_bytes"),
-            "rpcs": seen.metrics["read.rpcs"],
+            "in_flight": seen.metrics["read.usec"] / 1e6 / seen.seconds,
             "setting": dict(seen.setting),
         }
     found["restored"] = dict(actuator.restore(target).actual)
