@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,6 +156,50 @@ def test_links_are_not_followed_when_writing(tmp_path: Path) -> None:
     (target,) = actuator.targets()
     assert actuator.set(target, Setting(ahead=1024)).error
     assert (tmp_path / "victim").read_text() == "128\n"
+
+
+def tuned_fuse(tmp_path: Path) -> tuple[Path, Path, str]:
+    """A tree and a state directory in which an agent died after it changed a FUSE mount."""
+    root, state = fuse_tree(tmp_path / "root"), tmp_path / "s"
+    actuator = FuseActuator(root, Journal(state, owner_of(root)))
+    (target,) = actuator.targets()
+    assert actuator.set(target, Setting(ahead=1024)).exact
+    return root, state, target.name
+
+
+@pytest.mark.parametrize("place", ["/fd", "/fdinfo/", "/stat", "/proc", "/mountinfo"])
+def test_originals_survive_a_shortage_of_descriptors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    root, state, name = tuned_fuse(tmp_path)
+
+    def short(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(path: Any, *rest: Any, **more: Any) -> Any:
+            text = str(path)
+            if text.startswith(str(root)) and (text.endswith(place) or (place[-1] == "/" and place in text)):
+                raise OSError(errno.ENFILE, os.strerror(errno.ENFILE), text)
+            return real(path, *rest, **more)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        for call in ("scandir", "listdir", "open"):
+            patch.setattr(os, call, short(getattr(os, call)))
+        outcome = restore_all(root, state)
+    assert (outcome.gone, len(outcome.failed)) == ((), 1)
+    assert set(Journal(state, owner_of(root)).entries) == {name}
+    assert [str(moved.change) for moved in restore_all(root, state).moved] == ["ahead 1024 -> 128"]
+
+
+def test_a_mount_without_a_daemon_keeps_its_originals_until_it_is_gone(tmp_path: Path) -> None:
+    root, state, name = tuned_fuse(tmp_path)
+    (fds,) = root.glob("proc/[0-9]*/fd")
+    fds.rename(tmp_path / "fd")
+    assert "its daemon was not found" in restore_all(root, state).failed[0]
+    assert set(Journal(state, owner_of(root)).entries) == {name}
+    table = root / "proc/self/mountinfo"
+    table.write_text("".join(line for line in table.read_text().splitlines(True) if "gluster" not in line))
+    assert restore_all(root, state).gone == (name,)
 
 
 def test_one_actuator_serves_all_kinds_and_undoes_all(tmp_path: Path) -> None:
