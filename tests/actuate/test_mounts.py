@@ -202,6 +202,28 @@ def test_a_mount_without_a_daemon_keeps_its_originals_until_it_is_gone(tmp_path:
     assert restore_all(root, state).gone == (name,)
 
 
+def test_a_target_that_cannot_be_verified_is_a_note_beside_the_others(tmp_path: Path) -> None:
+    root, state, name = tuned_fuse(tmp_path)
+    table = (root / "proc/self/mountinfo").read_text()
+    nfs_tree(root)
+    (root / "proc/self/mountinfo").write_text(table + NFS_TABLE.splitlines(True)[1])
+    nfs = NfsActuator(root, Journal(state, owner_of(root)))
+    nfs.set(nfs.targets()[0], Setting(ahead=1024))
+    (fds,) = root.glob("proc/[0-9]*/fd")
+    fds.rename(tmp_path / "fd")
+    found = verify_all(root, state)
+    assert [difference.knob_id for difference in found.differences] == ["ahead"]
+    assert any(line.startswith("echo 128 > /sys/devices/virtual/bdi/0:50/") for line in found.rollback)
+    assert found.unread == (name,)
+    assert [note.startswith(f"not verified: {name}: it is mounted") for note in found.notes] == [True]
+
+
+def test_verify_looks_for_daemons_no_longer_than_it_is_told(tmp_path: Path) -> None:
+    root, state, name = tuned_fuse(tmp_path)
+    assert verify_all(root, state).unread == ()
+    assert verify_all(root, state, search_s=0.0).unread == (name,)
+
+
 def test_one_actuator_serves_all_kinds_and_undoes_all(tmp_path: Path) -> None:
     root = fuse_tree(tmp_path / "root")
     table = (root / "proc/self/mountinfo").read_text()

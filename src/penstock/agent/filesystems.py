@@ -8,6 +8,7 @@ from pathlib import Path
 
 from penstock.actuate.journal import Journal
 from penstock.actuate.node_actuator import NodeActuator, Reach
+from penstock.observe.fuse.daemon_search import SEARCH_S
 from penstock.observe.fuse.observer import NETWORK_KINDS, FuseScope
 from penstock.observe.kernelfs import KernelFs
 from penstock.observe.lustre.jobid import read_node_job
@@ -21,6 +22,8 @@ CLIENT = "Lustre client, NFS mount or FUSE mount of a network file system"
 MOUNT_KINDS = tuple(sorted(NETWORK_KINDS))
 # Knobs that affect a whole node are set only if an administrator names them.
 NODE_KNOBS = ("dirty_bytes",)
+# What an answer over the socket may take to look for the daemons of mounts.
+ANSWER_SEARCH_S = SEARCH_S
 # Network mounts without anything to set. Lustre's targets are its data paths, not its mounts.
 _OTHERS = frozenset({"cifs", "smb3", "ceph", "9p", "afs", "gpfs", "beegfs"})
 _FUSE = re.compile(r"fuse(\..+|blk)?")
