@@ -55,14 +55,19 @@ def is_mount_kind(kind: str) -> bool:
     return kind.startswith("fuse.")
 
 
-def why_no_target(mount: Mount) -> str | None:
+def why_no_target(mount: Mount, reach: Reach) -> str | None:
     """Why a mount is not a target, or None if nobody would expect it to be one."""
     if mount.kind in NFS_KINDS:
         return "its counters could not be read"
     if _FUSE.fullmatch(mount.kind):
-        if mount.user:
+        scope = reach.fuse
+        if scope.kinds is not None and mount.kind not in scope.kinds:
+            return "its kind is not in scope.mount_kinds"
+        if scope.users is not None and mount.user not in scope.users:
             return f"mounted by uid {mount.user}, which is not in scope.mount_users"
-        return "not in scope.mount_kinds, or its daemon could not be found"
+        if mount.user:
+            return "its daemon could not be found; to see another user's, a unit needs CAP_SYS_PTRACE"
+        return "its daemon could not be found"
     return "has no knobs here" if mount.kind in _OTHERS else None
 
 
