@@ -136,6 +136,19 @@ def test_a_mount_made_anew_does_not_get_the_old_ones_originals(tmp_path: Path) -
     assert (root / "sys/devices/virtual/bdi/0:50/read_ahead_kb").read_text() == "1024\n"
 
 
+@pytest.mark.parametrize("table", ["mountstats", "mountinfo"])
+def test_an_nfs_mount_that_cannot_be_read_keeps_its_originals(tmp_path: Path, table: str) -> None:
+    root, state = nfs_tree(tmp_path / "root"), tmp_path / "s"
+    actuator = NfsActuator(root, Journal(state, owner_of(root)))
+    (target,) = actuator.targets()
+    actuator.set(target, Setting(ahead=1024))
+    (root / f"proc/self/{table}").rename(tmp_path / table)
+    outcome = restore_all(root, state)
+    assert (outcome.gone, len(outcome.failed)) == ((), 1)
+    (tmp_path / table).rename(root / f"proc/self/{table}")
+    assert [str(moved.change) for moved in restore_all(root, state).moved] == ["ahead 1024 -> 128"]
+
+
 def test_the_same_mount_is_found_a_second_later_by_another_process(tmp_path: Path) -> None:
     root = nfs_tree(tmp_path / "root")
     actuator = NfsActuator(root, Journal(tmp_path / "s", owner_of(root)))
