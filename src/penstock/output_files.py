@@ -7,6 +7,7 @@ touched.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
@@ -25,24 +26,48 @@ def replace_file(path: Path, content: bytes | str, mode: int | None = None) -> N
         with path.open("wb") as out:
             out.write(raw)
         return
+    descriptor, beside = _open_for(path)
+    try:
+        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, not a path
+            if beside is None:
+                file.truncate()
+            file.write(raw)
+            if beside is not None:
+                os.fchmod(file.fileno(), _mode_of(path) if mode is None else mode)
+        if beside is not None:
+            beside.replace(path)
+    except BaseException:
+        _remove(beside)
+        raise
+
+
+def require_replaceable(path: Path) -> None:
+    """Raise the OSError that `replace_file` would raise now. What is there stays, and no link or pipe is opened."""
+    if not is_no_file(path):
+        descriptor, beside = _open_for(path)
+        os.close(descriptor)
+        _remove(beside)
+
+
+def _open_for(path: Path) -> tuple[int, Path | None]:
+    """A new file beside a path; the file itself, and None, if its directory takes no new one."""
+    if path.is_dir() and not path.is_symlink():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.tmp")
     try:
-        descriptor = os.open(beside, _FLAGS, 0o600)
-    except PermissionError:
+        return os.open(beside, _FLAGS, 0o600), beside
+    except PermissionError as refused:
         # The directory takes no new file. Then nobody can put a link there for us either, except its owner.
-        descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC)
-        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, not a path
-            file.write(raw)
-        return
-    try:
-        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, not a path
-            file.write(raw)
-            os.fchmod(file.fileno(), _mode_of(path) if mode is None else mode)
-        beside.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
+        try:
+            return os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC), None
+        except FileNotFoundError:
+            raise refused from None
+
+
+def _remove(beside: Path | None) -> None:
+    with contextlib.suppress(OSError):
+        if beside is not None:
             beside.unlink()
-        raise
 
 
 def is_no_file(path: Path) -> bool:

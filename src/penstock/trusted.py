@@ -80,11 +80,13 @@ def require_own(path: Path) -> None:
 
 
 def require_trusted(path: Path, status: os.stat_result) -> None:
-    """Refuse what belongs to somebody else, or what a foreign group may write."""
+    """Refuse what belongs to somebody else, or what a foreign group or everybody may write."""
     if status.st_uid not in (0, os.geteuid()):
         raise AccessError(f"{path}: belongs to uid {status.st_uid}, so it is not trusted (chown root)")
     if _foreign_group_writes(status):
         raise AccessError(f"{path}: its group may write it, so it is not trusted (chmod g-w)")
+    if status.st_mode & stat.S_IWOTH:
+        raise AccessError(f"{path}: anybody may write it, so it is not trusted (chmod o-w)")
 
 
 def _foreign_group_writes(status: os.stat_result) -> bool:

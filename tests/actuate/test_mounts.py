@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -133,6 +136,19 @@ def test_a_mount_made_anew_does_not_get_the_old_ones_originals(tmp_path: Path) -
     assert (root / "sys/devices/virtual/bdi/0:50/read_ahead_kb").read_text() == "1024\n"
 
 
+@pytest.mark.parametrize("table", ["mountstats", "mountinfo"])
+def test_an_nfs_mount_that_cannot_be_read_keeps_its_originals(tmp_path: Path, table: str) -> None:
+    root, state = nfs_tree(tmp_path / "root"), tmp_path / "s"
+    actuator = NfsActuator(root, Journal(state, owner_of(root)))
+    (target,) = actuator.targets()
+    actuator.set(target, Setting(ahead=1024))
+    (root / f"proc/self/{table}").rename(tmp_path / table)
+    outcome = restore_all(root, state)
+    assert (outcome.gone, len(outcome.failed)) == ((), 1)
+    (tmp_path / table).rename(root / f"proc/self/{table}")
+    assert [str(moved.change) for moved in restore_all(root, state).moved] == ["ahead 1024 -> 128"]
+
+
 def test_the_same_mount_is_found_a_second_later_by_another_process(tmp_path: Path) -> None:
     root = nfs_tree(tmp_path / "root")
     actuator = NfsActuator(root, Journal(tmp_path / "s", owner_of(root)))
@@ -153,6 +169,72 @@ def test_links_are_not_followed_when_writing(tmp_path: Path) -> None:
     (target,) = actuator.targets()
     assert actuator.set(target, Setting(ahead=1024)).error
     assert (tmp_path / "victim").read_text() == "128\n"
+
+
+def tuned_fuse(tmp_path: Path) -> tuple[Path, Path, str]:
+    """A tree and a state directory in which an agent died after it changed a FUSE mount."""
+    root, state = fuse_tree(tmp_path / "root"), tmp_path / "s"
+    actuator = FuseActuator(root, Journal(state, owner_of(root)))
+    (target,) = actuator.targets()
+    assert actuator.set(target, Setting(ahead=1024)).exact
+    return root, state, target.name
+
+
+@pytest.mark.parametrize("place", ["/fd", "/fdinfo/", "/stat", "/proc", "/mountinfo"])
+def test_originals_survive_a_shortage_of_descriptors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    root, state, name = tuned_fuse(tmp_path)
+
+    def short(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(path: Any, *rest: Any, **more: Any) -> Any:
+            text = str(path)
+            if text.startswith(str(root)) and (text.endswith(place) or (place[-1] == "/" and place in text)):
+                raise OSError(errno.ENFILE, os.strerror(errno.ENFILE), text)
+            return real(path, *rest, **more)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        for call in ("scandir", "listdir", "open"):
+            patch.setattr(os, call, short(getattr(os, call)))
+        outcome = restore_all(root, state)
+    assert (outcome.gone, len(outcome.failed)) == ((), 1)
+    assert set(Journal(state, owner_of(root)).entries) == {name}
+    assert [str(moved.change) for moved in restore_all(root, state).moved] == ["ahead 1024 -> 128"]
+
+
+def test_a_mount_without_a_daemon_keeps_its_originals_until_it_is_gone(tmp_path: Path) -> None:
+    root, state, name = tuned_fuse(tmp_path)
+    (fds,) = root.glob("proc/[0-9]*/fd")
+    fds.rename(tmp_path / "fd")
+    assert "its daemon was not found" in restore_all(root, state).failed[0]
+    assert set(Journal(state, owner_of(root)).entries) == {name}
+    table = root / "proc/self/mountinfo"
+    table.write_text("".join(line for line in table.read_text().splitlines(True) if "gluster" not in line))
+    assert restore_all(root, state).gone == (name,)
+
+
+def test_a_target_that_cannot_be_verified_is_a_note_beside_the_others(tmp_path: Path) -> None:
+    root, state, name = tuned_fuse(tmp_path)
+    table = (root / "proc/self/mountinfo").read_text()
+    nfs_tree(root)
+    (root / "proc/self/mountinfo").write_text(table + NFS_TABLE.splitlines(True)[1])
+    nfs = NfsActuator(root, Journal(state, owner_of(root)))
+    nfs.set(nfs.targets()[0], Setting(ahead=1024))
+    (fds,) = root.glob("proc/[0-9]*/fd")
+    fds.rename(tmp_path / "fd")
+    found = verify_all(root, state)
+    assert [difference.knob_id for difference in found.differences] == ["ahead"]
+    assert any(line.startswith("echo 128 > /sys/devices/virtual/bdi/0:50/") for line in found.rollback)
+    assert found.unread == (name,)
+    assert [note.startswith(f"not verified: {name}: it is mounted") for note in found.notes] == [True]
+
+
+def test_verify_looks_for_daemons_no_longer_than_it_is_told(tmp_path: Path) -> None:
+    root, state, name = tuned_fuse(tmp_path)
+    assert verify_all(root, state).unread == ()
+    assert verify_all(root, state, search_s=0.0).unread == (name,)
 
 
 def test_one_actuator_serves_all_kinds_and_undoes_all(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -17,10 +18,11 @@ from penstock.agent.log import Settler
 from penstock.agent.log_search import explain
 from penstock.agent.summary import summarise
 from penstock.cli.main import cli
+from penstock.cli.options import require_writable, write_text
 from penstock.dash import why
 from penstock.dash.book import Book
 from penstock.dash.paper import node_page
-from penstock.errors import MissingError, PenstockError
+from penstock.errors import AccessError, MissingError, PenstockError
 from penstock.events import LogEvent, parse
 from penstock.output_files import replace_file
 
@@ -169,6 +171,39 @@ def test_report_replaces_a_link_and_leaves_what_it_led_to(tmp_path: Path) -> Non
     assert precious.read_text() == "mine"
     assert out.read_text().startswith("<!")
     assert not out.is_symlink()
+
+
+def test_checking_an_output_first_touches_nothing(tmp_path: Path) -> None:
+    link, pipe, file = tmp_path / "link", tmp_path / "pipe", tmp_path / "file"
+    link.symlink_to(tmp_path / "absent")
+    os.mkfifo(pipe)
+    file.write_text("old")
+    before = sorted(tmp_path.iterdir())
+    for path in (link, pipe, file, tmp_path / "new"):
+        require_writable(path)
+    assert sorted(tmp_path.iterdir()) == before
+    assert link.is_symlink()
+    assert file.read_text() == "old"
+    with pytest.raises(PenstockError, match="Is a directory"):
+        require_writable(tmp_path)
+
+
+def test_directory_that_takes_no_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, real = tmp_path / "old", os.open
+    old.write_text("longer than before")
+
+    def closed(path: Path, flags: int, *rest: int, **more: int) -> int:
+        if flags & os.O_CREAT:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return real(path, flags, *rest, **more)
+
+    monkeypatch.setattr(os, "open", closed)
+    require_writable(old)
+    write_text(old, "new")
+    assert old.read_text() == "new"
+    for write in (require_writable, lambda path: write_text(path, "")):
+        with pytest.raises(AccessError, match="absent: permission denied"):
+            write(tmp_path / "absent")
 
 
 def test_output_keeps_modes_and_writes_to_devices(tmp_path: Path) -> None:

@@ -8,6 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from penstock.actuate.journal import Journal, owner_of
+from penstock.actuate.node_actuator import Reach
+from penstock.agent.discovery import discover
+from penstock.agent.filesystems import mount_scope, open_actuator
 from penstock.testing.agents import ThisMachine, agent
 from penstock.testing.served import wait_for
 
@@ -61,3 +67,26 @@ def test_check_beside_hostile_mounts_finds_the_honest_one(tmp_path: Path) -> Non
     )
     assert done.returncode in (0, 6), done.stderr
     assert "/mnt/gluster" in json.dumps(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "users", "why"),
+    [
+        (["fuse.sshfs"], [0], "mounted by uid 1001, which is not in scope.mount_users"),
+        (
+            ["fuse.sshfs"],
+            [1001],
+            "its daemon could not be found; to see another user's, a unit needs CAP_SYS_PTRACE",
+        ),
+        (["fuse.rclone"], [1001], "its kind is not in scope.mount_kinds"),
+    ],
+)
+def test_check_says_what_keeps_a_users_mount_out(
+    tmp_path: Path, kinds: list[str], users: list[int], why: str
+) -> None:
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/mountinfo").write_bytes(LINE % (b"x", b"x"))
+    reach = Reach(mount_scope(kinds, users))
+    actuator = open_actuator(tmp_path, Journal(tmp_path / "state", owner_of(tmp_path)), reach)
+    (found,) = discover(tmp_path, actuator, lambda _: True)
+    assert found.why == f"fuse.sshfs: {why}"

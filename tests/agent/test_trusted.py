@@ -9,12 +9,13 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from penstock.agent.model_choice import load_own
 from penstock.agent.plugins import find_policy
 from penstock.agent.settings import AgentConfig, Mode
 from penstock.config import load_layered
@@ -104,6 +105,21 @@ def test_policy_that_is_a_pipe_or_too_large_is_refused_at_once(tmp_path: Path) -
     (tmp_path / "large.py").write_bytes(b"#" * (5 << 20))
     with pytest.raises(PenstockError, match="more than"):
         find_policy(str(tmp_path / "large.py"))
+
+
+@pytest.mark.parametrize("mode", [0o666, 0o602])
+def test_what_everybody_may_write_is_not_trusted(tmp_path: Path, mode: int) -> None:
+    model, policy, config = tmp_path / "model.json", policy_file(tmp_path / "policies"), layered(tmp_path)[0]
+    model.write_text("{}")
+    readers: dict[Path, Callable[[], object]] = {
+        model: lambda: load_own("forest", model),
+        policy: lambda: find_policy(str(policy)),
+        config: lambda: load_layered(config, AgentConfig),
+    }
+    for path, read in readers.items():
+        path.chmod(mode)
+        with pytest.raises(AccessError, match=rf"{path.name}: anybody may write it, so it is not trusted"):
+            read()
 
 
 def layered(tmp_path: Path) -> tuple[Path, Path]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -111,6 +113,38 @@ def test_search_for_a_daemon_ends_at_its_deadline_and_goes_on_later(tmp_path: Pa
         calls += 1
         assert calls < 100_000
     assert calls > 10
+
+
+def test_a_process_that_the_deadline_cut_is_looked_at_again(tmp_path: Path) -> None:
+    lay(tmp_path, "idle")
+    fds = tmp_path / f"proc/{PID}/fd"
+    for number in range(1000, 1100):
+        (fds / str(number)).symlink_to("/dev/null")
+    ticks, wanted = iter(range(10**9)), mount_of("0:9999")
+    search = DaemonSearch(KernelFs(tmp_path), lambda: next(ticks) / 1000, search_s=0.05)
+    for _ in range(200):
+        assert search.find([wanted]) == {}
+        assert search.unfinished(wanted), "its only process was never seen whole"
+
+
+def test_files_without_a_name_do_not_hold_up_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel cannot tell a path beyond its limit, and users can open such files."""
+    lay(tmp_path, "idle")
+    (tmp_path / "proc/77/fd").mkdir(parents=True)
+    (tmp_path / "proc/77/fd/3").symlink_to("/deep")
+    real = os.readlink
+
+    def readlink(path: str) -> str:
+        if path.endswith("/77/fd/3"):
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path)
+        return real(path)
+
+    monkeypatch.setattr(os, "readlink", readlink)
+    search, absent = DaemonSearch(KernelFs(tmp_path)), mount_of("0:9999")
+    assert search.find([mount_of(DEVICE), absent])[mount_of(DEVICE)].pid == int(PID)
+    assert not search.unfinished(absent)
 
 
 @pytest.mark.parametrize(("user", "seen"), [("0", 1), ("1001", 0), ("", 0), ("-1", 0), ("0x0", 0)])

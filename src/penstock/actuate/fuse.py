@@ -17,7 +17,7 @@ from penstock.observe.fuse.daemon_search import DaemonSearch
 from penstock.observe.fuse.observer import ROOTS, FuseScope
 from penstock.observe.fuse.source import knob_files, target_of
 from penstock.observe.kernelfs import KernelFs
-from penstock.observe.mounts import Mount, read_mounts
+from penstock.observe.mounts import Mount, MountTable, read_mounts
 from penstock.snapshot import Target
 from penstock.spaces import fuse as fuse_space
 
@@ -43,7 +43,10 @@ class FuseActuator(JournalledActuator):
 
     def targets(self) -> tuple[Target, ...]:
         """Every mount whose daemon is known."""
-        return tuple(target for target, _ in self._served(self._mounts()))
+        try:
+            return tuple(target for target, _ in self._served(read_mounts(self._fs)))
+        except OSError:
+            return ()
 
     def target_named(self, name: str) -> Target | None:
         """The mount of this name, there or not."""
@@ -55,14 +58,17 @@ class FuseActuator(JournalledActuator):
     def open(self, target: Target) -> MountFiles:
         """The files of a mount. Raises `TargetGoneError` if it is gone or was replaced by another.
 
-        Raises `DataError` while its daemon is still looked for.
+        Raises OSError if the mount table cannot be read, and `DataError` while no daemon of the mount is found. It
+        may still be the same mount then, so its originals are kept.
         """
-        mounts = self._mounts()
-        for known, mount in self._served(mounts):
+        table = read_mounts(self._fs)
+        served = self._served(table)
+        for known, mount in served:
             if known.name == target.name:
                 return MountFiles(self._root, target.name, knob_files(mount.device, mount.minor))
-        if any(_may_be(target, mount) and self._search.unfinished(mount) for mount in mounts):
-            raise DataError(f"{target.name}: its daemon was not found yet; it is looked for again")
+        found = {mount.device for _, mount in served}
+        if any(_may_be(target, mount) and mount.device not in found for mount in table.mounts):
+            raise DataError(f"{target.name}: it is mounted, but its daemon was not found; try again later")
         raise TargetGoneError(f"{target.name} is gone (unmounted)")
 
     def bounds(self, target: Target, files: KnobFiles) -> KnobSpace:
@@ -75,13 +81,8 @@ class FuseActuator(JournalledActuator):
             return goal
         return self.whole.settle(wish.before, goal).only("congested", *goal)
 
-    def _mounts(self) -> list[Mount]:
-        try:
-            return [mount for mount in read_mounts(self._fs).in_sight() if self._scope.covers(mount)]
-        except OSError:
-            return []
-
-    def _served(self, mounts: list[Mount]) -> list[tuple[Target, Mount]]:
+    def _served(self, table: MountTable) -> list[tuple[Target, Mount]]:
+        mounts = [mount for mount in table.in_sight() if self._scope.covers(mount)]
         daemons = self._search.find(mounts)
         return [(target_of(mount, daemons[mount]), mount) for mount in mounts if mount in daemons]
 

@@ -16,6 +16,8 @@ from penstock.errors import DataError
 from penstock.knobs import KnobSpace, Setting
 from penstock.observe import bdi
 from penstock.observe.kernelfs import KernelFs, read_once
+from penstock.observe.mounts import read_mounts
+from penstock.observe.nfs.mountstats import KINDS
 from penstock.observe.nfs.observer import SAME_MOUNT_S, NfsObserver
 from penstock.snapshot import Target, TargetSnapshot
 from penstock.spaces import BY_RATIO
@@ -75,9 +77,13 @@ class NfsActuator(JournalledActuator):
         return Target(name, fs=seen.target.fs if seen else "(unmounted)", mount=name)
 
     def open(self, target: Target) -> NfsFiles:
-        """The files of a mount. Raises `TargetGoneError` if it is gone or was replaced by another."""
+        """The files of a mount. Raises `TargetGoneError` if it is gone or was replaced by another.
+
+        Raises OSError or `DataError` if it is mounted but cannot be read now: its originals are kept then.
+        """
         seen = self._find(target.name)
         if seen is None:
+            self._require_read(target.name)
             raise TargetGoneError(f"{target.name} is gone (unmounted)")
         fixed = {knob_id: seen.setting[knob_id] for knob_id in _FIXED}
         return NfsFiles(self._root, target.name, _places(target.name), fixed)
@@ -107,6 +113,14 @@ class NfsActuator(JournalledActuator):
 
     def _seen(self) -> tuple[TargetSnapshot, ...]:
         return self._observer.observe().targets
+
+    def _require_read(self, name: str) -> None:
+        """Refuse to call a mount gone while its device is in the mount table, but its counters cannot be read."""
+        match = _NAME.fullmatch(name)
+        read = {known["device"] for seen in self._seen() if (known := _NAME.fullmatch(seen.target.name))}
+        for mount in read_mounts(self._fs).mounts:
+            if match and mount.kind in KINDS and mount.device == match["device"] and mount.device not in read:
+                raise DataError(f"{name}: it is mounted, but its counters could not be read; try again later")
 
     def _find(self, name: str) -> TargetSnapshot | None:
         """The mount with this device, unless it was mounted again since. Its age is known to the second only."""

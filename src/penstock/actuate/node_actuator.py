@@ -40,6 +40,7 @@ class NodeActuator:
     ) -> None:
         reach = reach or Reach()
         self.journal = journal
+        self.reach = reach
         self._kinds: tuple[JournalledActuator, ...] = (
             LustreActuator(root, journal, system=system),
             NfsActuator(root, journal, system=system, node_knobs=reach.node_knobs),

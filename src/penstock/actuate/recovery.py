@@ -15,7 +15,7 @@ from penstock.actuate.node_actuator import NodeActuator, Reach
 from penstock.actuate.system import SYSTEM, System
 from penstock.decision import Change
 from penstock.errors import AccessError, DataError, MissingError
-from penstock.observe.fuse.observer import named_in
+from penstock.observe.fuse.observer import PATIENT_S, named_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,8 @@ class Verified:
     gone: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     agent_pid: int | None = None
+    #: The targets that could not be read. A note says why.
+    unread: tuple[str, ...] = ()
 
 
 def restore_all(root: str | Path, state_dir: str | Path, system: System = SYSTEM) -> Restored:
@@ -78,23 +80,27 @@ def restore_all(root: str | Path, state_dir: str | Path, system: System = SYSTEM
     return outcome.frozen()
 
 
-def verify_all(root: str | Path, state_dir: str | Path, system: System = SYSTEM) -> Verified:
+def verify_all(
+    root: str | Path, state_dir: str | Path, system: System = SYSTEM, *, search_s: float = PATIENT_S
+) -> Verified:
     """Compare every changed target with its expected values: those the agent set if one runs, else the originals.
 
-    Nothing is written.
+    Nothing is written. A search for the daemons of FUSE mounts takes at most `search_s`.
     """
     _require(root)
     if not Path(state_dir).is_dir():
         return Verified(notes=(f"{state_dir}: no journal, so nothing was ever changed from here",))
     pid = holder(state_dir, system)
     journal = Journal(state_dir, owner_of(root), system)
-    actuator = _actuator(root, journal, system)
+    actuator = _actuator(root, journal, system, search_s)
     differences: list[Difference] = []
     rollback: list[str] = []
     gone: list[str] = []
+    unread: list[str] = []
+    notes = [journal.note] if journal.note else []
     for name, entry in journal.entries.items():
-        target = actuator.target_named(name)
         try:
+            target = actuator.target_named(name)
             differences += actuator.verify(target, tuned=pid is not None)
             now = actuator.get(target)
             if now != entry.original:
@@ -102,12 +108,16 @@ def verify_all(root: str | Path, state_dir: str | Path, system: System = SYSTEM)
                 rollback += actuator.commands(target, undone)
         except TargetGoneError:
             gone.append(name)
-    notes = (journal.note,) if journal.note else ()
-    return Verified(tuple(differences), tuple(rollback), tuple(gone), notes, pid)
+        except (OSError, DataError) as error:
+            unread.append(name)
+            notes.append(f"not verified: {error}" if name in str(error) else f"{name}: not verified: {error}")
+    return Verified(tuple(differences), tuple(rollback), tuple(gone), tuple(notes), pid, tuple(unread))
 
 
-def _actuator(root: str | Path, journal: Journal, system: System) -> NodeActuator:
-    return NodeActuator(root, journal, Reach(named_in(journal.entries)), system=system)
+def _actuator(
+    root: str | Path, journal: Journal, system: System, search_s: float = PATIENT_S
+) -> NodeActuator:
+    return NodeActuator(root, journal, Reach(named_in(journal.entries, search_s)), system=system)
 
 
 class _Locked:

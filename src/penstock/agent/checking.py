@@ -15,11 +15,12 @@ from penstock.agent.filesystems import CLIENT, open_actuator, open_observer, tun
 from penstock.agent.model_choice import load_own
 from penstock.agent.names import short_names
 from penstock.agent.settings import AgentConfig
-from penstock.agent.startup import NoJournal, Places, require_private
+from penstock.agent.startup import NoJournal, Places
 from penstock.decide.policies._base import Policy
 from penstock.errors import PenstockError
 from penstock.knobs import Knob
 from penstock.snapshot import Target, TargetSnapshot
+from penstock.trusted import require_own
 
 TUNED = "may be tuned"
 
@@ -133,7 +134,7 @@ def _state_problems(places: Places) -> Iterator[str]:
     there = directory if directory.exists() else directory.parent
     try:
         if there is directory:
-            require_private(directory)
+            require_own(directory)
         if kind := tuned_type(directory):
             yield f"{directory}: on a {kind} file system; the agent keeps nothing on what it tunes"
     except (OSError, PenstockError) as error:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from penstock.actuate.recovery import verify_all
 from penstock.agent.control import READ_VERBS, encoded
+from penstock.agent.filesystems import ANSWER_SEARCH_S
 from penstock.agent.log_search import explain
 from penstock.agent.names import resolve
 from penstock.agent.settings import Mode
@@ -100,8 +101,13 @@ class AgentCommands:
 
     def _verify(self, arguments: Arguments) -> Mapping[str, Any]:
         """The knobs that differ from what this agent last set, and the commands that undo everything."""
-        found = verify_all(self._agent.places.root, self._agent.places.state_dir)
-        return {"findings": [asdict(one) for one in found.differences], "rollback": list(found.rollback)}
+        places = self._agent.places
+        found = verify_all(places.root, places.state_dir, search_s=ANSWER_SEARCH_S)
+        return {
+            "findings": [asdict(one) for one in found.differences],
+            "rollback": list(found.rollback),
+            "notes": list(found.notes),
+        }
 
     def _mode(self, arguments: Arguments) -> Mapping[str, Any]:
         wanted = str(arguments.get("mode", ""))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from penstock.actuate.node_actuator import NodeActuator
+from penstock.actuate.node_actuator import NodeActuator, Reach
 from penstock.agent.filesystems import why_no_target
 from penstock.agent.presence import MOST_NAMED
 from penstock.errors import PenstockError
@@ -60,7 +60,10 @@ def discover(
     """Every target, then every network mount that is not a target. The mounts themselves are not accessed."""
     targets = actuator.targets()
     known = {target.fs for target in targets}
-    return (*(_target(actuator, target, in_scope) for target in targets), *_others(root, known))
+    return (
+        *(_target(actuator, target, in_scope) for target in targets),
+        *_others(root, known, actuator.reach),
+    )
 
 
 def _target(actuator: NodeActuator, target: Target, in_scope: Callable[[Target], bool]) -> Discovered:
@@ -90,13 +93,13 @@ def _why_node_wide(space: KnobSpace) -> str:
     )
 
 
-def _others(root: Path, known: set[str]) -> Iterator[Discovered]:
+def _others(root: Path, known: set[str], reach: Reach) -> Iterator[Discovered]:
     """Network mounts that are not targets, with the reason."""
     try:
         table = read_mounts(KernelFs(root))
     except OSError:
         return
     for mount in table.in_sight():
-        why = why_no_target(mount)
+        why = why_no_target(mount, reach)
         if mount.path not in known and why is not None:
             yield Discovered(mount.path, mount.path, why=f"{mount.kind}: {why}")

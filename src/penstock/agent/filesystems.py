@@ -8,6 +8,7 @@ from pathlib import Path
 
 from penstock.actuate.journal import Journal
 from penstock.actuate.node_actuator import NodeActuator, Reach
+from penstock.observe.fuse.daemon_search import SEARCH_S
 from penstock.observe.fuse.observer import NETWORK_KINDS, FuseScope
 from penstock.observe.kernelfs import KernelFs
 from penstock.observe.lustre.jobid import read_node_job
@@ -21,6 +22,8 @@ CLIENT = "Lustre client, NFS mount or FUSE mount of a network file system"
 MOUNT_KINDS = tuple(sorted(NETWORK_KINDS))
 # Knobs that affect a whole node are set only if an administrator names them.
 NODE_KNOBS = ("dirty_bytes",)
+# What an answer over the socket may take to look for the daemons of mounts.
+ANSWER_SEARCH_S = SEARCH_S
 # Network mounts without anything to set. Lustre's targets are its data paths, not its mounts.
 _OTHERS = frozenset({"cifs", "smb3", "ceph", "9p", "afs", "gpfs", "beegfs"})
 _FUSE = re.compile(r"fuse(\..+|blk)?")
@@ -52,14 +55,19 @@ def is_mount_kind(kind: str) -> bool:
     return kind.startswith("fuse.")
 
 
-def why_no_target(mount: Mount) -> str | None:
+def why_no_target(mount: Mount, reach: Reach) -> str | None:
     """Why a mount is not a target, or None if nobody would expect it to be one."""
     if mount.kind in NFS_KINDS:
         return "its counters could not be read"
     if _FUSE.fullmatch(mount.kind):
-        if mount.user:
+        scope = reach.fuse
+        if scope.kinds is not None and mount.kind not in scope.kinds:
+            return "its kind is not in scope.mount_kinds"
+        if scope.users is not None and mount.user not in scope.users:
             return f"mounted by uid {mount.user}, which is not in scope.mount_users"
-        return "not in scope.mount_kinds, or its daemon could not be found"
+        if mount.user:
+            return "its daemon could not be found; to see another user's, a unit needs CAP_SYS_PTRACE"
+        return "its daemon could not be found"
     return "has no knobs here" if mount.kind in _OTHERS else None
 
 

@@ -131,8 +131,8 @@ def _trusted_source(path: Path) -> bytes:
         raise AccessError(f"{path}: {error.strerror}") from None
     if not stat.S_ISREG(status.st_mode):
         raise InvalidError(f"{path}: not a regular file")
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise AccessError(f"{path}: others may write it, so it is not run (chown, chmod go-w)")
+    if status.st_mode & stat.S_IWGRP:
+        raise AccessError(f"{path}: its group may write it, so it is not run (chmod g-w)")
     if len(source) > MOST_SOURCE_BYTES:
         raise InvalidError(f"{path}: more than {MOST_SOURCE_BYTES} bytes")
     return source

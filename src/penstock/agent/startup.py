@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,16 +60,9 @@ def prepare(places: Places) -> None:
         raise AccessError(f"{directory}: permission denied") from None
     except OSError as error:
         raise ConfigError(f"{directory}: {error.strerror}") from None
-    require_private(directory)
+    require_own(directory)
     if kind:
         raise ConfigError(f"{directory}: on a {kind} file system; the agent keeps nothing on what it tunes")
-
-
-def require_private(directory: Path) -> None:
-    """Refuse a directory that others may write, because its contents could not be trusted."""
-    require_own(directory)
-    if directory.stat().st_mode & stat.S_IWOTH:
-        raise AccessError(f"{directory}: anybody may write it, so nothing in it can be trusted (chmod o-w)")
 
 
 def recover(places: Places) -> None:

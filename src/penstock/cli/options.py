@@ -19,7 +19,7 @@ from penstock.errors import (
     refusal,
     require_extra,
 )
-from penstock.output_files import replace_file
+from penstock.output_files import replace_file, require_replaceable
 from penstock.units import parse_duration, parse_size
 
 if TYPE_CHECKING:
@@ -200,11 +200,8 @@ def prepare_simulator() -> None:
 
 def require_writable(path: Path) -> None:
     """Find out before the work, not after it, that its result cannot be written; what is there stays."""
-    existed = path.exists()
     try:
-        path.open("a").close()
-        if not existed:
-            path.unlink()
+        require_replaceable(path)
     except OSError as error:
         raise refusal(path, error) from None
 

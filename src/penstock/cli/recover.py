@@ -29,11 +29,12 @@ def restore(root: Path, state_dir: Path, only_commands: bool, as_json: bool) -> 
     from penstock.actuate.recovery import restore_all, verify_all
 
     if only_commands:
-        lines = verify_all(root, state_dir).rollback
+        found = verify_all(root, state_dir)
         if as_json:
-            emit_json({"commands": list(lines)})
+            emit_json({"commands": list(found.rollback)})
         else:
-            click.echo("\n".join(lines))
+            click.echo("\n".join(found.rollback))
+        _require_read(found)
         return
     if _ask_agent(state_dir, as_json=as_json):
         return
@@ -87,6 +88,12 @@ def verify(root: Path, state_dir: Path, as_json: bool) -> None:
         count = len(found.differences)
         what = "1 knob differs from what it" if count == 1 else f"{count} knobs differ from what they"
         raise FindingsError(f"{what} should be")
+    _require_read(found)
+
+
+def _require_read(found: Verified) -> None:
+    if found.unread:
+        raise PenstockError(f"{len(found.unread)} could not be read: {found.notes[-1]}")
 
 
 def _restored_document(outcome: Restored) -> dict[str, object]:
@@ -151,5 +158,5 @@ def _tell_verified(found: Verified) -> None:
         click.echo("To undo everything by hand:")
         for line in found.rollback:
             click.echo(line)
-    if not found.differences:
+    if not (found.differences or found.unread):
         click.echo("Everything holds what it should.")

@@ -2,14 +2,16 @@
 
 The only way is to look at the open files of every process, and users decide how many there are. So a search ends at a
 deadline and goes on later where it stopped. A mount whose daemon is not among the processes is looked for again after
-a wait that doubles each time.
+a wait that doubles each time. If time or descriptors run out at a process, it is looked at again; until then no mount
+counts as missing.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from itertools import islice
 
@@ -77,15 +79,21 @@ class DaemonSearch:
 
     def _search(self, wanted: list[Mount]) -> None:
         began_s = self._clock()
+        until_s = began_s + self._search_s
         by_minor = {mount.minor: mount for mount in wanted}
         if not self._left or not self._looked_for >= set(wanted):
-            self._left, self._looked_for = self._processes(), frozenset(wanted)
-        while self._left and by_minor and self._clock() - began_s < self._search_s:
+            try:
+                self._left, self._looked_for = self._processes(), frozenset(wanted)
+            except OSError:
+                return
+        first = True
+        while self._left and by_minor and self._clock() < until_s:
             pid = self._left.pop()
-            for minor in self._connections(pid, began_s + self._search_s):
-                mount = by_minor.pop(minor, None)
-                if mount is not None:
-                    self._take(mount, int(pid))
+            if not self._look_at(pid, by_minor, until_s):
+                # It comes first next time, unless it had a whole search to itself: then it comes last.
+                self._left.insert(0 if first else len(self._left), pid)
+                break
+            first = False
         now_s = self._clock()
         if not self._left:
             for mount in by_minor.values():
@@ -97,12 +105,28 @@ class DaemonSearch:
         if not by_minor:
             self._left = []
 
-    def _take(self, mount: Mount, pid: int) -> None:
+    def _look_at(self, pid: str, wanted: dict[int, Mount], until_s: float) -> bool:
+        """Take the mounts that a process serves off the wanted ones.
+
+        False if it must be looked at again, because time or the system's descriptors ran out.
+        """
         try:
-            self._known[mount] = Daemon(pid, read_start(self._fs, pid))
-        except (OSError, DataError):
-            return
-        self._missing.pop(mount, None)
+            with os.scandir(self._fs.path(f"proc/{pid}/fd")) as files:
+                for file in islice(files, MOST_FILES):
+                    if self._clock() >= until_s:
+                        return False
+                    minor = self._connection(pid, file.name)
+                    if minor is not None and minor in wanted:
+                        daemon = Daemon(int(pid), read_start(self._fs, int(pid)))
+                        mount = wanted.pop(minor)
+                        self._known[mount] = daemon
+                        self._missing.pop(mount, None)
+        except (FileNotFoundError, ProcessLookupError, PermissionError, DataError):
+            # It has ended, or this user may not look at it.
+            return True
+        except OSError:
+            return False
+        return True
 
     def _processes(self) -> list[str]:
         """All processes, those to be looked at first last: root's, because ordinary users can start many."""
@@ -115,24 +139,15 @@ class DaemonSearch:
         except OSError:
             return False
 
-    def _connections(self, pid: str, until_s: float) -> Iterator[int]:
-        """The connections whose device a process has open. The kernel reports them since Linux 6.14."""
-        try:
-            with os.scandir(self._fs.path(f"proc/{pid}/fd")) as files:
-                for file in islice(files, MOST_FILES):
-                    if self._clock() >= until_s:
-                        return
-                    minor = self._connection(pid, file.name)
-                    if minor is not None:
-                        yield minor
-        except OSError:
-            return
-
     def _connection(self, pid: str, number: str) -> int | None:
+        """The connection of an open /dev/fuse, which the kernel reports since Linux 6.14; None for any other file."""
         try:
             if os.readlink(self._fs.path(f"proc/{pid}/fd/{number}")) != _DEVICE:  # noqa: PTH115 - as above
                 return None
             text = read_once(self._fs.path(f"proc/{pid}/fdinfo/{number}")).decode("ascii", "replace")
-        except OSError:
-            return None
+        except OSError as error:
+            # A file whose path is too long for the kernel to name is not the device. Users can open such files.
+            if error.errno in (errno.ENOENT, errno.ENAMETOOLONG):
+                return None
+            raise
         return parse_connection(text)

@@ -44,10 +44,10 @@ ROOTS = FuseScope()
 PATIENT_S = 30.0
 
 
-def named_in(targets: Iterable[str]) -> FuseScope:
+def named_in(targets: Iterable[str], search_s: float = PATIENT_S) -> FuseScope:
     """The mounts of these targets alone, whatever a configuration says by now: what was tuned must be restored."""
     devices = frozenset(name.rpartition("-")[0].rpartition("-")[2] for name in targets)
-    return FuseScope(None, None, devices, PATIENT_S)
+    return FuseScope(None, None, devices, search_s)
 
 
 class FuseObserver(MountObserver):
