@@ -171,6 +171,20 @@ def test_handler_that_breaks_costs_its_own_answer_only(tmp_path: Path) -> None:
         server.close()
 
 
+def test_answer_that_cannot_be_encoded_keeps_no_slot(tmp_path: Path) -> None:
+    def handle(verb: str, arguments: Any) -> dict[str, Any]:
+        return {"gain": float("nan")} if verb == "status" else {"verb": verb}
+
+    server = ControlServer(tmp_path / "control", handle)
+    try:
+        for _ in range(MOST_CLIENTS + 1):
+            with pytest.raises(PenstockError, match="could not answer"):
+                request(server.path, "status", timeout_s=60.0)
+        assert request(server.path, "explain", timeout_s=60.0)["verb"] == "explain"
+    finally:
+        server.close()
+
+
 def test_two_hundred_ask_at_once_and_all_are_answered(tmp_path: Path) -> None:
     """The answer is as long as the status of five thousand targets."""
     line = b'{"ok": true, "long": "' + b"x" * 2_400_000 + b'"}\n'

@@ -77,21 +77,24 @@ class ControlServer:
         except (ValueError, KeyError, RecursionError):
             verb = None
         if not isinstance(verb, str):
-            self._answer(client, _error("a request is one JSON object with a verb"))
+            self._server.answer(client, encoded(_error("a request is one JSON object with a verb")))
             return
         pool, taken_s = self._slow if verb in SEARCHES else self._quick, time.monotonic()
         if not pool.take(lambda: self._handle(client, verb, asked, taken_s)):
-            self._answer(client, _error(f"too many ask for {verb} at once: ask again"))
+            self._server.answer(client, encoded(_error(f"too many ask for {verb} at once: ask again")))
 
     def _handle(self, client: Client, verb: str, arguments: Mapping[str, Any], taken_s: float) -> None:
-        found: Mapping[str, Any] | bytes = _error("the agent could not answer; its log says why")
+        line = encoded(_error("the agent could not answer; its log says why"))
         try:
+            found: Mapping[str, Any] | bytes
             if verb in SEARCHES and time.monotonic() - taken_s > self._timeout_s:
                 found = _error(f"too many ask for {verb} at once: ask again")
             else:
                 found = self._found(client, verb, arguments)
+            # Here, because what cannot be encoded must not keep its client without an answer.
+            line = found if isinstance(found, bytes) else encoded(found)
         finally:
-            self._answer(client, found)
+            self._server.answer(client, line)
 
     def _found(self, client: Client, verb: str, arguments: Mapping[str, Any]) -> Mapping[str, Any] | bytes:
         if verb not in READ_VERBS and not client.peer.may_change:
@@ -101,9 +104,6 @@ class ControlServer:
         except PenstockError as error:
             return _error(str(error), type(error))
         return answer if isinstance(answer, bytes) else {"ok": True, **answer}
-
-    def _answer(self, client: Client, answer: Mapping[str, Any] | bytes) -> None:
-        self._server.answer(client, answer if isinstance(answer, bytes) else encoded(answer))
 
 
 def encoded(answer: Mapping[str, Any]) -> bytes:
