@@ -379,6 +379,35 @@ def test_exports_try_again_for_threads_they_could_not_have(
     file.close()
 
 
+@pytest.mark.parametrize("error", [ValueError, SystemExit])
+def test_textfile_is_written_again_after_whatever_went_wrong(
+    tmp_path: Path, error: type[BaseException]
+) -> None:
+    """An error is logged and the next turn writes; a thread that ended all the same is started again."""
+    errors, stumbled = [error], threading.Event()
+
+    def render() -> bytes:
+        if errors:
+            stumbled.set()
+            raise errors.pop()("it cannot be rendered")
+        return b"x 1\n"
+
+    file = MetricsFile(tmp_path / "x.prom", 0.01, render)
+
+    def written() -> bool:
+        if error is SystemExit:
+            file.staff()
+        return (tmp_path / "x.prom").exists()
+
+    try:
+        assert stumbled.wait(60)
+        wait_for(written)
+    finally:
+        file.close()
+    file.staff()
+    assert "penstock-textfile" not in [thread.name for thread in threading.enumerate()]
+
+
 def test_exports_close_that_never_had_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threading.Thread, "start", _refused)
     MetricsPage(("127.0.0.1", 0), lambda: b"").close()
