@@ -379,6 +379,7 @@ def test_exports_try_again_for_threads_they_could_not_have(
     file.close()
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize("error", [ValueError, SystemExit])
 def test_textfile_is_written_again_after_whatever_went_wrong(
     tmp_path: Path, error: type[BaseException]
