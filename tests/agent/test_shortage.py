@@ -18,8 +18,10 @@ from typing import Any
 
 import pytest
 
+from penstock.agent import line_server
 from penstock.agent.control import ControlServer, request
-from penstock.agent.line_server import MOST_CLIENTS, LineServer
+from penstock.agent.line_server import MOST_CLIENTS, MOST_READERS, MOST_WAITING, LineServer
+from penstock.agent.peer import Peer
 from penstock.errors import PenstockError, UnreachableError
 from penstock.observe.deadline import Deadline
 from penstock.serve.exposition import MetricsFile, MetricsPage
@@ -169,6 +171,20 @@ def test_handler_that_breaks_costs_its_own_answer_only(tmp_path: Path) -> None:
         server.close()
 
 
+def test_answer_that_cannot_be_encoded_keeps_no_slot(tmp_path: Path) -> None:
+    def handle(verb: str, arguments: Any) -> dict[str, Any]:
+        return {"gain": float("nan")} if verb == "status" else {"verb": verb}
+
+    server = ControlServer(tmp_path / "control", handle)
+    try:
+        for _ in range(MOST_CLIENTS + 1):
+            with pytest.raises(PenstockError, match="could not answer"):
+                request(server.path, "status", timeout_s=60.0)
+        assert request(server.path, "explain", timeout_s=60.0)["verb"] == "explain"
+    finally:
+        server.close()
+
+
 def test_two_hundred_ask_at_once_and_all_are_answered(tmp_path: Path) -> None:
     """The answer is as long as the status of five thousand targets."""
     line = b'{"ok": true, "long": "' + b"x" * 2_400_000 + b'"}\n'
@@ -209,6 +225,88 @@ def test_silent_clients_make_room(tmp_path: Path) -> None:
     finally:
         for connection in silent:
             connection.close()
+        server.close()
+
+
+def ask_without_reading(path: Path, count: int) -> Iterator[socket.socket]:
+    for _ in range(count):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(60.0)
+        connection.connect(str(path))
+        # Who is turned away may find the connection closed already.
+        with contextlib.suppress(BrokenPipeError):
+            connection.sendall(b'{"verb": "status"}\n')
+        yield connection
+
+
+@pytest.fixture
+def strangers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many of the next connections are of somebody who may only read. They are accepted in their order."""
+    left = [0]
+
+    def peer_of(connection: socket.socket) -> Peer:
+        left[0] -= 1
+        return Peer(1, os.geteuid() + 1 if left[0] >= 0 else os.geteuid(), 1)
+
+    monkeypatch.setattr(line_server, "peer_of", peer_of)
+    return left
+
+
+def test_readers_that_do_not_read_lock_nobody_out(tmp_path: Path, strangers: list[int]) -> None:
+    line = b'{"ok": true, "long": "' + b"x" * 2_400_000 + b'"}\n'
+    # A client that makes no progress is cut off after an hour unless somebody needs its slot.
+    server = ControlServer(tmp_path / "control", lambda verb, arguments: line, timeout_s=3600.0)
+    strangers[0] = 400
+    deaf: list[socket.socket] = []
+    try:
+        deaf += ask_without_reading(server.path, 400)
+        assert len(request(server.path, "restore", timeout_s=60.0)["long"]) == 2_400_000
+        refused = deaf[-1].recv(4096)
+        assert b"too many ask at once" in refused
+        wait_for(lambda: not server._server._waiting)
+        strangers[0] = 1
+        assert len(request(server.path, "status", timeout_s=60.0)["long"]) == 2_400_000, "a reader has a turn"
+    finally:
+        for connection in deaf:
+            connection.close()
+        server.close()
+
+
+def test_some_slots_are_not_for_readers(tmp_path: Path, strangers: list[int]) -> None:
+    gate = threading.Event()
+
+    def handle(verb: str, arguments: Any) -> dict[str, Any]:
+        gate.wait(60)
+        return {"verb": verb}
+
+    server = ControlServer(tmp_path / "control", handle, timeout_s=3600.0)
+    strangers[0] = MOST_READERS + MOST_WAITING
+    asked: list[socket.socket] = []
+    try:
+        asked += ask_without_reading(server.path, strangers[0])
+        with ThreadPoolExecutor(1) as other:
+            restored = other.submit(request, server.path, "restore", 60.0)
+            wait_for(lambda: len(server._server._clients) == MOST_READERS + 1)
+            gate.set()
+            assert restored.result(60) == {"verb": "restore"}
+        assert all(b"status" in connection.recv(4096) for connection in asked), "who waits is answered too"
+    finally:
+        gate.set()
+        for connection in asked:
+            connection.close()
+        server.close()
+
+
+def test_acceptor_rests_when_a_shortage_has_passed(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "control"))
+        listener.listen()
+        server = LineServer(listener, lambda client, line: None, 60.0)
+        rest_s = server._wait_s()
+        server._accept_from_s = 1e-9
+        assert server._wait_s() < rest_s
+        server._turn()
+        assert server._wait_s() == rest_s
         server.close()
 
 
@@ -279,6 +377,36 @@ def test_exports_try_again_for_threads_they_could_not_have(
     wait_for((tmp_path / "x.prom").exists)
     page.close()
     file.close()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("error", [ValueError, SystemExit])
+def test_textfile_is_written_again_after_whatever_went_wrong(
+    tmp_path: Path, error: type[BaseException]
+) -> None:
+    """An error is logged and the next turn writes; a thread that ended all the same is started again."""
+    errors, stumbled = [error], threading.Event()
+
+    def render() -> bytes:
+        if errors:
+            stumbled.set()
+            raise errors.pop()("it cannot be rendered")
+        return b"x 1\n"
+
+    file = MetricsFile(tmp_path / "x.prom", 0.01, render)
+
+    def written() -> bool:
+        if error is SystemExit:
+            file.staff()
+        return (tmp_path / "x.prom").exists()
+
+    try:
+        assert stumbled.wait(60)
+        wait_for(written)
+    finally:
+        file.close()
+    file.staff()
+    assert "penstock-textfile" not in [thread.name for thread in threading.enumerate()]
 
 
 def test_exports_close_that_never_had_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

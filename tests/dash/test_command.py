@@ -15,6 +15,8 @@ from click.testing import CliRunner
 from penstock.agent.log import DecisionLog
 from penstock.agent.startup import LOG_FILE
 from penstock.cli.main import cli
+from penstock.dash import serving
+from penstock.dash.gate import Gate
 from penstock.errors import PenstockError
 from penstock.events import StartEvent
 
@@ -41,8 +43,26 @@ def test_command_refuses_what_cannot_be_shown(tmp_path: Path) -> None:
     assert refused("--simulate", "--recording", "x.jsonl").exit_code == 2
 
 
-def test_command_is_not_open_to_other_machines_without_a_token(state: Path) -> None:
-    assert "--control or --token-file" in str(refused("--state-dir", str(state), "--host", "0.0.0.0"))
+@pytest.mark.parametrize(
+    ("words", "control"),
+    [((), False), (("--host", "0.0.0.0"), False), (("--token-file", "token"), False), (("--control",), True)],
+)
+def test_command_changes_nothing_without_control(
+    state: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], control: bool
+) -> None:
+    gates: list[Gate] = []
+
+    def serve(source: object, gate: Gate, listener: socket.socket, ready: object) -> None:
+        gates.append(gate)
+        listener.close()
+
+    monkeypatch.setattr(serving, "serve", serve)
+    monkeypatch.chdir(state)
+    Path("token").write_text("a-token-of-sufficient-length")
+    done = CliRunner().invoke(cli, ["dash", "--port", "0", "--state-dir", str(state), *words])
+    assert done.exit_code == 0, done.output
+    assert [gate.control for gate in gates] == [control]
+    assert len(gates[0].token) >= 16, "reading needs a token whatever was given"
 
 
 def test_command_refuses_a_token_that_is_easily_guessed(state: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from tests.dash.conftest import played
 
 from penstock.dash.history import MOST_TRACKS
-from penstock.dash.hub import MOST_WATCHERS, Hub
+from penstock.dash.hub import MOST_SEARCHES, MOST_WATCHERS, Hub
 from penstock.dash.request_pace import RequestPace, TooOftenError
 from penstock.dash.source import About, Look, Point
 from penstock.errors import MissingError, PenstockError
@@ -95,6 +96,53 @@ def test_searches_for_many_changes_are_limited() -> None:
         assert set(told) == {"MissingError", "TooOftenError"}
 
     hub = Hub(source)
+    played(story())
+
+
+class BusySource(CountingSource):
+    """Finds nothing out while it is `busy`, and nothing at all until the gate opens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.busy, self.gate = False, threading.Event()
+
+    def explain(self, decision_id: str) -> Mapping[str, Any] | None:
+        super().explain(decision_id)
+        assert self.gate.wait(60)
+        if self.busy:
+            raise PenstockError("too many ask for explain at once: ask again")
+        return None
+
+
+def test_busy_agent_is_not_taken_for_a_change_that_is_not_there() -> None:
+    source = BusySource()
+    source.gate.set()
+
+    async def story() -> None:
+        hub = Hub(source)
+        source.busy = True
+        assert await missing(hub, "d1") == "PenstockError"
+        source.busy = False
+        assert await missing(hub, "d1") == "MissingError"
+        assert source.searched == ["d1", "d1"]
+
+    played(story())
+
+
+def test_few_searches_wait_however_slow_they_are() -> None:
+    source = BusySource()
+
+    async def story() -> None:
+        hub = Hub(source)
+        waiting = [asyncio.create_task(missing(hub, f"d{at}")) for at in range(50)]
+        await asyncio.sleep(0)
+        hub._pace = RequestPace(1e9, 100)
+        assert await missing(hub, "later") == "TooOftenError", "the pace alone lets more and more wait"
+        left = await asyncio.wait_for(waiting[-1], 60)
+        source.gate.set()
+        assert left == "TooOftenError"
+        assert (await asyncio.gather(*waiting)).count("MissingError") == MOST_SEARCHES
+
     played(story())
 
 

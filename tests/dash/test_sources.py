@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from penstock.agent.control import ControlServer
 from penstock.agent.log import DecisionLog, decision_event, outcome_event, settled
-from penstock.agent.startup import LOG_FILE
+from penstock.agent.startup import LOG_FILE, SOCKET_FILE
 from penstock.dash.book import Book
 from penstock.dash.history import History
 from penstock.dash.node import NodeSource
@@ -17,7 +20,7 @@ from penstock.dash.source import Point
 from penstock.dash.tail import LogTail
 from penstock.dash.why import explain
 from penstock.decision import Decision, Receipt
-from penstock.errors import MissingError
+from penstock.errors import MissingError, PenstockError
 from penstock.events import DecisionEvent, EffectEvent, StopEvent, TrialEvent, dump
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE
@@ -156,6 +159,27 @@ def test_log_without_an_agent_is_shown_with_what_was_measured(tmp_path: Path) ->
     assert look.status is None
     assert look.trouble == "no agent runs here: this is its log"
     assert [(point.t_s, point.read_bytes_per_s) for point in look.points] == [(1000.0, 1e8)]
+
+
+@pytest.mark.parametrize(
+    "error", [MissingError("no decision"), PenstockError("too many ask for explain at once")]
+)
+def test_only_a_change_that_is_not_there_is_not_found(tmp_path: Path, error: PenstockError) -> None:
+    def handle(verb: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        if verb == "explain":
+            raise error
+        return {}
+
+    server = ControlServer(tmp_path / SOCKET_FILE, handle)
+    try:
+        source = NodeSource(tmp_path)
+        if isinstance(error, MissingError):
+            assert source.explain("d1") is None
+        else:
+            with pytest.raises(PenstockError, match="too many"):
+                source.explain("d1")
+    finally:
+        server.close()
 
 
 @pytest.mark.parametrize("what", ["missing", "empty"])

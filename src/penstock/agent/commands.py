@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -13,7 +14,7 @@ from penstock.agent.control import READ_VERBS, encoded
 from penstock.agent.filesystems import ANSWER_SEARCH_S
 from penstock.agent.log_search import explain
 from penstock.agent.names import resolve
-from penstock.agent.settings import Mode
+from penstock.agent.settings import AgentConfig, Mode
 from penstock.agent.startup import Places
 from penstock.errors import UsageError, did_you_mean
 from penstock.events import ControlEvent, LogEvent, TrialEvent, dump
@@ -24,10 +25,13 @@ from penstock.snapshot import Target
 Arguments = Mapping[str, Any]
 Answer = Mapping[str, Any] | bytes
 
+A_TRIAL = "a trial is gain, low, high and pairs, all of them finite numbers"
+
 
 class Commanded(Protocol):
     """The part of the agent that the commands need."""
 
+    config: AgentConfig
     places: Places
     paused: set[str]
     mutex: threading.Lock
@@ -74,7 +78,7 @@ class AgentCommands:
         self._status = Rendered(self._render_status, period_s)
         self._verbs: dict[str, Callable[[Arguments], Answer]] = {
             "status": lambda _: self._status(),
-            "explain": lambda arguments: explain(agent.places.log, str(arguments.get("id", ""))),
+            "explain": self._explain,
             "verify": self._verify,
             "mode": self._mode,
             "pause": lambda arguments: self._pause(arguments, agent.paused.add),
@@ -98,6 +102,10 @@ class AgentCommands:
 
     def _render_status(self) -> bytes:
         return encoded({"ok": True, **document(self._agent.status(), time.time())})
+
+    def _explain(self, arguments: Arguments) -> Mapping[str, Any]:
+        agent = self._agent
+        return explain(agent.places.log, str(arguments.get("id", "")), keep=agent.config.log_keep)
 
     def _verify(self, arguments: Arguments) -> Mapping[str, Any]:
         """The knobs that differ from what this agent last set, and the commands that undo everything."""
@@ -150,9 +158,12 @@ class AgentCommands:
             forgotten = self._agent.forget_trial()
             return {"forgotten": None if forgotten is None else dump(forgotten)}
         try:
-            figures = {key: float(arguments[key]) for key in ("gain", "low", "high")}
-            found = TrialEvent(time_s=time.time(), **figures, pairs=int(arguments["pairs"]))
-        except (KeyError, TypeError, ValueError):
-            raise UsageError("a trial is gain, low, high and pairs") from None
+            figures = {key: float(arguments[key]) for key in ("gain", "low", "high", "pairs")}
+        except (KeyError, TypeError, ValueError, OverflowError):
+            raise UsageError(A_TRIAL) from None
+        if not all(math.isfinite(figure) for figure in figures.values()):
+            raise UsageError(A_TRIAL)
+        pairs = int(figures.pop("pairs"))
+        found = TrialEvent(time_s=time.time(), **figures, pairs=pairs)
         self._agent.note_trial(found)
         return {"trial": dump(found)}

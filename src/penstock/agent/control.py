@@ -11,10 +11,8 @@ import contextlib
 import json
 import os
 import socket
-import struct
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,18 +31,10 @@ PATIENCE_S = 1.0
 MOST_SEARCHES = 16
 # The status of 5,000 targets has 2.4 MB.
 MOST_ANSWER_BYTES = 64 << 20
+BUSY = "too many ask at once: ask again"
 
 # An answer may be a line that is already there; it says "ok" itself.
 Handler = Callable[[str, Mapping[str, Any]], Mapping[str, Any] | bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class Peer:
-    """The process at the other end, as the kernel reports it."""
-
-    pid: int
-    uid: int
-    gid: int
 
 
 class ControlServer:
@@ -61,7 +51,7 @@ class ControlServer:
         self._timeout_s = timeout_s
         self._quick = WorkerPool("penstock-answer", QUICK_WORKERS, MOST_CLIENTS)
         self._slow = WorkerPool("penstock-search", 1, MOST_SEARCHES)
-        self._server = LineServer(_listen(path), self._take, timeout_s)
+        self._server = LineServer(_listen(path), self._take, timeout_s, encoded(_error(BUSY)))
         self.staff()
 
     def staff(self) -> None:
@@ -87,37 +77,33 @@ class ControlServer:
         except (ValueError, KeyError, RecursionError):
             verb = None
         if not isinstance(verb, str):
-            self._answer(client, _error("a request is one JSON object with a verb"))
+            self._server.answer(client, encoded(_error("a request is one JSON object with a verb")))
             return
         pool, taken_s = self._slow if verb in SEARCHES else self._quick, time.monotonic()
         if not pool.take(lambda: self._handle(client, verb, asked, taken_s)):
-            self._answer(client, _error(f"too many ask for {verb} at once: ask again"))
+            self._server.answer(client, encoded(_error(f"too many ask for {verb} at once: ask again")))
 
     def _handle(self, client: Client, verb: str, arguments: Mapping[str, Any], taken_s: float) -> None:
-        found: Mapping[str, Any] | bytes = _error("the agent could not answer; its log says why")
+        line = encoded(_error("the agent could not answer; its log says why"))
         try:
+            found: Mapping[str, Any] | bytes
             if verb in SEARCHES and time.monotonic() - taken_s > self._timeout_s:
                 found = _error(f"too many ask for {verb} at once: ask again")
             else:
                 found = self._found(client, verb, arguments)
+            # Here, because what cannot be encoded must not keep its client without an answer.
+            line = found if isinstance(found, bytes) else encoded(found)
         finally:
-            self._answer(client, found)
+            self._server.answer(client, line)
 
     def _found(self, client: Client, verb: str, arguments: Mapping[str, Any]) -> Mapping[str, Any] | bytes:
-        try:
-            peer = peer_of(client.connection)
-        except OSError:
-            return _error("the connection ended early")
-        if verb not in READ_VERBS and peer.uid not in (0, os.geteuid()):
-            return _error(f"uid {peer.uid} may look but not change anything", AccessError)
+        if verb not in READ_VERBS and not client.peer.may_change:
+            return _error(f"uid {client.peer.uid} may look but not change anything", AccessError)
         try:
             answer = self._handler(verb, arguments)
         except PenstockError as error:
             return _error(str(error), type(error))
         return answer if isinstance(answer, bytes) else {"ok": True, **answer}
-
-    def _answer(self, client: Client, answer: Mapping[str, Any] | bytes) -> None:
-        self._server.answer(client, answer if isinstance(answer, bytes) else encoded(answer))
 
 
 def encoded(answer: Mapping[str, Any]) -> bytes:
@@ -143,12 +129,6 @@ def request(path: Path, verb: str, timeout_s: float = TIMEOUT_S, **arguments: An
     if not isinstance(answer, dict) or not answer.pop("ok", False):
         raise _raised(answer)
     return answer
-
-
-def peer_of(connection: socket.socket) -> Peer:
-    """The peer's credentials from the kernel."""
-    size = struct.calcsize("3i")
-    return Peer(*struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)))
 
 
 def _listen(path: Path) -> socket.socket:

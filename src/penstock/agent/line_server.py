@@ -1,6 +1,7 @@
 """Reads one line from each client of a unix socket and writes one line back, all in a single thread.
 
-A client that is slow, silent or greedy costs one descriptor for a few seconds. What goes wrong with one client, with
+A client that is slow, silent or greedy costs one descriptor for a few seconds. Some slots are kept for root and the
+agent's own user, so that clients who may only read cannot lock them out. What goes wrong with one client, with
 accepting, or with a shortage of descriptors never ends the thread.
 """
 
@@ -12,16 +13,23 @@ import selectors
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from penstock.agent.peer import Peer, peer_of
 from penstock.threads import try_to_start
 
 log = logging.getLogger(__name__)
 
 MOST_CLIENTS = 64
+# Of these, the ones that only root and the agent's own user may have.
+RESERVED = 8
+MOST_READERS = MOST_CLIENTS - RESERVED
+# Readers beyond that wait here. They are accepted because only then it is known who they are.
+MOST_WAITING = 192
 MAX_REQUEST_BYTES = 65536
-# Beyond MOST_CLIENTS, somebody who is silent for this long makes room for the next.
+# Where slots are short, somebody who is silent or does not read for this long makes room for the next.
 GRACE_S = 0.5
 # After an error of accept, such as no free descriptor.
 PAUSE_S = 0.2
@@ -33,6 +41,8 @@ class Client:
     """One connection: first a request comes in, then it is with a worker, then its answer goes out."""
 
     connection: socket.socket
+    peer: Peer
+    #: When it connected; once it is being answered, when it last took a piece of the answer.
     since_s: float
     until_s: float
     request: bytearray = field(default_factory=bytearray)
@@ -40,22 +50,31 @@ class Client:
     answer: memoryview | None = None
     asked: bool = False
 
+    def is_stuck(self, now_s: float) -> bool:
+        """Whether it holds its slot for nothing: it does not ask, or may only read and does not take its answer."""
+        waits_for_it = not self.asked or (self.answer is not None and not self.peer.may_change)
+        return waits_for_it and now_s - self.since_s >= GRACE_S
+
 
 Take = Callable[[Client, bytes], None]
 
 
 class LineServer:
-    """Serves a listening socket. `take` is given every whole line; `answer` may be called from any thread."""
+    """Serves a listening socket. `take` is given every whole line; `answer` may be called from any thread.
 
-    def __init__(self, listener: socket.socket, take: Take, timeout_s: float) -> None:
+    `busy` is the line for clients that are turned away because too many wait.
+    """
+
+    def __init__(self, listener: socket.socket, take: Take, timeout_s: float, busy: bytes = b"") -> None:
         listener.setblocking(False)
-        self._listener, self._take, self._timeout_s = listener, take, timeout_s
+        self._listener, self._take, self._timeout_s, self._busy = listener, take, timeout_s, busy
         self._selector = selectors.DefaultSelector()
         self._bell, self._ear = socket.socketpair()
         self._bell.setblocking(False)
         self._ear.setblocking(False)
         self._selector.register(self._ear, selectors.EVENT_READ)
         self._clients: dict[socket.socket, Client] = {}
+        self._waiting: deque[Client] = deque()
         self._ready: list[Client] = []
         self._lock, self._staffing = threading.Lock(), threading.Lock()
         self._accept_from_s = 0.0
@@ -74,7 +93,9 @@ class LineServer:
 
     def answer(self, client: Client, line: bytes) -> None:
         """Send a line to a client, and end the connection."""
-        client.answer, client.until_s = memoryview(line), time.monotonic() + self._timeout_s
+        now_s = time.monotonic()
+        client.since_s, client.until_s = now_s, now_s + self._timeout_s
+        client.answer = memoryview(line)
         with self._lock:
             self._ready.append(client)
         self._wake()
@@ -85,7 +106,7 @@ class LineServer:
         self._wake()
         if self._thread is not None:
             self._thread.join(self._timeout_s)
-        for client in list(self._clients.values()):
+        for client in (*self._clients.values(), *self._waiting):
             self._drop(client)
         for piece in (self._listener, self._bell, self._ear, self._selector):
             with contextlib.suppress(OSError):
@@ -105,6 +126,7 @@ class LineServer:
                 time.sleep(PAUSE_S)
 
     def _turn(self) -> None:
+        self._admit()
         self._watch_for_newcomers()
         for key, _ in self._selector.select(self._wait_s()):
             if key.fileobj is self._ear:
@@ -124,40 +146,72 @@ class LineServer:
 
     def _watch_for_newcomers(self) -> None:
         """Listen only while there is room and no error of accept is fresh; others wait in the kernel's queue."""
-        wanted = time.monotonic() >= self._accept_from_s and self._has_room()
+        if time.monotonic() >= self._accept_from_s:
+            self._accept_from_s = 0.0
+        wanted = not self._accept_from_s and (len(self._clients) < MOST_CLIENTS or self._make_room())
         watched = self._listener in self._selector.get_map()
         if wanted and not watched:
             self._selector.register(self._listener, selectors.EVENT_READ)
         elif watched and not wanted:
             self._selector.unregister(self._listener)
 
-    def _has_room(self) -> bool:
-        if len(self._clients) < MOST_CLIENTS:
-            return True
-        oldest = next((client for client in self._clients.values() if not client.asked), None)
-        if oldest is None or time.monotonic() - oldest.since_s < GRACE_S:
+    def _make_room(self, *, among_readers: bool = False) -> bool:
+        """Drop whoever holds a slot for nothing longest. Returns false if nobody does."""
+        now_s = time.monotonic()
+        those = (one for one in self._clients.values() if not (among_readers and one.peer.may_change))
+        stuck = [client for client in those if client.is_stuck(now_s)]
+        if not stuck:
             return False
-        self._drop(oldest)
+        self._drop(min(stuck, key=lambda client: client.since_s))
         return True
 
     def _wait_s(self) -> float:
-        return 0.05 if len(self._clients) >= MOST_CLIENTS or self._accept_from_s else 0.5
+        short = len(self._clients) >= MOST_CLIENTS or self._waiting or self._accept_from_s
+        return 0.05 if short else 0.5
 
     def _accept(self) -> None:
-        while len(self._clients) < MOST_CLIENTS:
+        # One turn takes a bounded number: somebody who connects without end must not keep the thread here.
+        for _ in range(MOST_CLIENTS + MOST_WAITING):
+            if len(self._clients) >= MOST_CLIENTS:
+                return
             try:
                 connection = self._next()
             except BlockingIOError:
-                break
+                return
             except OSError:
                 self._accept_from_s = time.monotonic() + PAUSE_S
                 return
-            now_s = time.monotonic()
-            connection.setblocking(False)
-            client = Client(connection, now_s, now_s + self._timeout_s)
-            self._clients[connection] = client
-            self._selector.register(connection, selectors.EVENT_READ, client)
-        self._accept_from_s = 0.0
+            self._welcome(connection)
+
+    def _welcome(self, connection: socket.socket) -> None:
+        """Give a newcomer a slot, let it wait for one, or turn it away."""
+        connection.setblocking(False)
+        now_s = time.monotonic()
+        client = Client(connection, peer_of(connection), now_s, now_s + self._timeout_s)
+        if client.peer.may_change or not (self._waiting or self._readers_full()):
+            self._begin(client)
+        elif len(self._waiting) < MOST_WAITING:
+            self._waiting.append(client)
+        else:
+            with contextlib.suppress(OSError):
+                connection.send(self._busy)
+            self._drop(client)
+
+    def _admit(self) -> None:
+        """Give the slots that are free, or held for nothing, to those who wait, the first first."""
+        while self._waiting and (not self._readers_full() or self._make_room(among_readers=True)):
+            client = self._waiting.popleft()
+            client.since_s = time.monotonic()
+            client.until_s = client.since_s + self._timeout_s
+            self._begin(client)
+
+    def _readers_full(self) -> bool:
+        readers = sum(not client.peer.may_change for client in self._clients.values())
+        return readers >= MOST_READERS or len(self._clients) >= MOST_CLIENTS
+
+    def _begin(self, client: Client) -> None:
+        self._clients[client.connection] = client
+        self._selector.register(client.connection, selectors.EVENT_READ, client)
 
     def _next(self) -> socket.socket:
         return self._listener.accept()[0]
@@ -186,6 +240,7 @@ class LineServer:
 
     def _tell(self, client: Client, answer: memoryview) -> None:
         client.answer = answer[client.connection.send(answer) :]
+        client.since_s = time.monotonic()
         if not client.answer:
             self._drop(client)
 

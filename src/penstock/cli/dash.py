@@ -24,7 +24,9 @@ LEAST_TOKEN = 16
 @click.option("--simulate", is_flag=True, help="Open it over the simulator: choose, disturb, compare.")
 @click.option("--recording", "recordings", type=PATH, multiple=True, help="Open it over a recording; repeat.")
 @state_dir_option
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="The address to listen on; there is no encryption."
+)
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0: any free one."
 )
@@ -50,18 +52,15 @@ def dash(
     Ctrl-C ends it.
     """
     require_libraries("dash", "starlette", "uvicorn")
-    from penstock.dash.gate import Gate, is_loopback
+    from penstock.dash.gate import Gate
     from penstock.dash.serving import listen, serve
 
-    guarded = control or simulate or token_file is not None
-    if not is_loopback(host) and not guarded:
-        raise UsageError(
-            f"--host {host}: other machines can reach it: give --control or --token-file as well"
-        )
+    # The simulator is there to be changed. Of a node nothing is changed without --control, whoever has the token.
+    control = control or simulate
     token = _token(token_file)
     source = _source(simulate, recordings, state_dir)
     listener = listen(host, port)
-    gate = Gate(host, listener.getsockname()[1], token, tuple(names), guarded)
+    gate = Gate(host, listener.getsockname()[1], token, tuple(names), control)
     shown = f"[{host}]" if ":" in host else host
 
     def ready() -> None:

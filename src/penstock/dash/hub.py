@@ -13,7 +13,7 @@ from typing import Any
 
 from penstock.dash.book import Book
 from penstock.dash.history import History
-from penstock.dash.request_pace import RequestPace
+from penstock.dash.request_pace import RequestPace, TooOftenError
 from penstock.dash.source import Look, Source
 from penstock.dash.unit_words import UNITS
 from penstock.dash.why import explain
@@ -40,8 +40,10 @@ class Hub:
         self._watchers: set[asyncio.Queue[dict[str, Any] | None]] = set()
         self._polling: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
-        self._searching = asyncio.Lock()
-        self._searches = RequestPace(SEARCHES_PER_S, MOST_SEARCHES)
+        self._one_search = asyncio.Lock()
+        #: The searches that run or wait, by the change that they look for.
+        self._searching: dict[str, asyncio.Task[dict[str, Any] | None]] = {}
+        self._pace = RequestPace(SEARCHES_PER_S, MOST_SEARCHES)
         #: Changes that the source did not find, and until when that is believed.
         self._misses: dict[str, float] = {}
         self._forget()
@@ -77,25 +79,47 @@ class Hub:
                 self._polling = None
 
     async def explain(self, decision_id: str) -> dict[str, Any]:
-        """The explanation of one change. Raises `MissingError` if the change is unknown."""
+        """The explanation of one change.
+
+        Raises `MissingError` if the change is unknown, and another `PenstockError` if that cannot be found out now.
+        """
         found = explain(self._book, decision_id)
-        if found is None:
-            async with self._searching:
-                found = await self._searched(decision_id)
+        if found is None and len(decision_id) <= LONGEST_ID and not self._is_missed(decision_id):
+            found = await self._shared_search(decision_id)
         if found is None:
             raise MissingError(f"no change {decision_id!r}")
         return found
 
-    async def _searched(self, decision_id: str) -> dict[str, Any] | None:
-        """Let the source search for a change, one at a time. What it did not find is not searched for again soon."""
+    def _is_missed(self, decision_id: str) -> bool:
+        """Whether the source did not find it a short time ago."""
         now_s = asyncio.get_running_loop().time()
         self._misses = {name: until_s for name, until_s in self._misses.items() if until_s > now_s}
-        if decision_id in self._misses or len(decision_id) > LONGEST_ID:
-            return None
-        self._searches.take()
-        told = await asyncio.to_thread(self.source.explain, decision_id)
+        return decision_id in self._misses
+
+    async def _shared_search(self, decision_id: str) -> dict[str, Any] | None:
+        """Join the search for this change, or begin one. Raises `TooOftenError` if too many wait already."""
+        if decision_id not in self._searching:
+            self._pace.take()
+            if len(self._searching) >= MOST_SEARCHES:
+                raise TooOftenError("too many searches of the log: ask again in a few seconds")
+            search = asyncio.create_task(self._search(decision_id))
+            self._searching[decision_id] = search
+            search.add_done_callback(lambda done: self._end_search(decision_id, done))
+        # Whoever leaves the page must not end the search for the others.
+        return await asyncio.shield(self._searching[decision_id])
+
+    def _end_search(self, decision_id: str, done: asyncio.Task[dict[str, Any] | None]) -> None:
+        del self._searching[decision_id]
+        if not done.cancelled():
+            # Whoever waits is told. If nobody does any more, the error is nobody's.
+            done.exception()
+
+    async def _search(self, decision_id: str) -> dict[str, Any] | None:
+        """Let the source search for a change, one at a time. What it did not find is not searched for again soon."""
+        async with self._one_search:
+            told = await asyncio.to_thread(self.source.explain, decision_id)
         if told is None:
-            self._misses[decision_id] = now_s + MISS_S
+            self._misses[decision_id] = asyncio.get_running_loop().time() + MISS_S
             return None
         events = [event for said in told.values() if (event := parse(said)) is not None]
         self._book.take(events)

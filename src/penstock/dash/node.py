@@ -7,14 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock.agent.control import request
+from penstock.agent.control import TIMEOUT_S, request
+from penstock.agent.log_search import DEADLINE_S
 from penstock.agent.startup import LOG_FILE, SOCKET_FILE
 from penstock.dash.source import About, Look, Point
 from penstock.dash.tail import LogTail
-from penstock.errors import MissingError, PenstockError, UnreachableError
+from penstock.errors import ExitCode, MissingError, PenstockError, UnreachableError
 from penstock.events import DecisionEvent, LogEvent
 
 ANSWER_S = 2.0
+# A request to explain waits for others and then searches; the agent limits both.
+EXPLAIN_S = TIMEOUT_S + DEADLINE_S + 1.0
 # The commands that a page with a token may send. The agent decides, by the user who runs the page, whether it obeys.
 VERBS = ("mode", "pause", "resume", "restore")
 
@@ -67,10 +70,15 @@ class NodeSource:
         return Look(now_s, points, events, status, trouble=trouble)
 
     def explain(self, decision_id: str) -> Mapping[str, Any] | None:
-        """Ask the agent, which may read its own log."""
+        """Ask the agent, which may read its own log.
+
+        Returns None only if there is no such decision. Raises `PenstockError` if the agent is busy or silent.
+        """
         try:
-            return request(self._socket, "explain", ANSWER_S, id=decision_id)
-        except PenstockError:
+            return request(self._socket, "explain", EXPLAIN_S, id=decision_id)
+        except PenstockError as error:
+            if error.exit_code != ExitCode.NOT_FOUND:
+                raise
             return None
 
     def command(self, verb: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -78,7 +78,10 @@ class Source(Protocol):
         ...
 
     def explain(self, decision_id: str) -> Mapping[str, Any] | None:
-        """A decision that the events do not contain, or None."""
+        """A decision that the events do not contain, or None if there is none.
+
+        Raises `PenstockError` if that could not be found out.
+        """
         ...
 
     def command(self, verb: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -89,7 +89,9 @@ class MetricsFile:
 
     def staff(self) -> None:
         """Start the thread if it is missing; where the system has none to give, the next call tries again."""
-        if self._thread is None:
+        if self._stop.is_set():
+            return
+        if self._thread is None or not self._thread.is_alive():
             thread = threading.Thread(target=self._write_on, name="penstock-textfile", daemon=True)
             self._thread = thread if try_to_start(thread) else None
 
@@ -114,6 +116,11 @@ class MetricsFile:
         except OSError as error:
             if not self._failing:
                 log.warning("metrics.textfile %s: %s", self._path, error.strerror or error)
+            self._failing = True
+        except Exception:
+            # Whatever it was, the next figures may be sound.
+            if not self._failing:
+                log.exception("metrics.textfile %s: the figures cannot be made", self._path)
             self._failing = True
         else:
             if self._failing:
