@@ -126,6 +126,8 @@ def test_swf_is_read() -> None:
     text = "; MaxNodes: 10\n; MaxProcs: 160\n1 100 20 60 33 -1 -1 33 -1 -1 1 7 -1 3 -1 -1 -1 -1\n2 0 0 -1 4 -1 -1 4"
     trace = parse_trace(text, "x")
     assert trace == JobTrace((TraceJob("1", "exe3", 3, 120.0, 60.0, "7"),), 1)
+    odd = text.replace("MaxNodes: 10", "MaxNodes: nan")
+    assert parse_trace(odd, "x").jobs[0].nodes == 33
 
 
 @pytest.mark.parametrize(
@@ -136,6 +138,9 @@ def test_swf_is_read() -> None:
         ("JobID|Start\n", "no column 'nnodes'"),
         ("JobID|NNodes|Start|Elapsed\n1|many|2026-10-01T10:00:00|00:00:10\n", "line 2: job '1': 'many'"),
         ("; MaxNodes: 1\n1 2 x\n", "line 2: not a line of SWF"),
+        ("; MaxNodes: 1\n1 2 0 nan 4\n", "line 2: not a line of SWF"),
+        ("; MaxNodes: 1\n1 inf 0 60 4\n", "line 2: not a line of SWF"),
+        ("; MaxNodes: 1\n1 2 0 60 1e30\n", "line 2: not a line of SWF"),
     ],
 )
 def test_bad_traces_are_refused_in_one_line(text: str, message: str) -> None:
@@ -163,9 +168,10 @@ def test_generated_traces_keep_within_the_machine_and_read_back(site: Path) -> N
     ]
     assert shifted == [(job.id, job.name, job.nodes, job.start_s - first, job.elapsed_s) for job in made]
     other = parse_trace(swf_text(made, 64), "x")
-    assert [(job.nodes, job.start_s, job.elapsed_s) for job in other.jobs] == [
-        (job.nodes, job.start_s, job.elapsed_s) for job in made
+    assert [(job.name, job.nodes, job.start_s, job.elapsed_s) for job in other.jobs] == [
+        (job.name, job.nodes, job.start_s, job.elapsed_s) for job in made
     ]
+    assert match_trace(other.jobs, load_site(site), site.parent, 1).arrivals
     names = {job.name for job in made}
     assert "ocean1" in names and len(names) > 5
 

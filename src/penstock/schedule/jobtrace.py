@@ -6,8 +6,9 @@ Two formats are read: `sacct --parsable2`, and the Standard Workload Format (SWF
 from __future__ import annotations
 
 import calendar
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -16,6 +17,10 @@ from penstock.schedule.queue import parse_elapsed
 
 MOST_TRACE_BYTES = 1 << 30
 SWF_FIELDS = 18
+MOST_SWF_VALUE = 1e12
+"""No time in seconds, number of processors or id is larger; `nan` and `inf` are not numbers either."""
+PROGRAM_NOTE = re.compile(r"; Note: (exe[0-9]+) is (.+)")
+"""How `schedule generate` names the executables of a trace, which the format numbers."""
 SACCT_FIELDS = ("JobIDRaw", "JobName", "User", "NNodes", "Start", "Elapsed", "State", "Comment")
 """The columns to ask sacct for; --parsable2 --allocations leaves out steps."""
 
@@ -184,26 +189,40 @@ def parse_moment(text: str) -> float | None:
 
 def _swf(lines: Sequence[str]) -> Iterator[TraceJob | None]:
     header: dict[str, str] = {}
+    programs: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         words = line.split()
         if line.startswith(";"):
             key, _, value = line.lstrip("; ").partition(":")
             header[key.strip()] = value.strip()
+            if named := PROGRAM_NOTE.fullmatch(line.rstrip("\r")):
+                programs[named[1]] = named[2]
         elif words:
             try:
-                values = [float(word) for word in words]
-            except ValueError:
-                raise DataError(f"line {number}: not a line of SWF: a word is not a number") from None
-            if len(values) < 5:
-                raise DataError(f"line {number}: not a line of SWF: {len(values)} numbers")
-            yield _swf_job(values + [-1.0] * SWF_FIELDS, _processors_per_node(header))
+                job = _swf_job(_swf_values(words), _processors_per_node(header))
+            except ValueError as error:
+                raise DataError(f"line {number}: not a line of SWF: {error}") from None
+            yield job and replace(job, name=programs.get(job.name, job.name))
+
+
+def _swf_values(words: Sequence[str]) -> list[float]:
+    try:
+        values = [float(word) for word in words]
+    except ValueError:
+        raise ValueError("a word is not a number") from None
+    if len(values) < 5:
+        raise ValueError("fewer than 5 numbers")
+    if not all(abs(value) <= MOST_SWF_VALUE for value in values):
+        raise ValueError(f"a number is not between -{MOST_SWF_VALUE:.0e} and {MOST_SWF_VALUE:.0e}")
+    return values + [-1.0] * SWF_FIELDS
 
 
 def _processors_per_node(header: Mapping[str, str]) -> float:
     try:
-        return max(float(header["MaxProcs"]) / float(header["MaxNodes"]), 1.0)
+        ratio = float(header["MaxProcs"]) / float(header["MaxNodes"])
     except (KeyError, ValueError, ZeroDivisionError):
         return 1.0
+    return ratio if 1.0 <= ratio <= MOST_SWF_VALUE else 1.0
 
 
 def _swf_job(values: Sequence[float], per_node: float) -> TraceJob | None:
