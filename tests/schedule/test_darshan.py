@@ -62,6 +62,15 @@ def test_osts_are_those_of_files_with_bytes() -> None:
     assert past_run(RawLog("a", "app", 2, 100.0, modules, [])).osts is None
 
 
+def test_osts_of_tiny_files_do_not_count() -> None:
+    striping = [{"id": file, "LUSTRE_OST_IDS": [file]} for file in range(20)]
+    tiny = [rows(file, 0, 5) for file in range(1, 20)]
+    log = RawLog("a", "app", 1, 100.0, {"POSIX": [rows(0, 0, 100_000), *tiny]}, striping)
+    assert past_run(log).osts == 1 and past_run(log).io_bytes == 100_095
+    even = RawLog("a", "app", 1, 100.0, {"POSIX": [rows(file, 0, 5) for file in range(20)]}, striping)
+    assert past_run(even).osts == 20
+
+
 def test_io_time_is_that_of_the_slowest_rank() -> None:
     writer = RawLog("a", "app", 1000, 100.0, {"POSIX": [rows(1, 7, 10)]}, [])
     assert past_run(writer).io_s == 6.0

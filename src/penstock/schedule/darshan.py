@@ -10,13 +10,15 @@ from typing import Any
 from penstock.observe.darshan_log import RawLog, read_log
 
 MODULES = ("POSIX", "STDIO")
+MAIN_SHARE = 0.99
+"""The largest files that together have this share of the bytes tell on how many OSTs a run was."""
 
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
     """A past run. `io_s` is the time the slowest process spent in I/O, because the others wait for it.
 
-    `osts` is the number of OSTs of its files. `shared` says whether ranks shared the largest file. Both are None if
+    `osts` is the number of OSTs of the files that carry its bytes. `shared` says whether ranks shared the largest file. Both are None if
     the log does not say.
     """
 
@@ -56,7 +58,7 @@ def past_run(raw: RawLog) -> PastRun:
             file = int(row["id"])
             moved[file] = moved.get(file, 0.0) + volume
             ranks.setdefault(file, set()).add(int(row["rank"]))
-    files = {file for file, volume in moved.items() if volume > 0}
+    files = _main_files(moved)
     largest = max(files, key=lambda file: moved[file]) if files else None
     return PastRun(
         program=raw.program.split(" ")[0].rsplit("/", 1)[-1],
@@ -70,6 +72,16 @@ def past_run(raw: RawLog) -> PastRun:
         else raw.ranks > 1 and (-1 in ranks[largest] or len(ranks[largest]) > 1),
         job=raw.job,
     )
+
+
+def _main_files(moved: Mapping[int, float]) -> set[int]:
+    """The files that carry the bytes. Files as large as the last of them belong to them."""
+    wanted, least = MAIN_SHARE * sum(moved.values()), 0.0
+    for volume in sorted(moved.values(), reverse=True):
+        if wanted <= 0:
+            break
+        wanted, least = wanted - volume, volume
+    return {file for file, volume in moved.items() if volume >= least > 0}
 
 
 def _slowest_s(raw: RawLog) -> float:
