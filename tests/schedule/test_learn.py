@@ -179,3 +179,8 @@ def test_nothing_to_learn_from_is_refused_in_one_line(tmp_path: Path) -> None:
     command = ["schedule", "learn", "--accounting", str(tmp_path / "jobs.txt"), "--darshan", str(tmp_path)]
     with pytest.raises(PenstockError, match="no run to learn from: no Darshan log: 1"):
         CliRunner().invoke(cli, command, catch_exceptions=False)
+    (tmp_path / "bad.darshan").write_bytes(b"nonsense" * 100)
+    with pytest.raises(PenstockError, match=r"cannot be read: 1 \(first: .*bad.darshan: not a Darshan log"):
+        CliRunner().invoke(cli, command, catch_exceptions=False)
+    with pytest.raises(PenstockError, match=r"none.jsonl: no such file \(--ledger\)"):
+        CliRunner().invoke(cli, [*command, "--ledger", "none.jsonl"], catch_exceptions=False)

@@ -20,7 +20,7 @@ from penstock.schedule.arrivals import FIRST_SEATS, Arrival, replay
 from penstock.schedule.family import family_profiles
 from penstock.schedule.generator import Scenario, generate
 from penstock.schedule.job import Job
-from penstock.schedule.jobtrace import JobTrace, TraceJob, parse_trace, shown_name
+from penstock.schedule.jobtrace import BadLines, JobTrace, TraceJob, parse_trace, shown_name
 from penstock.schedule.ledger import Grant, Ledger
 from penstock.schedule.plan import allocate, place
 from penstock.schedule.simulation import simulate
@@ -116,6 +116,35 @@ def test_sacct_is_read_and_steps_and_jobs_that_never_ran_are_not_jobs() -> None:
     assert trace.nodes == 6
 
 
+def test_jobs_that_have_not_ended_and_bad_lines_are_counted(site: Path, tmp_path: Path) -> None:
+    more = """20|ocean-3|anna|4|2026-10-01T10:00:00|00:30:00|RUNNING|
+21|ocean-3|anna|4|Unknown|00:00:00|PENDING|
+22|ocean|pipe|anna|4|2026-10-01T10:00:00|00:30:00|COMPLETED|
+23|ocean-3|anna|x|2026-10-01T10:00:00|00:30:00|FAILED|
+24|ocean-3|anna|y|2026-10-01T10:00:00|00:30:00|FAILED|
+25|ocean-3|anna|4|2026-10-01T10:00:00|soon|OUT_OF_MEMORY|
+26|ocean-3|anna|4
+"""
+    trace = parse_trace(SACCT + more, "x")
+    assert trace.jobs == parse_trace(SACCT, "x").jobs and trace.never_ran == 1
+    assert trace.unfinished == {"RUNNING": 1, "PENDING": 1}
+    assert trace.bad == (
+        BadLines("State is not known", 1, 10),
+        BadLines("NNodes is not a number of nodes", 2, 11),
+        BadLines("Elapsed is not a time", 1, 13),
+        BadLines("fewer cells than headings", 1, 14),
+    )
+    path = tmp_path / "trace.txt"
+    path.write_text(SACCT + more)
+    arguments = ["study", "--site", str(site), "--trace", str(path), "--out", str(tmp_path / "week")]
+    found = run(*arguments)
+    assert found["unfinished"] == trace.unfinished and found["bad_lines"][1]["lines"] == 2
+    told = CliRunner().invoke(cli, ["schedule", *arguments], catch_exceptions=False).stdout
+    assert (
+        "not finished, RUNNING: 1" in told and "bad lines, Elapsed is not a time: 1 (first: line 13)" in told
+    )
+
+
 def test_names_that_users_chose_are_shown_without_control_characters() -> None:
     assert shown_name("run\x1b[2J\u2028é") == "run\\x1b[2J\\u2028é"
     job = parse_trace("JobID|JobName|NNodes|Start|Elapsed\n1|a\x0b\x85b|2|100|00:00:10\n", "x").jobs[0]
@@ -136,7 +165,11 @@ def test_swf_is_read() -> None:
         ("", "neither sacct"),
         ("hello world\n", "neither sacct"),
         ("JobID|Start\n", "no column 'nnodes'"),
-        ("JobID|NNodes|Start|Elapsed\n1|many|2026-10-01T10:00:00|00:00:10\n", "line 2: job '1': 'many'"),
+        ("JobID|NNodes|Start|Elapsed\n", "no line of it can be used: it is empty"),
+        (
+            "JobID|NNodes|Start|Elapsed\n1|many|2026-10-01T10:00:00|00:00:10\n",
+            "line 2: NNodes is not a number of nodes",
+        ),
         ("; MaxNodes: 1\n1 2 x\n", "line 2: not a line of SWF"),
         ("; MaxNodes: 1\n1 2 0 nan 4\n", "line 2: not a line of SWF"),
         ("; MaxNodes: 1\n1 inf 0 60 4\n", "line 2: not a line of SWF"),

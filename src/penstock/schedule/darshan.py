@@ -18,8 +18,8 @@ MAIN_SHARE = 0.99
 class PastRun:
     """A past run. `io_s` is the time the slowest process spent in I/O, because the others wait for it.
 
-    `osts` is the number of OSTs of the files that carry its bytes. `shared` says whether ranks shared the largest file. Both are None if
-    the log does not say.
+    `osts` is the number of OSTs of the files that carry its bytes. `shared` says whether ranks shared the
+    largest file. Both are None if the log does not say.
     """
 
     program: str
