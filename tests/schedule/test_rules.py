@@ -124,6 +124,26 @@ def test_placement_of_the_site_holds_for_idle_nodes_too() -> None:
     assert told.placement == "random" and own.placement == "idlest"
 
 
+def test_reason_and_figures_are_those_of_the_placement_used() -> None:
+    held = [replace(KNOWN, name=f"r{index}", resources=(index,)) for index in range(6)]
+    scene = SiteScene(12, 1000, held, rule=Rule(placement="random", seed=3))
+    job = replace(KNOWN, curve=Curve((1, 2), (1e9, 1.9e9)))
+    told = advise(scene, job)
+    assert set(told.resources) & set(range(6)), "the test needs a place beside another job"
+    here = told.options[len(told.resources) - 1]
+    assert here.slowdown > 1.4 and f"{here.slowdown:.2f} times its fastest" in told.reason
+    assert f"others lose {here.others_idle_nodes:.2f} nodes" in told.reason and here.others_idle_nodes > 0
+    assert here.io_load == pytest.approx(told.io_load_after)
+
+
+def test_io_load_of_jobs_announced_together_is_that_of_their_own_table() -> None:
+    jobs = [replace(KNOWN, name="a"), Job("unknown", 5), replace(KNOWN, name="b")]
+    for one in advise_together(SiteScene(12, 1000), jobs):
+        for option in one.options:
+            if option.count == len(one.resources):
+                assert option.io_load == pytest.approx(one.io_load_after)
+
+
 def test_jobs_of_which_less_is_known_are_served_beside_the_others() -> None:
     jobs = [Job("size", 250), KNOWN, Job("best", 1, best_count=2)]
     found = advise_together(SiteScene(12, 1000, rule=Rule("balance")), jobs)

@@ -384,7 +384,13 @@ def _sureness(certainty: Certainty) -> str:
 def _print_options(advice: Advice) -> None:
     from rich.table import Table
 
-    table = Table(title="What other counts would do")
+    from penstock.schedule.idle_advice import IDLEST
+
+    where = (
+        "" if advice.placement == IDLEST else f" on the idlest resources (*: on those of {advice.placement})"
+    )
+    how = "" if advice.rule == "idle-nodes" else ", as idle-nodes counts"
+    table = Table(title=f"What other counts would do{where}{how}")
     for heading in ("count", "share in I/O", "slowdown", "idle nodes: own", "others'", "I/O-load"):
         table.add_column(heading, justify="right")
     best = min(option.idle_nodes for option in advice.options)

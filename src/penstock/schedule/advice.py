@@ -9,11 +9,11 @@ from random import Random
 
 from penstock.schedule.allocation import ALLOCATORS
 from penstock.schedule.certainty import Certainty, fastest
-from penstock.schedule.idle_advice import IDLEST, JobDecision, decide_idle_nodes
+from penstock.schedule.idle_advice import IDLEST, JobDecision, decide_idle_nodes, placed_reason
 from penstock.schedule.job import Job
 from penstock.schedule.placement import PLACERS
 from penstock.schedule.reasons import lacking, reason_for, where_phrase
-from penstock.schedule.resource_use import Occupancy, Option, options_of
+from penstock.schedule.resource_use import Occupancy, Option, option_on, options_of
 from penstock.schedule.sharing import Sharing
 from penstock.schedule.site_rule import (
     DEFAULT_ALLOCATION,
@@ -95,7 +95,7 @@ def advise_together(scene: SiteScene, jobs: Sequence[Job]) -> tuple[Advice, ...]
     """
     chosen = [allocation_for(scene.rule.allocation, job.known) for job in jobs]
     occupancy = scene.occupancy()
-    before = (occupancy.io_load, any(occupancy.users))
+    busy = any(occupancy.users)
     rng = scene.rule.rng(jobs)
     decided: dict[int, JobDecision] = {}
     for name in dict.fromkeys([*(one.name for one in chosen if one.missing), scene.rule.allocation]):
@@ -103,7 +103,7 @@ def advise_together(scene: SiteScene, jobs: Sequence[Job]) -> tuple[Advice, ...]
         if members:
             found = _decide(occupancy, [jobs[index] for index in members], name, (scene, rng))
             decided.update(zip(members, found, strict=True))
-    return _advices(scene, jobs, [(decided[index], one) for index, one in enumerate(chosen)], before)
+    return _advices(scene, jobs, [(decided[index], one) for index, one in enumerate(chosen)], busy)
 
 
 def _decide(
@@ -115,7 +115,10 @@ def _decide(
         # Where the site names a placement, only the counts are taken, and so those jobs are not here yet.
         place_here = occupancy if scene.rule.placement is None else occupancy.copy()
         found = [_one_by_one(place_here, job, scene.rule.worst_slowdown) for job in jobs]
-        return found if place_here is occupancy else _place(occupancy, jobs, found, how)
+        if place_here is occupancy:
+            return found
+        placed = _place(occupancy, jobs, found, how)
+        return [replace(one, reason=placed_reason(job, one)) for job, one in zip(jobs, placed, strict=True)]
     usable = occupancy.usable
     sharing, sure = _sharing(occupancy, jobs, scene.compute_nodes, usable)
     allocation = ALLOCATORS[name]().allocate(sharing, rng)
@@ -134,8 +137,7 @@ def _decide(
 
 def _one_by_one(occupancy: Occupancy, job: Job, worst_slowdown: float) -> JobDecision:
     found = decide_idle_nodes(occupancy, job, worst_slowdown)
-    occupancy.add(replace(job, resources=found.resources).held(occupancy.resources))
-    return found
+    return _settle(occupancy, [job], [found], [found.resources], IDLEST)[0]
 
 
 def _place(
@@ -174,8 +176,14 @@ def _settle(
 ) -> list[JobDecision]:
     made = []
     for job, one, resources in zip(jobs, counted, ids, strict=True):
+        options, before = one.options, occupancy.io_load
+        demand = job.demand(occupancy.resources)
+        if options and demand is not None and placement != IDLEST:
+            here = option_on(occupancy, demand, resources)
+            options = tuple(here if other.count == here.count else other for other in options)
         occupancy.add(replace(job, resources=resources).held(occupancy.resources))
-        made.append(replace(one, resources=resources, placement=placement))
+        loads = (before, occupancy.io_load)
+        made.append(replace(one, resources=resources, placement=placement, options=options, io_load=loads))
     return made
 
 
@@ -212,12 +220,10 @@ def _advices(
     scene: SiteScene,
     jobs: Sequence[Job],
     decided: Sequence[tuple[JobDecision, Chosen]],
-    before: tuple[float, bool],
+    busy: bool,
 ) -> tuple[Advice, ...]:
-    load, busy = before
     advices = []
     for job, (found, rule) in zip(jobs, decided, strict=True):
-        after = load + replace(job, resources=found.resources).held(scene.resources).stress / scene.resources
         lacked = lacking(f"allocation {scene.rule.allocation}", rule) if rule.missing else ""
         where = where_phrase(found.placement, scene.resources, busy)
         advices.append(
@@ -225,8 +231,8 @@ def _advices(
                 job=job.name,
                 rule=rule.name,
                 resources=found.resources,
-                io_load_before=load,
-                io_load_after=after,
+                io_load_before=found.io_load[0],
+                io_load_after=found.io_load[1],
                 options=found.options,
                 reason=found.reason + lacked + where,
                 certainty=found.certainty,
@@ -234,5 +240,4 @@ def _advices(
                 missing=rule.missing,
             )
         )
-        load = after
     return tuple(advices)
