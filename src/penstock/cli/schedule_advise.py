@@ -273,7 +273,8 @@ def _end(ledger: Ledger, name: str, after: _After, as_json: bool) -> None:
 
     left = end_job(name, ledger)
     after.ended(left)
-    undone = after.undone(left, ledger)
+    # Null where its start changed nothing: there is nothing to undo then.
+    undone = None if left.job.applied is None else after.undone(left, ledger)
     freed = list(left.job.resources)
     if as_json:
         undo = list(left.commands.undo)
