@@ -116,6 +116,27 @@ def test_clairvoyant_placement_without_knowledge_counts_users_instead() -> None:
     assert "placement greedy-clairvoyant needs compute, curve, volume" in advice.reason
 
 
+def test_each_job_is_told_what_is_not_known_of_it() -> None:
+    jobs = [replace(KNOWN, name="a"), Job("b", 1, best_count=3), replace(KNOWN, name="c", io_bytes=None)]
+    scene = SiteScene(12, 1000, rule=Rule("bestbdw", "greedy-clairvoyant"))
+    told = {one.job: one.reason for one in advise_together(scene, jobs)}
+    assert "needs more than is known of 'b', 'c', so" in told["a"] and "not known" not in told["a"]
+    assert "needs compute, curve, volume, which are not known" in told["b"]
+    assert "needs volume, which is not known" in told["c"]
+
+
+def test_mckp_says_who_has_resources_of_their_own() -> None:
+    held = [replace(KNOWN, name="r", resources=(0, 1))]
+    full = advise(SiteScene(2, 1000, held, rule=Rule("mckp", "random")), KNOWN)
+    assert full.placement == "shared" and full.reason.startswith("no resource is free: known shares one")
+    assert "mckp places by itself: placement random is not used" in full.reason
+    free = advise(SiteScene(12, 1000, held, rule=Rule("mckp")), KNOWN)
+    assert free.placement == "exclusive" and "of the free resources" in free.reason
+    crowd = advise_together(SiteScene(3, 1000, rule=Rule("mckp")), [replace(KNOWN, name=n) for n in "abcde"])
+    shared = [one for one in crowd if one.placement == "shared"]
+    assert len(shared) == 3 and all("others make more" in one.reason for one in shared)
+
+
 def test_placement_of_the_site_holds_for_idle_nodes_too() -> None:
     scene = SiteScene(12, 1000, [replace(KNOWN, name="r", resources=(0,))])
     own = advise(scene, KNOWN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from random import Random
 
 from penstock.schedule.allocation import ALLOCATORS
@@ -12,7 +13,7 @@ from penstock.schedule.certainty import Certainty, fastest
 from penstock.schedule.idle_advice import IDLEST, JobDecision, decide_idle_nodes, placed_reason
 from penstock.schedule.job import Job
 from penstock.schedule.placement import PLACERS
-from penstock.schedule.reasons import lacking, reason_for, where_phrase
+from penstock.schedule.reasons import lacked_by, lacking, reason_for, where_phrase, without_own
 from penstock.schedule.resource_use import Occupancy, Option, option_on, options_of
 from penstock.schedule.sharing import Sharing
 from penstock.schedule.site_rule import (
@@ -24,7 +25,9 @@ from penstock.schedule.site_rule import (
 )
 
 EXCLUSIVE = "exclusive"
-"""The placement of an allocation that also places: everybody's own resources, and one for those without."""
+"""The placement of an allocation that also places, for a job that has its resources for itself ..."""
+SHARED = "shared"
+"""... and for one that has not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,30 @@ def _decide(
     if allocation.placement is None:
         return _place(occupancy, jobs, counted, how, sharing)
     ids = [tuple(usable[index] for index in some) for some in allocation.placement]
-    return _settle(occupancy, jobs, counted, ids, EXCLUSIVE)
+    return _settle_own(occupancy, jobs, counted, ids, (name, scene.rule.placement))
+
+
+def _settle_own(
+    occupancy: Occupancy,
+    jobs: Sequence[Job],
+    counted: Sequence[JobDecision],
+    ids: Sequence[tuple[int, ...]],
+    rules: tuple[str, str | None],
+) -> list[JobDecision]:
+    """Settle the jobs where an allocation placed them, and say who has resources of their own."""
+    allocation, placement = rules
+    users = list(occupancy.users)
+    any_free = any(not users[resource] for resource in occupancy.usable)
+    for resource in chain.from_iterable(ids):
+        users[resource] += 1
+    unused = f"; {allocation} places by itself: placement {placement} is not used" if placement else ""
+    made = []
+    for job, one, some in zip(jobs, counted, ids, strict=True):
+        alone = all(users[resource] == 1 for resource in some)
+        reason = one.reason if alone or job.io_bytes == 0 else without_own(job, any_free)
+        told = replace(one, reason=reason + unused)
+        made += _settle(occupancy, [job], [told], [some], EXCLUSIVE if alone else SHARED)
+    return made
 
 
 def _one_by_one(occupancy: Occupancy, job: Job, worst_slowdown: float) -> JobDecision:
@@ -161,10 +187,20 @@ def _place(
     seen = sharing or _sharing(occupancy, jobs, scene.compute_nodes, usable)[0]
     placed = PLACERS[placer.name]().place(seen, counts, rng)
     if placer.missing:
-        told = lacking(f"placement {rule.placement}", placer)
-        counted = [replace(one, reason=one.reason + told) for one in counted]
+        told = _placement_lacks(f"placement {rule.placement}", placer, jobs)
+        counted = [replace(one, reason=one.reason + why) for one, why in zip(counted, told, strict=True)]
     ids = [tuple(usable[index] for index in some) for some in placed]
     return _settle(occupancy, jobs, counted, ids, placer.name)
+
+
+def _placement_lacks(asked: str, placer: Chosen, jobs: Sequence[Job]) -> list[str]:
+    """For each job why its placement was replaced: what is not known of it, or of which others too little is."""
+    missing = [tuple(fact for fact in placer.missing if fact not in job.known) for job in jobs]
+    short = [job for job, facts in zip(jobs, missing, strict=True) if facts]
+    return [
+        lacking(asked, Chosen(placer.name, facts)) if facts else lacked_by(asked, placer.name, short)
+        for facts in missing
+    ]
 
 
 def _settle(
