@@ -242,6 +242,7 @@ def test_guide_states_the_order_in_which_rules_stand_in() -> None:
     assert found["fallback"] == list(ALLOCATION_FALLBACK) == ["bestbdw", "static"]
     told = CliRunner().invoke(cli, ["schedule", "guide"], catch_exceptions=False).stdout
     assert "bestbdw, then static" in told
+    assert "one by one: idle-nodes" in told and "also needs compute, curve, volume" in found["one_by_one"]
 
 
 def test_advice_of_an_earlier_version_is_still_read() -> None:

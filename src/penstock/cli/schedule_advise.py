@@ -434,6 +434,7 @@ def _print_guidance(found: Guidance) -> None:
         click.echo(f"{name} would do better; it also needs")
         for fact in facts:
             click.echo(f"  {fact} ({KNOWLEDGE[fact][0]}): {KNOWLEDGE[fact][1]}")
+    click.echo(f"For jobs that arrive one by one: {found.one_by_one}.")
     order, places = ", then ".join(found.fallback), ", then ".join(found.placement_fallback)
     click.echo(
         "In a site file ([platform] allocation, placement) a rule that needs more than is known of a job is replaced "
