@@ -56,10 +56,29 @@ def test_osts_are_those_of_files_with_bytes() -> None:
     modules = {"POSIX": [rows(1, 0, 10), rows(2, 1, 5), rows(3, 0, 0)]}
     raw = RawLog("a.darshan", "/bin/app x", 2, 100.0, modules, striping)
     past = past_run(raw)
-    assert (past.osts, past.shared, past.io_s, past.io_bytes) == (2, False, 9.0, 15)
+    assert (past.osts, past.shared, past.io_s, past.io_bytes) == (2, False, 12.0, 15)
     old = RawLog("a", "app", 2, 100.0, modules, [{"id": 1, "LUSTRE_STRIPE_WIDTH": 8}])
     assert past_run(old).osts == 8
     assert past_run(RawLog("a", "app", 2, 100.0, modules, [])).osts is None
+
+
+def test_osts_of_tiny_files_do_not_count() -> None:
+    striping = [{"id": file, "LUSTRE_OST_IDS": [file]} for file in range(20)]
+    tiny = [rows(file, 0, 5) for file in range(1, 20)]
+    log = RawLog("a", "app", 1, 100.0, {"POSIX": [rows(0, 0, 100_000), *tiny]}, striping)
+    assert past_run(log).osts == 1 and past_run(log).io_bytes == 100_095
+    even = RawLog("a", "app", 1, 100.0, {"POSIX": [rows(file, 0, 5) for file in range(20)]}, striping)
+    assert past_run(even).osts == 20
+
+
+def test_io_time_is_that_of_the_slowest_rank() -> None:
+    writer = RawLog("a", "app", 1000, 100.0, {"POSIX": [rows(1, 7, 10)]}, [])
+    assert past_run(writer).io_s == 6.0
+    merged = rows(1, -1, 10) | {"POSIX_F_SLOWEST_RANK_TIME": 5.5}
+    assert past_run(RawLog("a", "app", 1000, 100.0, {"POSIX": [merged]}, [])).io_s == 5.5
+    assert past_run(RawLog("a", "app", 1000, 3.0, {"POSIX": [merged]}, [])).io_s == 3.0
+    # Logs of old versions do not name the slowest rank.
+    assert past_run(RawLog("a", "app", 2, 100.0, {"POSIX": [rows(1, -1, 10)]}, [])).io_s == 3.0
 
 
 def test_missing_darshan_log_is_told(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def test_pool_of_somebody_else_is_never_touched(place: Place) -> None:
     change_state(place.tools, pools={"ps_a": ["scratch-OST0000", "scratch-OST0001"]})
     _, said = place.start(place.site("a", run, "pool"))
     assert "already exists" in said and place.is_original(run)
-    assert place.end("a")[0]["undone"]
+    assert place.end("a")[0]["undone"] is None
     assert tool_state(place.tools)["pools"] == {"ps_a": ["scratch-OST0000", "scratch-OST0001"]}
 
 

@@ -129,6 +129,28 @@ def test_written_curves_are_read_back_by_a_site_file(tmp_path: Path) -> None:
     assert known_of("lake", 4, read) == {"best_count": 3} and known_of("ocean1", 4, read) == {}
 
 
+def test_jobs_of_a_site_file_get_what_their_application_knows(tmp_path: Path) -> None:
+    runs = [FinishedRun("sea 4x64", "shared", count, 1e9 * count, 2e12, 3600.0, 4) for count in (1, 2, 4)]
+    (tmp_path / "curves.toml").write_text(curves_toml(learn_applications(runs)))
+    site = tmp_path / "site.toml"
+    site.write_text(
+        'curves = "curves.toml"\n[platform]\nresources = 8\ncompute_nodes = 99\n'
+        '[[application]]\nmatch = "la*"\nio = "1TiB"\nbandwidth = { 1 = 1e9 }\n'
+        '[[running]]\nname = "lake"\ncompute_nodes = 4\nresources = [0]\nio = 5\n'
+        '[[next]]\nname = "sea"\ncompute_nodes = 4\n'
+        '[[next]]\nname = "lava"\ncompute_nodes = 4\nfamily = "ascent"\nfamily_bandwidth = 7\n'
+    )
+    read = load_site(site)
+    (sea, lava), (lake,) = read.next, read.running
+    assert sea.io == 2e12 and sea.compute == 3600 and set(sea.bandwidth or ()) == {"1", "2", "4"}
+    assert (lava.io, lava.bandwidth, lava.family) == (1 << 40, None, "ascent")
+    assert (lake.io, lake.bandwidth) == (5, {"1": 1e9})
+    ledger = str(tmp_path / "jobs.jsonl")
+    for options in (["--start"], ["--compare"]):
+        command = ["schedule", "advise", str(site), "--ledger", ledger, *options]
+        assert CliRunner().invoke(cli, command, catch_exceptions=False).exit_code == 0
+
+
 def test_command_learns_from_real_logs(shared_dir: Path, tmp_path: Path) -> None:
     pytest.importorskip("darshan")
     logs = shared_dir / "data" / "darshan"
@@ -157,3 +179,8 @@ def test_nothing_to_learn_from_is_refused_in_one_line(tmp_path: Path) -> None:
     command = ["schedule", "learn", "--accounting", str(tmp_path / "jobs.txt"), "--darshan", str(tmp_path)]
     with pytest.raises(PenstockError, match="no run to learn from: no Darshan log: 1"):
         CliRunner().invoke(cli, command, catch_exceptions=False)
+    (tmp_path / "bad.darshan").write_bytes(b"nonsense" * 100)
+    with pytest.raises(PenstockError, match=r"cannot be read: 1 \(first: .*bad.darshan: not a Darshan log"):
+        CliRunner().invoke(cli, command, catch_exceptions=False)
+    with pytest.raises(PenstockError, match=r"none.jsonl: no such file \(--ledger\)"):
+        CliRunner().invoke(cli, [*command, "--ledger", "none.jsonl"], catch_exceptions=False)

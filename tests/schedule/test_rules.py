@@ -116,12 +116,53 @@ def test_clairvoyant_placement_without_knowledge_counts_users_instead() -> None:
     assert "placement greedy-clairvoyant needs compute, curve, volume" in advice.reason
 
 
+def test_each_job_is_told_what_is_not_known_of_it() -> None:
+    jobs = [replace(KNOWN, name="a"), Job("b", 1, best_count=3), replace(KNOWN, name="c", io_bytes=None)]
+    scene = SiteScene(12, 1000, rule=Rule("bestbdw", "greedy-clairvoyant"))
+    told = {one.job: one.reason for one in advise_together(scene, jobs)}
+    assert "needs more than is known of 'b', 'c', so" in told["a"] and "not known" not in told["a"]
+    assert "needs compute, curve, volume, which are not known" in told["b"]
+    assert "needs volume, which is not known" in told["c"]
+
+
+def test_mckp_says_who_has_resources_of_their_own() -> None:
+    held = [replace(KNOWN, name="r", resources=(0, 1))]
+    full = advise(SiteScene(2, 1000, held, rule=Rule("mckp", "random")), KNOWN)
+    assert full.placement == "shared" and full.reason.startswith("no resource is free: known shares one")
+    assert "mckp places by itself: placement random is not used" in full.reason
+    free = advise(SiteScene(12, 1000, held, rule=Rule("mckp")), KNOWN)
+    assert free.placement == "exclusive" and "of the free resources" in free.reason
+    crowd = advise_together(SiteScene(3, 1000, rule=Rule("mckp")), [replace(KNOWN, name=n) for n in "abcde"])
+    shared = [one for one in crowd if one.placement == "shared"]
+    assert len(shared) == 3 and all("others make more" in one.reason for one in shared)
+
+
 def test_placement_of_the_site_holds_for_idle_nodes_too() -> None:
     scene = SiteScene(12, 1000, [replace(KNOWN, name="r", resources=(0,))])
     own = advise(scene, KNOWN)
     told = advise(replace(scene, rule=Rule(placement="random", seed=1)), KNOWN)
     assert len(own.resources) == len(told.resources) and own.resources != told.resources
     assert told.placement == "random" and own.placement == "idlest"
+
+
+def test_reason_and_figures_are_those_of_the_placement_used() -> None:
+    held = [replace(KNOWN, name=f"r{index}", resources=(index,)) for index in range(6)]
+    scene = SiteScene(12, 1000, held, rule=Rule(placement="random", seed=3))
+    job = replace(KNOWN, curve=Curve((1, 2), (1e9, 1.9e9)))
+    told = advise(scene, job)
+    assert set(told.resources) & set(range(6)), "the test needs a place beside another job"
+    here = told.options[len(told.resources) - 1]
+    assert here.slowdown > 1.4 and f"{here.slowdown:.2f} times its fastest" in told.reason
+    assert f"others lose {here.others_idle_nodes:.2f} nodes" in told.reason and here.others_idle_nodes > 0
+    assert here.io_load == pytest.approx(told.io_load_after)
+
+
+def test_io_load_of_jobs_announced_together_is_that_of_their_own_table() -> None:
+    jobs = [replace(KNOWN, name="a"), Job("unknown", 5), replace(KNOWN, name="b")]
+    for one in advise_together(SiteScene(12, 1000), jobs):
+        for option in one.options:
+            if option.count == len(one.resources):
+                assert option.io_load == pytest.approx(one.io_load_after)
 
 
 def test_jobs_of_which_less_is_known_are_served_beside_the_others() -> None:
@@ -201,6 +242,7 @@ def test_guide_states_the_order_in_which_rules_stand_in() -> None:
     assert found["fallback"] == list(ALLOCATION_FALLBACK) == ["bestbdw", "static"]
     told = CliRunner().invoke(cli, ["schedule", "guide"], catch_exceptions=False).stdout
     assert "bestbdw, then static" in told
+    assert "one by one: idle-nodes" in told and "also needs compute, curve, volume" in found["one_by_one"]
 
 
 def test_advice_of_an_earlier_version_is_still_read() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,7 +21,7 @@ from penstock.schedule.arrivals import FIRST_SEATS, Arrival, replay
 from penstock.schedule.family import family_profiles
 from penstock.schedule.generator import Scenario, generate
 from penstock.schedule.job import Job
-from penstock.schedule.jobtrace import JobTrace, TraceJob, parse_trace, shown_name
+from penstock.schedule.jobtrace import BadLines, JobTrace, TraceJob, parse_trace, shown_name
 from penstock.schedule.ledger import Grant, Ledger
 from penstock.schedule.plan import allocate, place
 from penstock.schedule.simulation import simulate
@@ -116,6 +117,35 @@ def test_sacct_is_read_and_steps_and_jobs_that_never_ran_are_not_jobs() -> None:
     assert trace.nodes == 6
 
 
+def test_jobs_that_have_not_ended_and_bad_lines_are_counted(site: Path, tmp_path: Path) -> None:
+    more = """20|ocean-3|anna|4|2026-10-01T10:00:00|00:30:00|RUNNING|
+21|ocean-3|anna|4|Unknown|00:00:00|PENDING|
+22|ocean|pipe|anna|4|2026-10-01T10:00:00|00:30:00|COMPLETED|
+23|ocean-3|anna|x|2026-10-01T10:00:00|00:30:00|FAILED|
+24|ocean-3|anna|y|2026-10-01T10:00:00|00:30:00|FAILED|
+25|ocean-3|anna|4|2026-10-01T10:00:00|soon|OUT_OF_MEMORY|
+26|ocean-3|anna|4
+"""
+    trace = parse_trace(SACCT + more, "x")
+    assert trace.jobs == parse_trace(SACCT, "x").jobs and trace.never_ran == 1
+    assert trace.unfinished == {"RUNNING": 1, "PENDING": 1}
+    assert trace.bad == (
+        BadLines("State is not known", 1, 10),
+        BadLines("NNodes is not a number of nodes", 2, 11),
+        BadLines("Elapsed is not a time", 1, 13),
+        BadLines("fewer cells than headings", 1, 14),
+    )
+    path = tmp_path / "trace.txt"
+    path.write_text(SACCT + more)
+    arguments = ["study", "--site", str(site), "--trace", str(path), "--out", str(tmp_path / "week")]
+    found = run(*arguments)
+    assert found["unfinished"] == trace.unfinished and found["bad_lines"][1]["lines"] == 2
+    told = CliRunner().invoke(cli, ["schedule", *arguments], catch_exceptions=False).stdout
+    assert (
+        "not finished, RUNNING: 1" in told and "bad lines, Elapsed is not a time: 1 (first: line 13)" in told
+    )
+
+
 def test_names_that_users_chose_are_shown_without_control_characters() -> None:
     assert shown_name("run\x1b[2J\u2028é") == "run\\x1b[2J\\u2028é"
     job = parse_trace("JobID|JobName|NNodes|Start|Elapsed\n1|a\x0b\x85b|2|100|00:00:10\n", "x").jobs[0]
@@ -126,6 +156,8 @@ def test_swf_is_read() -> None:
     text = "; MaxNodes: 10\n; MaxProcs: 160\n1 100 20 60 33 -1 -1 33 -1 -1 1 7 -1 3 -1 -1 -1 -1\n2 0 0 -1 4 -1 -1 4"
     trace = parse_trace(text, "x")
     assert trace == JobTrace((TraceJob("1", "exe3", 3, 120.0, 60.0, "7"),), 1)
+    odd = text.replace("MaxNodes: 10", "MaxNodes: nan")
+    assert parse_trace(odd, "x").jobs[0].nodes == 33
 
 
 @pytest.mark.parametrize(
@@ -134,8 +166,15 @@ def test_swf_is_read() -> None:
         ("", "neither sacct"),
         ("hello world\n", "neither sacct"),
         ("JobID|Start\n", "no column 'nnodes'"),
-        ("JobID|NNodes|Start|Elapsed\n1|many|2026-10-01T10:00:00|00:00:10\n", "line 2: job '1': 'many'"),
+        ("JobID|NNodes|Start|Elapsed\n", "no line of it can be used: it is empty"),
+        (
+            "JobID|NNodes|Start|Elapsed\n1|many|2026-10-01T10:00:00|00:00:10\n",
+            "line 2: NNodes is not a number of nodes",
+        ),
         ("; MaxNodes: 1\n1 2 x\n", "line 2: not a line of SWF"),
+        ("; MaxNodes: 1\n1 2 0 nan 4\n", "line 2: not a line of SWF"),
+        ("; MaxNodes: 1\n1 inf 0 60 4\n", "line 2: not a line of SWF"),
+        ("; MaxNodes: 1\n1 2 0 60 1e30\n", "line 2: not a line of SWF"),
     ],
 )
 def test_bad_traces_are_refused_in_one_line(text: str, message: str) -> None:
@@ -163,9 +202,10 @@ def test_generated_traces_keep_within_the_machine_and_read_back(site: Path) -> N
     ]
     assert shifted == [(job.id, job.name, job.nodes, job.start_s - first, job.elapsed_s) for job in made]
     other = parse_trace(swf_text(made, 64), "x")
-    assert [(job.nodes, job.start_s, job.elapsed_s) for job in other.jobs] == [
-        (job.nodes, job.start_s, job.elapsed_s) for job in made
+    assert [(job.name, job.nodes, job.start_s, job.elapsed_s) for job in other.jobs] == [
+        (job.name, job.nodes, job.start_s, job.elapsed_s) for job in made
     ]
+    assert match_trace(other.jobs, load_site(site), site.parent, 1).arrivals
     names = {job.name for job in made}
     assert "ocean1" in names and len(names) > 5
 
@@ -225,7 +265,8 @@ def test_compare_replays_the_ledger_under_every_rule(site: Path, tmp_path: Path)
     assert all(
         row["jobs"] == 5 and row["worst_slowdown"] >= row["mean_slowdown"] >= 1 for row in rules.values()
     )
-    assert page.read_text().count("<svg") >= 4
+    text = unescape(page.read_text())
+    assert text.count("<svg") >= 4 and "1.00 x the site's own rule" in text and "x default" not in text
     command = ["schedule", "advise", str(site), "--ledger", str(ledger), "--compare"]
     told = CliRunner().invoke(cli, command, catch_exceptions=False)
     assert told.exit_code == 0 and "idle-nodes *" in told.stdout and "█" in told.stdout

@@ -273,7 +273,8 @@ def _end(ledger: Ledger, name: str, after: _After, as_json: bool) -> None:
 
     left = end_job(name, ledger)
     after.ended(left)
-    undone = after.undone(left, ledger)
+    # Null where its start changed nothing: there is nothing to undo then.
+    undone = None if left.job.applied is None else after.undone(left, ledger)
     freed = list(left.job.resources)
     if as_json:
         undo = list(left.commands.undo)
@@ -384,7 +385,13 @@ def _sureness(certainty: Certainty) -> str:
 def _print_options(advice: Advice) -> None:
     from rich.table import Table
 
-    table = Table(title="What other counts would do")
+    from penstock.schedule.idle_advice import IDLEST
+
+    where = (
+        "" if advice.placement == IDLEST else f" on the idlest resources (*: on those of {advice.placement})"
+    )
+    how = "" if advice.rule == "idle-nodes" else ", as idle-nodes counts"
+    table = Table(title=f"What other counts would do{where}{how}")
     for heading in ("count", "share in I/O", "slowdown", "idle nodes: own", "others'", "I/O-load"):
         table.add_column(heading, justify="right")
     best = min(option.idle_nodes for option in advice.options)
@@ -427,6 +434,7 @@ def _print_guidance(found: Guidance) -> None:
         click.echo(f"{name} would do better; it also needs")
         for fact in facts:
             click.echo(f"  {fact} ({KNOWLEDGE[fact][0]}): {KNOWLEDGE[fact][1]}")
+    click.echo(f"For jobs that arrive one by one: {found.one_by_one}.")
     order, places = ", then ".join(found.fallback), ", then ".join(found.placement_fallback)
     click.echo(
         "In a site file ([platform] allocation, placement) a rule that needs more than is known of a job is replaced "

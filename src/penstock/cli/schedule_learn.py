@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from penstock.cli.options import emit_json, json_option, write_text
-from penstock.errors import DataError
+from penstock.errors import DataError, MissingError
 
 if TYPE_CHECKING:
+    from penstock.schedule.jobtrace import JobTrace
     from penstock.schedule.learn.curvefile import LearnedApplication
     from penstock.schedule.learn.finished import Joined
 
@@ -68,19 +70,19 @@ def learn(
     logs, broken = read_logs(find_logs(directories))
     joined = join(trace.jobs, logs, _granted(ledger_file), patterns)
     if not joined.runs:
-        raise DataError(f"{accounting}: no run to learn from: {_reasons(joined)}")
+        raise DataError(f"{accounting}: no run to learn from: {_reasons(joined, trace, broken)}")
     applications = learn_applications(joined.runs)
     write_text(out, curves_toml(applications, patterns))
     if as_json:
-        emit_json(_document(applications, joined, broken))
+        emit_json(_document(applications, joined, broken) | trace.left_out())
         return
     for one in applications:
         click.echo(_line(one))
     for why, names in joined.left_out.items():
         listed = ", ".join(map(shown_name, names[:MOST_NAMED])) + (" ..." if len(names) > MOST_NAMED else "")
         click.echo(f"Left out, {why}: {len(names)} ({listed})")
-    for error in broken.values():
-        click.echo(f"Left out: {error}")
+    for told in (*trace.remarks(), *broken.values()):
+        click.echo(f"Left out, {told}")
     click.echo(f"{len(applications)} applications from {len(joined.runs)} runs in {out}")
 
 
@@ -89,11 +91,16 @@ def _granted(ledger_file: Path | None) -> dict[str, int]:
 
     if ledger_file is None:
         return {}
+    if not ledger_file.exists():
+        raise MissingError(f"{ledger_file}: no such file (--ledger)")
     return {past.job.name: len(past.job.resources) for past in Ledger(ledger_file).history()}
 
 
-def _reasons(joined: Joined) -> str:
-    return "; ".join(f"{why}: {len(names)}" for why, names in joined.left_out.items()) or "no Darshan logs"
+def _reasons(joined: Joined, trace: JobTrace, broken: Mapping[str, str]) -> str:
+    told = [f"{why}: {len(names)}" for why, names in joined.left_out.items()] or ["no Darshan logs"]
+    if broken:
+        told.append(f"logs that cannot be read: {len(broken)} (first: {next(iter(broken.values()))})")
+    return "; ".join([*told, *trace.remarks()])
 
 
 def _line(one: LearnedApplication) -> str:

@@ -44,7 +44,7 @@ def study_week(plan: WeekPlan, out: Path, as_json: bool) -> None:
     trace = load_trace(plan.trace_file)
     matched = match_trace(trace.jobs, site, plan.site_file.parent, plan.stripes)
     if not matched.arrivals:
-        why = _listed(matched.without_io) or "the trace has no job that ran"
+        why = "; ".join([_listed(matched.without_io) or "the trace has no job that ran", *trace.remarks()])
         raise DataError(f"{plan.trace_file}: no job does I/O: {why}")
     rule = _rule(site)
     plays = {
@@ -59,7 +59,7 @@ def study_week(plan: WeekPlan, out: Path, as_json: bool) -> None:
             {
                 "trace": str(plan.trace_file),
                 "jobs": len(trace.jobs),
-                "never_ran": trace.never_ran,
+                **trace.left_out(),
                 "without_io": dict(matched.without_io),
                 "rules": [dataclasses.asdict(row) for row in rows],
                 "page": str(page),
@@ -67,6 +67,8 @@ def study_week(plan: WeekPlan, out: Path, as_json: bool) -> None:
         )
         return
     click.echo(f"{len(trace.jobs)} jobs ran, {len(matched.arrivals)} of them with I/O; {_others(matched)}")
+    for remark in trace.remarks():
+        click.echo(f"Left out, {remark}")
     _print_rows(rows)
     click.echo(f"{page}")
 

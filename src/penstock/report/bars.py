@@ -26,14 +26,16 @@ class Bar:
     best: float | None
 
 
-def draw(title: str, bars: Sequence[Bar], policy: str = "policy") -> str:
-    """The chart as SVG, for wide and for narrow pages. The dashed line is the default."""
+def draw(title: str, bars: Sequence[Bar], policy: str = "policy", unit: str = "default") -> str:
+    """The chart as SVG, for wide and for narrow pages. The dashed line is what the values are multiples of."""
     return "".join(
-        f'<div class="{name}">{_svg(title, bars, policy, width)}</div>' for name, width in WIDTHS.items()
+        f'<div class="{name}">{_svg(title, bars, (policy, unit), width)}</div>'
+        for name, width in WIDTHS.items()
     )
 
 
-def _svg(title: str, bars: Sequence[Bar], policy: str, width: int) -> str:
+def _svg(title: str, bars: Sequence[Bar], words: tuple[str, str], width: int) -> str:
+    _, unit = words
     left = min(16 + LETTER * max((len(bar.name) for bar in bars), default=0), int(NAMES_SHARE * width))
     most = 1.1 * max([2.0, *(bar.value for bar in bars), *(bar.best or 0.0 for bar in bars)])
     bottom = ROW * len(bars) + 4
@@ -47,12 +49,12 @@ def _svg(title: str, bars: Sequence[Bar], policy: str, width: int) -> str:
         parts.append(f'<text x="{left - 8}" y="{y + 13}" text-anchor="end">{escape(bar.name)}</text>')
         parts.append(
             f'<rect x="{left}" y="{y}" width="{max(x(bar.value) - left, 0.5):.1f}" height="{ROW - 6}" '
-            f'style="fill:var(--policy)"><title>{escape(bar.name)}: {bar.value:.2f} x default</title></rect>'
+            f'style="fill:var(--policy)"><title>{escape(bar.name)}: {bar.value:.2f} x {escape(unit)}</title></rect>'
         )
         if bar.best is not None:
             parts.append(
                 f'<rect x="{x(bar.best) - 2:.1f}" y="{y - 2}" width="4" height="{ROW - 2}" style="fill:var(--best)">'
-                f"<title>best static: {bar.best:.2f} x default</title></rect>"
+                f"<title>best static: {bar.best:.2f} x {escape(unit)}</title></rect>"
             )
         end = x(max(bar.value, bar.best or 0.0)) + 8
         if end - 8 < x(1) < end + FIGURE:
@@ -66,15 +68,16 @@ def _svg(title: str, bars: Sequence[Bar], policy: str, width: int) -> str:
         f'style="stroke:var(--ink)"/>'
     )
     best = any(bar.best is not None for bar in bars)
-    return "\n".join([*parts, *_legend(policy, best, bottom + 20)]) + "</svg>"
+    return "\n".join([*parts, *_legend(words, best, bottom + 20)]) + "</svg>"
 
 
-def _legend(policy: str, best: bool, y: int) -> list[str]:
-    """A coloured square for each bar, and a dashed line for the default."""
+def _legend(words: tuple[str, str], best: bool, y: int) -> list[str]:
+    """A coloured square for each bar, and a dashed line for what is 1."""
+    policy, unit = words
     signs = [(0, f'<rect x="0" y="{y - 9}" width="12" height="9" style="fill:var(--policy)"/>', policy)]
     line = f'<line x1="126" x2="126" y1="{y - 11}" y2="{y + 1}" stroke-dasharray="4 3" style="stroke:var(--ink)"/>'
-    signs.append((116, line, "default = 1"))
+    signs.append((116, line, f"{unit} = 1"))
     if best:
         mark = f'<rect x="222" y="{y - 11}" width="4" height="12" style="fill:var(--best)"/>'
         signs.append((216, mark, "best static, held"))
-    return [f'{sign}<text x="{x + 18}" y="{y}">{escape(words)}</text>' for x, sign, words in signs]
+    return [f'{sign}<text x="{x + 18}" y="{y}">{escape(told)}</text>' for x, sign, told in signs]

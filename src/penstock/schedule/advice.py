@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from random import Random
 
 from penstock.schedule.allocation import ALLOCATORS
 from penstock.schedule.certainty import Certainty, fastest
-from penstock.schedule.idle_advice import IDLEST, JobDecision, decide_idle_nodes
+from penstock.schedule.idle_advice import IDLEST, JobDecision, decide_idle_nodes, placed_reason
 from penstock.schedule.job import Job
 from penstock.schedule.placement import PLACERS
-from penstock.schedule.reasons import lacking, reason_for, where_phrase
-from penstock.schedule.resource_use import Occupancy, Option, options_of
+from penstock.schedule.reasons import lacked_by, lacking, reason_for, where_phrase, without_own
+from penstock.schedule.resource_use import Occupancy, Option, option_on, options_of
 from penstock.schedule.sharing import Sharing
 from penstock.schedule.site_rule import (
     DEFAULT_ALLOCATION,
@@ -24,7 +25,9 @@ from penstock.schedule.site_rule import (
 )
 
 EXCLUSIVE = "exclusive"
-"""The placement of an allocation that also places: everybody's own resources, and one for those without."""
+"""The placement of an allocation that also places, for a job that has its resources for itself ..."""
+SHARED = "shared"
+"""... and for one that has not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ def advise_together(scene: SiteScene, jobs: Sequence[Job]) -> tuple[Advice, ...]
     """
     chosen = [allocation_for(scene.rule.allocation, job.known) for job in jobs]
     occupancy = scene.occupancy()
-    before = (occupancy.io_load, any(occupancy.users))
+    busy = any(occupancy.users)
     rng = scene.rule.rng(jobs)
     decided: dict[int, JobDecision] = {}
     for name in dict.fromkeys([*(one.name for one in chosen if one.missing), scene.rule.allocation]):
@@ -103,7 +106,7 @@ def advise_together(scene: SiteScene, jobs: Sequence[Job]) -> tuple[Advice, ...]
         if members:
             found = _decide(occupancy, [jobs[index] for index in members], name, (scene, rng))
             decided.update(zip(members, found, strict=True))
-    return _advices(scene, jobs, [(decided[index], one) for index, one in enumerate(chosen)], before)
+    return _advices(scene, jobs, [(decided[index], one) for index, one in enumerate(chosen)], busy)
 
 
 def _decide(
@@ -115,7 +118,10 @@ def _decide(
         # Where the site names a placement, only the counts are taken, and so those jobs are not here yet.
         place_here = occupancy if scene.rule.placement is None else occupancy.copy()
         found = [_one_by_one(place_here, job, scene.rule.worst_slowdown) for job in jobs]
-        return found if place_here is occupancy else _place(occupancy, jobs, found, how)
+        if place_here is occupancy:
+            return found
+        placed = _place(occupancy, jobs, found, how)
+        return [replace(one, reason=placed_reason(job, one)) for job, one in zip(jobs, placed, strict=True)]
     usable = occupancy.usable
     sharing, sure = _sharing(occupancy, jobs, scene.compute_nodes, usable)
     allocation = ALLOCATORS[name]().allocate(sharing, rng)
@@ -129,13 +135,35 @@ def _decide(
     if allocation.placement is None:
         return _place(occupancy, jobs, counted, how, sharing)
     ids = [tuple(usable[index] for index in some) for some in allocation.placement]
-    return _settle(occupancy, jobs, counted, ids, EXCLUSIVE)
+    return _settle_own(occupancy, jobs, counted, ids, (name, scene.rule.placement))
+
+
+def _settle_own(
+    occupancy: Occupancy,
+    jobs: Sequence[Job],
+    counted: Sequence[JobDecision],
+    ids: Sequence[tuple[int, ...]],
+    rules: tuple[str, str | None],
+) -> list[JobDecision]:
+    """Settle the jobs where an allocation placed them, and say who has resources of their own."""
+    allocation, placement = rules
+    users = list(occupancy.users)
+    any_free = any(not users[resource] for resource in occupancy.usable)
+    for resource in chain.from_iterable(ids):
+        users[resource] += 1
+    unused = f"; {allocation} places by itself: placement {placement} is not used" if placement else ""
+    made = []
+    for job, one, some in zip(jobs, counted, ids, strict=True):
+        alone = all(users[resource] == 1 for resource in some)
+        reason = one.reason if alone or job.io_bytes == 0 else without_own(job, any_free)
+        told = replace(one, reason=reason + unused)
+        made += _settle(occupancy, [job], [told], [some], EXCLUSIVE if alone else SHARED)
+    return made
 
 
 def _one_by_one(occupancy: Occupancy, job: Job, worst_slowdown: float) -> JobDecision:
     found = decide_idle_nodes(occupancy, job, worst_slowdown)
-    occupancy.add(replace(job, resources=found.resources).held(occupancy.resources))
-    return found
+    return _settle(occupancy, [job], [found], [found.resources], IDLEST)[0]
 
 
 def _place(
@@ -159,10 +187,20 @@ def _place(
     seen = sharing or _sharing(occupancy, jobs, scene.compute_nodes, usable)[0]
     placed = PLACERS[placer.name]().place(seen, counts, rng)
     if placer.missing:
-        told = lacking(f"placement {rule.placement}", placer)
-        counted = [replace(one, reason=one.reason + told) for one in counted]
+        told = _placement_lacks(f"placement {rule.placement}", placer, jobs)
+        counted = [replace(one, reason=one.reason + why) for one, why in zip(counted, told, strict=True)]
     ids = [tuple(usable[index] for index in some) for some in placed]
     return _settle(occupancy, jobs, counted, ids, placer.name)
+
+
+def _placement_lacks(asked: str, placer: Chosen, jobs: Sequence[Job]) -> list[str]:
+    """For each job why its placement was replaced: what is not known of it, or of which others too little is."""
+    missing = [tuple(fact for fact in placer.missing if fact not in job.known) for job in jobs]
+    short = [job for job, facts in zip(jobs, missing, strict=True) if facts]
+    return [
+        lacking(asked, Chosen(placer.name, facts)) if facts else lacked_by(asked, placer.name, short)
+        for facts in missing
+    ]
 
 
 def _settle(
@@ -174,8 +212,14 @@ def _settle(
 ) -> list[JobDecision]:
     made = []
     for job, one, resources in zip(jobs, counted, ids, strict=True):
+        options, before = one.options, occupancy.io_load
+        demand = job.demand(occupancy.resources)
+        if options and demand is not None and placement != IDLEST:
+            here = option_on(occupancy, demand, resources)
+            options = tuple(here if other.count == here.count else other for other in options)
         occupancy.add(replace(job, resources=resources).held(occupancy.resources))
-        made.append(replace(one, resources=resources, placement=placement))
+        loads = (before, occupancy.io_load)
+        made.append(replace(one, resources=resources, placement=placement, options=options, io_load=loads))
     return made
 
 
@@ -212,12 +256,10 @@ def _advices(
     scene: SiteScene,
     jobs: Sequence[Job],
     decided: Sequence[tuple[JobDecision, Chosen]],
-    before: tuple[float, bool],
+    busy: bool,
 ) -> tuple[Advice, ...]:
-    load, busy = before
     advices = []
     for job, (found, rule) in zip(jobs, decided, strict=True):
-        after = load + replace(job, resources=found.resources).held(scene.resources).stress / scene.resources
         lacked = lacking(f"allocation {scene.rule.allocation}", rule) if rule.missing else ""
         where = where_phrase(found.placement, scene.resources, busy)
         advices.append(
@@ -225,8 +267,8 @@ def _advices(
                 job=job.name,
                 rule=rule.name,
                 resources=found.resources,
-                io_load_before=load,
-                io_load_after=after,
+                io_load_before=found.io_load[0],
+                io_load_after=found.io_load[1],
                 options=found.options,
                 reason=found.reason + lacked + where,
                 certainty=found.certainty,
@@ -234,5 +276,4 @@ def _advices(
                 missing=rule.missing,
             )
         )
-        load = after
     return tuple(advices)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from penstock.errors import UsageError, did_you_mean
 from penstock.schedule.allocation import ALLOCATORS
 from penstock.schedule.placement import PLACERS
-from penstock.schedule.site_rule import ALLOCATION_FALLBACK, PLACEMENT_FALLBACK
+from penstock.schedule.site_rule import ALLOCATION_FALLBACK, DEFAULT_ALLOCATION, PLACEMENT_FALLBACK
 
 KNOWLEDGE = {
     "nodes": ("easy", "compute nodes of each application, from the resource manager"),
@@ -44,6 +44,8 @@ class Guidance:
     fallback: tuple[str, ...] = ALLOCATION_FALLBACK
     """What `advise` uses, in this order, where the rule of the site needs more than is known of a job."""
     placement_fallback: tuple[str, ...] = PLACEMENT_FALLBACK
+    one_by_one: str = ""
+    """What `advise` should use for jobs that arrive one by one; the rest is about whole sets of jobs."""
 
 
 def guide(known: Collection[str]) -> Guidance:
@@ -59,7 +61,13 @@ def guide(known: Collection[str]) -> Guidance:
     reason = REASONS[usable[0]]
     if "family" in known and "curve" not in known and "curve" in ALLOCATORS[usable[0]].needs:
         reason += "; with families in place of curves it lost a fifth of that and still beat tcpu with curves"
-    return Guidance(usable[0], place_by(usable[0]), reason, usable, missing)
+    return Guidance(usable[0], place_by(usable[0]), reason, usable, missing, one_by_one=_one_by_one(facts))
+
+
+def _one_by_one(facts: Collection[str]) -> str:
+    lacks = sorted(ALLOCATORS[DEFAULT_ALLOCATION].needs - set(facts))
+    told = f"{DEFAULT_ALLOCATION}, the default of a site file, which weighs each job against those that run"
+    return f"{told}; it also needs {', '.join(lacks)}" if lacks else told
 
 
 def implied(known: Collection[str]) -> frozenset[str]:

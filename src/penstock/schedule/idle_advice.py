@@ -16,13 +16,20 @@ IDLEST = "idlest"
 
 @dataclass(frozen=True, slots=True)
 class JobDecision:
-    """The resources for one job, why, what other counts would do, how sure the choice is, and how it was placed."""
+    """The resources for one job, why, what other counts would do, how sure the choice is, and how it was placed.
+
+    `options` are on the least occupied resources, but that of the chosen count is on those that the job got.
+    `io_load` is that of the system before and after the job. `warning` is a part of `reason` that holds wherever
+    the job is placed.
+    """
 
     resources: tuple[int, ...]
     reason: str
     options: tuple[Option, ...] = ()
     certainty: Certainty | None = None
     placement: str = IDLEST
+    io_load: tuple[float, float] = (0.0, 0.0)
+    warning: str = ""
 
 
 def decide_idle_nodes(occupancy: Occupancy, job: Job, worst_slowdown: float = math.inf) -> JobDecision:
@@ -41,10 +48,21 @@ def decide_idle_nodes(occupancy: Occupancy, job: Job, worst_slowdown: float = ma
     legal, held = bearable(options, occupancy, worst_slowdown)
     certainty = _certainty(occupancy, job, demand, legal)
     chosen = fewest_idle(legal) if certainty is None else options[certainty.count - 1]
-    reason = _reason(job, demand, chosen, options)
-    if not held:
-        reason += f"; no count keeps everybody within {worst_slowdown:g} times their fastest"
-    return JobDecision(tuple(sorted(occupancy.order[: chosen.count])), reason, options, certainty)
+    warning = "" if held else f"; no count keeps everybody within {worst_slowdown:g} times their fastest"
+    reason = _reason(job, demand, chosen, options) + warning
+    resources = tuple(sorted(occupancy.order[: chosen.count]))
+    return JobDecision(resources, reason, options, certainty, warning=warning)
+
+
+def placed_reason(job: Job, placed: JobDecision) -> str:
+    """Why a job got its count, where a placement of the site chose the resources afterwards."""
+    if not placed.options:
+        return placed.reason
+    here = placed.options[len(placed.resources) - 1]
+    return (
+        f"on {here.count} of the idlest resources the fewest nodes would be idle; on those of placement "
+        f"{placed.placement} {_cost(job, here)}{placed.warning}"
+    )
 
 
 def _certainty(occupancy: Occupancy, job: Job, demand: Demand, legal: Sequence[Option]) -> Certainty | None:
@@ -63,10 +81,7 @@ def _certainty(occupancy: Occupancy, job: Job, demand: Demand, legal: Sequence[O
 
 
 def _reason(job: Job, demand: Demand, chosen: Option, options: Sequence[Option]) -> str:
-    parts = [
-        f"on {chosen.count} {job.name} spends {100 * chosen.io_share:.1f} % of its life in I/O, "
-        f"{chosen.slowdown:.2f} times its fastest, and others lose {chosen.others_idle_nodes:.2f} nodes"
-    ]
+    parts = [f"on {chosen.count} {_cost(job, chosen)}"]
     if chosen.count > 1:
         one = options[0]
         parts.append(f"on 1 it would be {100 * one.io_share:.1f} %")
@@ -75,3 +90,10 @@ def _reason(job: Job, demand: Demand, chosen: Option, options: Sequence[Option])
         why = "saturate the system" if not fits(fast.io_load) else f"cost {fast.idle_nodes:.2f} nodes in all"
         parts.append(f"its fastest count, {demand.n_perf}, would {why}, not {chosen.idle_nodes:.2f}")
     return "; ".join(parts)
+
+
+def _cost(job: Job, option: Option) -> str:
+    return (
+        f"{job.name} spends {100 * option.io_share:.1f} % of its life in I/O, "
+        f"{option.slowdown:.2f} times its fastest, and others lose {option.others_idle_nodes:.2f} nodes"
+    )

@@ -6,18 +6,30 @@ Two formats are read: `sacct --parsable2`, and the Standard Workload Format (SWF
 from __future__ import annotations
 
 import calendar
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
 from penstock.errors import AccessError, DataError, MissingError
-from penstock.schedule.queue import parse_elapsed
+from penstock.schedule.queue import HOLDING, parse_elapsed
 
 MOST_TRACE_BYTES = 1 << 30
 SWF_FIELDS = 18
+MOST_SWF_VALUE = 1e12
+"""No time in seconds, number of processors or id is larger; `nan` and `inf` are not numbers either."""
+PROGRAM_NOTE = re.compile(r"; Note: (exe[0-9]+) is (.+)")
+"""How `schedule generate` names the executables of a trace, which the format numbers."""
 SACCT_FIELDS = ("JobIDRaw", "JobName", "User", "NNodes", "Start", "Elapsed", "State", "Comment")
 """The columns to ask sacct for; --parsable2 --allocations leaves out steps."""
+LONG_ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "LAUNCH_FAILED", "NODE_FAIL")
+SHORT_ENDED = ("BF", "CA", "CD", "DL", "F", "NF", "OOM", "PR", "TO")
+ENDED = frozenset((*LONG_ENDED, "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT", *SHORT_ENDED))
+"""States of jobs that count. What a job moved until it ended was measured, however it ended."""
+UNFINISHED = HOLDING | {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"}
+NO_TIME = ("", "Unknown", "None", "N/A", "0")
+"""What sacct prints as the start of a job that has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +46,39 @@ class TraceJob:
 
 
 @dataclass(frozen=True, slots=True)
+class BadLines:
+    """Lines that could not be used: why, how many, and the number of the first one."""
+
+    reason: str
+    lines: int
+    first_line: int
+
+
+@dataclass(frozen=True, slots=True)
 class JobTrace:
-    """The jobs of a trace in the order of their starts, and the number of those that never ran."""
+    """The jobs of a trace that have ended, in the order of their starts, and what else was in it.
+
+    `never_ran` counts jobs that ended without having run, `unfinished` by state those that have not ended.
+    """
 
     jobs: tuple[TraceJob, ...]
     never_ran: int
+    unfinished: Mapping[str, int] = field(default_factory=dict)
+    bad: tuple[BadLines, ...] = ()
+
+    def remarks(self) -> tuple[str, ...]:
+        """What was left out, in words."""
+        told = [f"not finished, {state}: {count}" for state, count in self.unfinished.items()]
+        told += [f"bad lines, {one.reason}: {one.lines} (first: line {one.first_line})" for one in self.bad]
+        return tuple(told)
+
+    def left_out(self) -> dict[str, object]:
+        """What was left out, for `--json`."""
+        return {
+            "never_ran": self.never_ran,
+            "unfinished": dict(self.unfinished),
+            "bad_lines": [asdict(one) for one in self.bad],
+        }
 
     @property
     def nodes(self) -> int:
@@ -50,6 +90,24 @@ class JobTrace:
             now += change
             most = max(most, now)
         return most
+
+
+@dataclass(frozen=True, slots=True)
+class _Unfinished:
+    """A job that has not ended."""
+
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Bad:
+    """A line that cannot be used. Reasons are few: they name no value."""
+
+    reason: str
+
+
+Line = TraceJob | _Unfinished | _Bad | None
+"""What a line of a trace holds; None is a job that ended without having run."""
 
 
 def shown_name(text: str) -> str:
@@ -83,24 +141,44 @@ def read_text(path: Path) -> str:
 
 
 def parse_trace(text: str, source: str) -> JobTrace:
-    """Recognise the format by its first line: headings with `|`, or a comment with `;` or 18 numbers."""
+    """Recognise the format by its first line: headings with `|`, or a comment with `;` or 18 numbers.
+
+    Lines that cannot be used are counted by reason. A trace of which no line can be used is refused.
+    """
     # Only newlines end a line: a job name may hold any other separator.
     lines = text.split("\n")
     first = next((line for line in lines if line.strip()), "")
     try:
         if "|" in first:
-            found = list(_sacct(lines))
-        elif first.startswith(";") or len(first.split()) == SWF_FIELDS:
-            found = list(_swf(lines))
-        else:
-            raise DataError("neither sacct --parsable2 (headings with |) nor SWF (18 numbers a line)")
+            return _summed(_sacct(lines))
+        if first.startswith(";") or len(first.split()) == SWF_FIELDS:
+            return _summed(_swf(lines))
+        raise DataError("neither sacct --parsable2 (headings with |) nor SWF (18 numbers a line)")
     except DataError as error:
         raise DataError(f"{source}: {error}") from None
-    ran = sorted((job for job in found if job is not None), key=lambda job: job.start_s)
-    return JobTrace(tuple(ran), len(found) - len(ran))
 
 
-def _sacct(lines: Sequence[str]) -> Iterator[TraceJob | None]:
+def _summed(found: Iterator[tuple[int, Line]]) -> JobTrace:
+    jobs, never_ran = [], 0
+    unfinished: dict[str, int] = {}
+    bad: dict[str, list[int]] = {}
+    for number, line in found:
+        if isinstance(line, TraceJob):
+            jobs.append(line)
+        elif isinstance(line, _Unfinished):
+            unfinished[line.state] = unfinished.get(line.state, 0) + 1
+        elif isinstance(line, _Bad):
+            bad.setdefault(line.reason, []).append(number)
+        else:
+            never_ran += 1
+    told = tuple(BadLines(reason, len(numbers), numbers[0]) for reason, numbers in bad.items())
+    if not (jobs or never_ran or unfinished):
+        why = f"line {told[0].first_line}: {told[0].reason}" if told else "it is empty"
+        raise DataError(f"no line of it can be used: {why}")
+    return JobTrace(tuple(sorted(jobs, key=lambda job: job.start_s)), never_ran, unfinished, told)
+
+
+def _sacct(lines: Sequence[str]) -> Iterator[tuple[int, Line]]:
     headings: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -109,15 +187,12 @@ def _sacct(lines: Sequence[str]) -> Iterator[TraceJob | None]:
         if not headings:
             headings = {name.strip().lower(): index for index, name in enumerate(cells)}
             _check_headings(headings)
-            continue
-        job_id = _cell(cells, headings, "jobidraw", "jobid")
-        if "." in job_id:
-            # A step of a job. The job has a line of its own.
-            continue
-        try:
-            yield _sacct_job(job_id, cells, headings)
-        except ValueError as error:
-            raise DataError(f"line {number}: {error}") from None
+        elif "." not in _cell(cells, headings, "jobidraw", "jobid"):
+            # Other lines are steps of a job, which has a line of its own.
+            try:
+                yield number, _sacct_job(cells, headings)
+            except ValueError as error:
+                yield number, _Bad(str(error))
 
 
 def _check_headings(headings: Mapping[str, int]) -> None:
@@ -139,16 +214,28 @@ def _cell(cells: Sequence[str], headings: Mapping[str, int], *names: str) -> str
     return ""
 
 
-def _sacct_job(job_id: str, cells: Sequence[str], headings: Mapping[str, int]) -> TraceJob | None:
-    start_s = parse_moment(_cell(cells, headings, "start"))
+def _sacct_job(cells: Sequence[str], headings: Mapping[str, int]) -> Line:
+    if len(cells) <= max(headings.values()):
+        raise ValueError("fewer cells than headings")
+    state = _cell(cells, headings, "state").partition(" ")[0]
+    if state in UNFINISHED:
+        return _Unfinished(state)
+    if state and state not in ENDED:
+        raise ValueError("State is not known")
+    start = _cell(cells, headings, "start")
+    start_s = parse_moment(start)
+    if start_s is None and start not in NO_TIME:
+        raise ValueError("Start is not a time")
     elapsed_s = _elapsed(cells, headings, start_s)
-    nodes = _cell(cells, headings, "nnodes", "allocnodes")
+    if start_s is not None and elapsed_s is None:
+        raise ValueError("Elapsed is not a time")
     if start_s is None or not elapsed_s:
         return None
-    if not (nodes.isascii() and nodes.isdigit() and int(nodes)):
-        raise ValueError(f"job {job_id!r}: {nodes!r} is not a number of nodes")
+    nodes = _cell(cells, headings, "nnodes", "allocnodes")
+    if not (nodes.isascii() and nodes.isdigit() and len(nodes) < 10 and int(nodes)):
+        raise ValueError("NNodes is not a number of nodes")
     return TraceJob(
-        job_id,
+        _cell(cells, headings, "jobidraw", "jobid"),
         _cell(cells, headings, "jobname"),
         int(nodes),
         start_s,
@@ -160,7 +247,7 @@ def _sacct_job(job_id: str, cells: Sequence[str], headings: Mapping[str, int]) -
 
 def _elapsed(cells: Sequence[str], headings: Mapping[str, int], start_s: float | None) -> float | None:
     raw = _cell(cells, headings, "elapsedraw")
-    if raw.isascii() and raw.isdigit():
+    if raw.isascii() and raw.isdigit() and len(raw) < 13:
         return float(raw)
     if "elapsed" in headings:
         return parse_elapsed(_cell(cells, headings, "elapsed"))
@@ -175,35 +262,50 @@ def parse_moment(text: str) -> float | None:
     (86401.0, 86401.0, None)
     """
     if text.isascii() and text.isdigit():
-        return float(text) or None
+        return (float(text) or None) if len(text) < 13 else None
     try:
         return float(calendar.timegm(datetime.fromisoformat(text).timetuple()))
     except ValueError:
         return None
 
 
-def _swf(lines: Sequence[str]) -> Iterator[TraceJob | None]:
+def _swf(lines: Sequence[str]) -> Iterator[tuple[int, Line]]:
     header: dict[str, str] = {}
+    programs: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         words = line.split()
         if line.startswith(";"):
             key, _, value = line.lstrip("; ").partition(":")
             header[key.strip()] = value.strip()
+            if named := PROGRAM_NOTE.fullmatch(line.rstrip("\r")):
+                programs[named[1]] = named[2]
         elif words:
             try:
-                values = [float(word) for word in words]
-            except ValueError:
-                raise DataError(f"line {number}: not a line of SWF: a word is not a number") from None
-            if len(values) < 5:
-                raise DataError(f"line {number}: not a line of SWF: {len(values)} numbers")
-            yield _swf_job(values + [-1.0] * SWF_FIELDS, _processors_per_node(header))
+                job = _swf_job(_swf_values(words), _processors_per_node(header))
+            except ValueError as error:
+                yield number, _Bad(f"not a line of SWF: {error}")
+            else:
+                yield number, job and replace(job, name=programs.get(job.name, job.name))
+
+
+def _swf_values(words: Sequence[str]) -> list[float]:
+    try:
+        values = [float(word) for word in words]
+    except ValueError:
+        raise ValueError("a word is not a number") from None
+    if len(values) < 5:
+        raise ValueError("fewer than 5 numbers")
+    if not all(abs(value) <= MOST_SWF_VALUE for value in values):
+        raise ValueError(f"a number is not between -{MOST_SWF_VALUE:.0e} and {MOST_SWF_VALUE:.0e}")
+    return values + [-1.0] * SWF_FIELDS
 
 
 def _processors_per_node(header: Mapping[str, str]) -> float:
     try:
-        return max(float(header["MaxProcs"]) / float(header["MaxNodes"]), 1.0)
+        ratio = float(header["MaxProcs"]) / float(header["MaxNodes"])
     except (KeyError, ValueError, ZeroDivisionError):
         return 1.0
+    return ratio if 1.0 <= ratio <= MOST_SWF_VALUE else 1.0
 
 
 def _swf_job(values: Sequence[float], per_node: float) -> TraceJob | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from penstock.schedule.idle_advice import IDLEST
 from penstock.schedule.job import Job
 from penstock.schedule.site_rule import Chosen
 
+MOST_NAMED = 3
 REASONS = {
     "random": "{count} was drawn at random",
     "static": "{count} is the share of {job} in the machine: {nodes} of {compute_nodes} compute nodes",
@@ -13,7 +16,7 @@ REASONS = {
     "nsys": "on {count} {job} keeps the resources busy least",
     "tcpu": "{count} is as far as {job} gains compute load before the I/O system saturates",
     "mckp": "{count} of the free resources for {job} give the largest sum of bandwidths",
-    "balance": "on {count} the slowdown and idle nodes of all jobs together are least",
+    "balance": "on {count}, by its own estimate, the slowdown and idle nodes of all jobs together are least",
     "idle-nodes": "on {count} the fewest compute nodes are idle",
 }
 
@@ -28,6 +31,20 @@ def reason_for(rule: str, job: Job, count: int, compute_nodes: int) -> str:
     if job.io_bytes == 0:
         text = f"{job.name} moves no bytes: one resource will do"
     return text
+
+
+def without_own(job: Job, any_free: bool) -> str:
+    """The reason of a rule that gives everybody their own resources, for a job that shares one."""
+    why = "others make more of the free resources" if any_free else "no resource is free"
+    return f"{why}: {job.name} shares one"
+
+
+def lacked_by(asked: str, stand_in: str, jobs: Sequence[Job]) -> str:
+    """Why a rule for several jobs was replaced, for a job of which enough is known: `jobs` are the others."""
+    names = ", ".join(repr(job.name) for job in jobs[:MOST_NAMED]) + (
+        " ..." if len(jobs) > MOST_NAMED else ""
+    )
+    return f"; {asked} needs more than is known of {names}, so {stand_in} stands in"
 
 
 def lacking(asked: str, chosen: Chosen) -> str:

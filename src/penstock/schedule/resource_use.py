@@ -95,22 +95,36 @@ def options_of(occupancy: Occupancy, demand: Demand) -> Iterator[Option]:
     touched: set[int] = set()
     weight = 0.0
     before = occupancy.io_load
-    best_s = demand.io_s[demand.n_perf]
     for count, resource in enumerate(occupancy.order[: demand.limit], 1):
         for index in occupancy.jobs[resource]:
             if index not in touched:
                 touched.add(index)
                 weight += occupancy.weights[index]
-        crowded_s = demand.io_s[count] * (1 + occupancy.load[resource])
-        share = crowded_s / (demand.compute_s + crowded_s)
-        yield Option(
-            count=count,
-            io_share=share,
-            slowdown=crowded_s / best_s,
-            own_idle_nodes=demand.compute_nodes * share,
-            others_idle_nodes=weight * demand.io_ratio(count),
-            io_load=before + demand.stress[count] / occupancy.resources,
-        )
+        load = before + demand.stress[count] / occupancy.resources
+        yield _option(demand, count, occupancy.load[resource], weight, load)
+
+
+def option_on(occupancy: Occupancy, demand: Demand, resources: Sequence[int]) -> Option:
+    """The option of just these resources."""
+    count = len(resources)
+    touched = {index for resource in resources for index in occupancy.jobs[resource]}
+    weight = math.fsum(occupancy.weights[index] for index in touched)
+    load = occupancy.io_load + demand.stress[count] / occupancy.resources
+    return _option(demand, count, max(occupancy.load[resource] for resource in resources), weight, load)
+
+
+def _option(demand: Demand, count: int, crowd: float, weight: float, io_load: float) -> Option:
+    """`crowd` is the load of the most occupied resource, `weight` that of the jobs on the resources."""
+    crowded_s = demand.io_s[count] * (1 + crowd)
+    share = crowded_s / (demand.compute_s + crowded_s)
+    return Option(
+        count=count,
+        io_share=share,
+        slowdown=crowded_s / demand.io_s[demand.n_perf],
+        own_idle_nodes=demand.compute_nodes * share,
+        others_idle_nodes=weight * demand.io_ratio(count),
+        io_load=io_load,
+    )
 
 
 def fewest_idle(options: Sequence[Option]) -> Option:

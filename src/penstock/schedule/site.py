@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -82,7 +82,7 @@ class JobSection(KnowledgeSection):
 
 
 class ApplicationSection(KnowledgeSection):
-    """What is known of every job whose name matches, as a shell pattern; for jobs that a scheduler starts."""
+    """What is known of every job whose name matches, as a shell pattern: from this file or from a scheduler."""
 
     match: Annotated[str, Field(min_length=1)]
     nodes: Positive | None = None
@@ -133,13 +133,27 @@ def known_of(name: str, nodes: int, site: SiteSection) -> dict[str, Any]:
         if some:
             near = min(some, key=lambda one: abs(math.log((one.nodes or nodes) / nodes)))
             about = near.model_dump(include=set(KnowledgeSection.model_fields), exclude_defaults=True)
-            settled = facts.keys() | (CURVE_KEYS if facts.keys() & CURVE_KEYS else set())
-            facts |= {key: value for key, value in about.items() if key not in settled}
+            facts |= _unsettled(facts, about)
     return facts
 
 
+def _unsettled(facts: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
+    """What of `about` is not in `facts`. Who has said anything of a curve has said all of it."""
+    settled = facts.keys() | (CURVE_KEYS if facts.keys() & CURVE_KEYS else set())
+    return {key: value for key, value in about.items() if key not in settled}
+
+
+def _with_known(job: JobSection, site: SiteSection) -> JobSection:
+    """The job with what the applications know of it. Its own word goes before theirs."""
+    own = job.model_dump(exclude_defaults=True)
+    return job.model_copy(update=_unsettled(own, known_of(job.name, job.compute_nodes, site)))
+
+
 def load_site(path: Path) -> SiteSection:
-    """Read and check a site file; resource ids must exist and names must be unique."""
+    """Read and check a site file; resource ids must exist and names must be unique.
+
+    Its jobs have what the applications of the file, and those of its curves, know of them.
+    """
     site = config.load(path, SiteSection)
     if site.curves is not None:
         learned = config.load(path.parent / site.curves, CurvesSection).application
@@ -161,7 +175,10 @@ def load_site(path: Path) -> SiteSection:
     names = [job.name for job in site.running]
     if len(set(names)) < len(names):
         raise ConfigError(f"{path}: running job {max(names, key=names.count)!r} occurs twice")
-    return site
+    jobs = {"running": site.running, "next": site.next}
+    return site.model_copy(
+        update={key: [_with_known(job, site) for job in some] for key, some in jobs.items()}
+    )
 
 
 def job_of(section: JobSection, platform: PlatformSection, base: Path) -> Job:

@@ -43,12 +43,12 @@ def week_page(
         f"Without us every job has the default count ({stripes}), at random. Jobs that do no I/O here: {others}.",
     ]
     applications = _applications(plays, matched)
-    chart = bars.draw("Slowdown without us / with us", applications, after.rule)
+    chart = bars.draw("Slowdown without us / with us", applications, after.rule, "without us")
     sections = [
         Section("Both replays", tables=[_table(rows)]),
         Section(
             "By application",
-            ["How many times smaller the mean slowdown is than without us (default)."],
+            ["How many times smaller the mean slowdown is than without us."],
             figures=[Figure("Mean slowdown without us / with us", chart)],
         ),
     ]
@@ -67,8 +67,11 @@ def compare_page(plays: Mapping[str, Replayed], rows: Sequence[RuleFigures], own
         "Slowdown of this site's rule / of each rule",
         [bars.Bar(row.rule, mine.mean_slowdown / row.mean_slowdown, None) for row in rows],
         "rule",
+        "the site's own rule",
     )
-    picture = Figure(f"How many times smaller the mean slowdown would be than under {own} (default)", chart)
+    picture = Figure(
+        f"How many times smaller the mean slowdown would be than under {own}, the site's own rule", chart
+    )
     series = [
         Series(name, colour, _over_time(plays[name]))
         for name, colour in zip((WITHOUT, own), COLOURS, strict=True)
