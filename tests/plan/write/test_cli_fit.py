@@ -258,6 +258,24 @@ def test_plan_write_refuses_what_no_held_out_scale_supports(
     assert f"no forecast for {beyond} nodes: mine.json was measured on up to {largest}" in found["refused"]
 
 
+def test_plan_write_refuses_bytes_far_beyond_what_was_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("sklearn")
+    Path("ior.csv").write_text(ior_table())
+    words = ["--data", "ior.csv", "--out", "mine.json", "--technique", "lasso", "--shortest", "1s"]
+    assert run(monkeypatch, "fit", *words) == 0
+    size = ["write", "--model", "mine.json", "--nodes", "4", "--cores", "4", "--json"]
+    capsys.readouterr()
+    assert run(monkeypatch, *size, "--burst", "16TiB") == 6
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    assert found["seconds"] is None
+    assert found["interval"] is None
+    assert "no forecast for a burst of 16 TiB: mine.json was measured with up to" in found["refused"]
+    assert said.err.count("\n") == 1
+
+
 def test_plan_write_answers_about_reads_from_a_model_of_reads(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
