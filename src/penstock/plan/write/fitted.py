@@ -162,8 +162,9 @@ class FittedModel:
             low[asked], high[asked] = self.spreads.ideas.ends(members, far[asked])
         if self.spreads.inside is not None:
             # Less is known beyond the scales than inside them.
-            low = np.minimum(low, said + self.spreads.inside.low)
-            high = np.maximum(high, said + self.spreads.inside.high)
+            narrow = high - low < self.spreads.inside.high - self.spreads.inside.low
+            low = np.where(narrow, np.minimum(low, said + self.spreads.inside.low), low)
+            high = np.where(narrow, np.maximum(high, said + self.spreads.inside.high), high)
         unknown = ~self.supported(columns, seconds)
         low[unknown], high[unknown] = np.nan, np.nan
         return np.exp(low), np.exp(high)

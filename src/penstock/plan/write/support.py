@@ -2,7 +2,8 @@
 
 A model that was fitted on 1 to 8 nodes was also fitted on 1 to 4 and asked about 8. That test says how many doublings
 it bridges and how well. Where the test fails, or where there was none, there is no forecast. The same holds for what
-is written: larger bursts and more bytes altogether than were measured are answered as far as held-out scales had them.
+is written: larger bursts and more bytes altogether than were measured are answered as far as held-out scales had
+them.
 """
 
 from __future__ import annotations
