@@ -102,18 +102,21 @@ def _compare(
         return outcome.seconds
 
     verdict = judge_pairs(run_pairs(options["compare"], options["seed"], once))
-    figures = Measured(verdict.verdict, verdict.gain, verdict.certainty, len(verdict.pairs))
-    path = remember(remembered_now(command, hints, figures, promised))
+    checks = [outcome.verified for outcome in seen]
+    verified = False if False in checks else None if None in checks else True
+    doubt = verdict.doubt(verified)
+    figures = Measured(verdict.verdict, verdict.gain, verdict.certainty, len(verdict.pairs), doubt is None)
+    path = None if verified is False else remember(remembered_now(command, hints, figures, promised))
     if options["as_json"]:
-        kept = {"verified": seen[-1].verified, "promised": promised, "remembered": str(path)}
+        kept = {"verified": verified, "promised": promised, "remembered": path and str(path), "doubt": doubt}
         emit_json({"hints": hints, **asdict(verdict), **kept})
     click.echo(f"penstock: {verdict.text()}", err=True)
     if promised is not None:
-        click.echo(
-            f"penstock: promised were {promised:.2f} times as fast; kept for the next advice", err=True
-        )
-    if seen[-1].verified is False:
-        click.echo(f"penstock: hints did NOT take effect: {seen[-1].verdict}", err=True)
+        used = "kept for the next advice" if doubt is None else f"no promise is corrected, for {doubt}"
+        click.echo(f"penstock: promised were {promised:.2f} times as fast; {used}", err=True)
+    if verified is False:
+        why = next(outcome.verdict for outcome in seen if outcome.verified is False)
+        click.echo(f"penstock: hints did NOT take effect: {why}", err=True)
         raise click.exceptions.Exit(int(ExitCode.FINDINGS))
 
 
