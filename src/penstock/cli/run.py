@@ -78,7 +78,23 @@ def _run_once(command: tuple[str, ...], hints: dict[str, str], quiet: bool) -> W
 def _leave_as(outcome: WrappedRun) -> None:
     """Exit with the command's own exit code if it failed."""
     if outcome.exit_code:
-        raise click.exceptions.Exit(outcome.exit_code if outcome.exit_code > 0 else 128 - outcome.exit_code)
+        raise click.exceptions.Exit(_shell_code(outcome))
+
+
+def _shell_code(outcome: WrappedRun) -> int:
+    """The exit code as a shell tells it: 128 and the signal's number for a command that a signal ended."""
+    return outcome.exit_code if outcome.exit_code >= 0 else 128 - outcome.exit_code
+
+
+def _leave_uncompared(outcome: WrappedRun, hints: dict[str, str], as_json: bool) -> None:
+    """End a comparison whose command failed: failed runs take no time that could be compared."""
+    if not outcome.exit_code:
+        return
+    code = _shell_code(outcome)
+    if as_json:
+        emit_json({"hints": hints, "verdict": None, "exit_code": code, "pairs": []})
+    click.echo(f"penstock: the command failed ({code}): nothing was compared", err=True)
+    raise click.exceptions.Exit(code)
 
 
 def _compare(
@@ -94,7 +110,7 @@ def _compare(
 
     def once(hinted: bool) -> float:
         outcome = _run_once(command, hints if hinted else {}, options["as_json"])
-        _leave_as(outcome)
+        _leave_uncompared(outcome, hints, options["as_json"])
         word = "with hints" if hinted else "without"
         click.echo(f"penstock: {word}: {outcome.seconds:.3f} s", err=True)
         if hinted:

@@ -141,10 +141,15 @@ def test_run_compare_judges_remembers_and_uses(
 
 
 def test_run_compare_leaves_with_the_commands_failure(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    assert run(monkeypatch, "--compare", "2", "--cb-nodes", "2", "--", "sh", "-c", "exit 3") == 3
+    words = ["--compare", "2", "--cb-nodes", "2"]
+    assert run(monkeypatch, *words, "--", "sh", "-c", "exit 3") == 3
+    assert capsys.readouterr().err == "penstock: the command failed (3): nothing was compared\n"
+    assert run(monkeypatch, *words, "--json", "--", "sh", "-c", "exit 3") == 3
+    said = json.loads(capsys.readouterr().out)
+    assert (said["verdict"], said["exit_code"], said["pairs"]) == (None, 3, [])
     assert recall(["sh", "-c", "exit 3"]) is None
 
 
