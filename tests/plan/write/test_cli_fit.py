@@ -274,6 +274,11 @@ def test_plan_write_refuses_bytes_far_beyond_what_was_measured(
     assert found["interval"] is None
     assert "no forecast for a burst of 16 TiB: mine.json was measured with up to" in found["refused"]
     assert said.err.count("\n") == 1
+    assert run(monkeypatch, *size, "--burst", "2000MB", "--system", "titan") == 2
+    wrong = (
+        "mine.json was fitted on a machine known by its job sizes only and knows nothing of Titan / Atlas2"
+    )
+    assert wrong in capsys.readouterr().err
 
 
 def test_plan_write_answers_about_reads_from_a_model_of_reads(
