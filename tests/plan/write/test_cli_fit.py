@@ -159,6 +159,33 @@ def test_plan_sample_script_runs_what_it_lists(
     assert (tmp_path / "stdin").read_text() == ""
 
 
+@pytest.mark.parametrize(
+    ("job", "begin"), [("7", "srun --nodes=2 --ntasks="), ("", "mpirun -n ")], ids=["slurm", "plain"]
+)
+def test_plan_sample_script_runs_as_printed(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    job: str,
+    begin: str,
+) -> None:
+    words = ["--cores", "4", "--nodes", "2", "--nodes", "4", "--budget", "4GiB", "--rounds", "1"]
+    assert run(monkeypatch, "sample", *words) == 0
+    text = capsys.readouterr().out
+    assert text.splitlines()[1:3] == ["#SBATCH --nodes=4", "#SBATCH --ntasks-per-node=4"]
+    assert "# Writes " in text.splitlines()[3]
+    for name in ("srun", "mpirun"):
+        fake = tmp_path / name
+        fake.write_text(f'#!/bin/sh\necho "{name} $@" >>calls\n')
+        fake.chmod(0o755)
+    place = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "SLURM_JOB_ID": job}
+    subprocess.run(["bash"], input=text.encode(), check=True, env=place, cwd=tmp_path)
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert calls[0].startswith(begin)
+    assert f"-o {tmp_path}/penstock-sample/W1/penstock.ior" in calls[0]
+    assert (tmp_path / "penstock-results").is_dir()
+
+
 def test_plan_sample_stays_within_its_budget(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
