@@ -279,6 +279,8 @@ def test_a_promise_in_a_hints_file_is_kept_shown_and_forgotten(
     assert "no comparison corrects promises yet" in said
     assert plan(monkeypatch, "--history", "--json", "--command", "true") == 0
     assert len(json.loads(capsys.readouterr().out)["comparisons"]) == 2
+    assert plan(monkeypatch, "--history", "--forget") == 2
+    assert "name one of them" in capsys.readouterr().err
     assert plan(monkeypatch, "--forget", "--command", "true") == 0
     assert "forgot 2 comparisons" in capsys.readouterr().err
     assert plan(monkeypatch, "--history") == 0
