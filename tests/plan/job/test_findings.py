@@ -116,6 +116,17 @@ def test_causes_are_named_with_the_line_to_change(log: str, causes: set[str], sh
     assert not ({"W040", "W041"} <= {one.id for one in findings})
 
 
+def test_one_rank_that_does_all_gets_the_advised_hints_and_gains_no_more_than_the_waiting(
+    shared_dir: Path,
+) -> None:
+    advice = reviewed(log_named(shared_dir, "openpmd_write_id66089597"))
+    found = next(one for one in advice.findings if one.id == "B053")
+    named = f"cb_nodes {advice.hints['cb_nodes']}; cb_config_list {advice.hints['cb_config_list']} "
+    assert found.change.startswith(named)
+    gains = [one.gain_s for one in advice.findings if one.gain_s is not None]
+    assert 0 < max(gains) <= advice.traffic.io_s
+
+
 def test_severity_follows_seconds_not_counts(shared_dir: Path) -> None:
     """2,054 small reads of a job that writes for minutes are low; its writes are not."""
     findings = {one.id: one for one in reviewed(log_named(shared_dir, "openpmd_write_id66082102")).findings}

@@ -30,9 +30,9 @@ READ_TOGETHER = (
     "[HDF5: H5Pset_dxpl_mpio(dxpl, H5FD_MPIO_COLLECTIVE)]"
 )
 WRITE_TOGETHER = "MPI_File_write_at_all(file, offset_of_rank, data, count, type, &status)   [on every rank]"
-# The number is filled in once it is known how many aggregators are advised.
+# The numbers are filled in once it is known how many aggregators are advised, and where.
 TRY_AGGREGATORS = "penstock run --compare 5 --cb-nodes {cb_nodes} -- COMMAND"
-MORE_AGGREGATORS = "cb_nodes {cb_nodes}; cb_config_list *:*   [in the file that ROMIO_HINTS names]"
+MORE_AGGREGATORS = "cb_nodes {cb_nodes}; cb_config_list {places}   [in the file that ROMIO_HINTS names]"
 
 
 def fill_values(one: FileTraffic, job: JobTraffic) -> bool:
