@@ -17,6 +17,7 @@ from penstock.plan.job import drishti
 from penstock.plan.job.causes import CAUSES
 from penstock.plan.job.drishti import answers, compare_drishti, find_drishti
 from penstock.plan.job.file_details import FileDetail
+from penstock.plan.job.findings import AT_STAKE_SHARE, HIGH_SHARE, MEDIUM_SHARE
 from penstock.plan.job.job_advice import JobAdvice, JobSite, review_log
 from penstock.plan.job.job_page import page_of_log, timeline
 from penstock.plan.job.setup_rules import aggregators
@@ -125,6 +126,12 @@ def test_one_rank_that_does_all_gets_the_advised_hints_and_gains_no_more_than_th
     assert found.change.startswith(named)
     gains = [one.gain_s for one in advice.findings if one.gain_s is not None]
     assert 0 < max(gains) <= advice.traffic.io_s
+
+
+def test_page_states_the_shares_that_make_a_severity() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "job.md").read_text()
+    high, medium, stake = (f"{100 * share:g} %" for share in (HIGH_SHARE, MEDIUM_SHARE, AT_STAKE_SHARE))
+    assert f"{high} is high, {medium} medium (where only what is at stake is known, {stake} is medium" in page
 
 
 def test_severity_follows_seconds_not_counts(shared_dir: Path) -> None:
