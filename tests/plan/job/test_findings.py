@@ -270,6 +270,14 @@ def test_each_rule_speaks_for_what_it_is_about(changes: dict[str, object], expec
     assert found == expected
 
 
+@pytest.mark.parametrize("mpiio", [(), (CollectiveUse("write", 64, 0, 0),)], ids=["POSIX only", "MPI-IO"])
+def test_hint_on_stripes_is_tried_only_where_it_can_work(mpiio: tuple[CollectiveUse, ...]) -> None:
+    job = replace(QUIET, details=(_detail(stripes=1),), mpiio=mpiio)
+    (found,) = (one for cause in CAUSES for one in cause(job) if one.id == "W020")
+    assert found.change.startswith("lfs setstripe")
+    assert ("striping_factor" in found.check) == bool(mpiio)
+
+
 def test_files_of_their_own_show_who_moves_most() -> None:
     def row(file: int, rank: int, mib: int, seconds: float) -> dict[str, object]:
         return {"id": file, "rank": rank, "POSIX_BYTES_WRITTEN": mib * MIB, "POSIX_F_WRITE_TIME": seconds}

@@ -54,6 +54,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def try_stripes(count: int, through_mpiio: bool) -> str:
+    """The command that tries a stripe count; none for a job without MPI-IO, which no hint reaches."""
+    return f"penstock run --compare 5 --hint striping_factor={count} -- COMMAND" if through_mpiio else ""
+
+
 def grade(gain_s: float | None, at_stake_s: float, run_s: float) -> str:
     """The severity: by the share of the run that would be saved, or else by the share at stake.
 
