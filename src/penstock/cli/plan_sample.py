@@ -98,10 +98,24 @@ def sample(**options: Any) -> None:
         f"about {hours} by {source}",
         err=True,
     )
+    _warn_of_few(price.patterns)
     if request.run:
         _run(request, system, wanted, rule)
     else:
         _print(request, system, wanted, price)
+
+
+def _warn_of_few(patterns: int) -> None:
+    """Say before anything runs that nothing can be fitted to it."""
+    from penstock.plan.write.fitted import FEWEST_SAMPLES
+    from penstock.plan.write.scale_search import FEWEST_STACKED
+
+    if patterns < FEWEST_STACKED:
+        click.echo(
+            f"warning: {patterns} patterns are too few: plan fit needs {FEWEST_SAMPLES}, and {FEWEST_STACKED} for a "
+            "stack, each long enough to count; raise --budget or name more --nodes",
+            err=True,
+        )
 
 
 def _system(request: SampleRequest) -> StorageSystem:
@@ -155,6 +169,8 @@ def _check(request: SampleRequest) -> None:
 
     if request.run and (request.directory is None or request.out is None):
         raise UsageError("--run needs --directory (where to write) and --out (where samples go)")
+    if min(request.nodes) < 1:
+        raise UsageError(f"--nodes {min(request.nodes)} is not positive")
     if request.rounds < 1:
         raise UsageError(f"--rounds {request.rounds} is not positive")
     try:

@@ -159,6 +159,16 @@ def test_plan_sample_script_runs_what_it_lists(
     assert (tmp_path / "stdin").read_text() == ""
 
 
+def test_plan_sample_warns_of_too_few_patterns_for_a_model(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for budget, few in (("600MiB", True), ("40GiB", False)):
+        assert run(monkeypatch, "sample", "--cores", "4", "--nodes", "2", "--budget", budget) == 0
+        assert (
+            "patterns are too few: plan fit needs 8, and 10 for a stack" in capsys.readouterr().err
+        ) == few
+
+
 @pytest.mark.parametrize(
     ("job", "begin"), [("7", "srun --nodes=2 --ntasks="), ("", "mpirun -n ")], ids=["slurm", "plain"]
 )
@@ -434,7 +444,8 @@ def test_plan_sample_without_ior_says_so(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--nodes", "0"], "--nodes 0"),
+        (["--nodes", "0"], "--nodes 0 is not positive"),
+        (["--nodes", "4", "--max-runs", "1"], "--max-runs 1: a pattern takes at least 3 runs"),
         (["--nodes", "4", "--run"], "--directory"),
         (["--nodes", "4", "--error", "2"], "--error"),
         (["--nodes", "4", "--launcher", "srun {ranks}"], "--launcher"),
