@@ -191,6 +191,8 @@ def collective(**options: Any) -> None:
 
     as_json, out = options.pop("as_json"), options.pop("out")
     show_history, drop = options.pop("show_history"), options.pop("forget")
+    if show_history and drop:
+        raise click.UsageError("--history shows and --forget deletes: name one of them")
     if show_history or drop:
         from penstock.cli.plan_history import past
 

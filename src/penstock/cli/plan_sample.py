@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +32,7 @@ class SampleRequest:
     run: bool
     directory: Path | None
     out: Path | None
-    launcher: str
+    launcher: str | None
     confidence: float
     error: float
     max_runs: int
@@ -69,9 +68,7 @@ class SampleRequest:
 @click.option("--out", type=click.Path(path_type=Path), help="Samples as CSV (--run) or the scripts.")
 @click.option(
     "--launcher",
-    default="mpirun -n {tasks} --map-by ppr:{cores}:node",
-    show_default=True,
-    help="Starts {tasks} processes, {cores} on each of {nodes} nodes.",
+    help="Starts {tasks} processes, {cores} on each of {nodes} nodes. Default: mpirun; srun in a script under Slurm.",
 )
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="That the mean is known.")
 @click.option("--error", type=float, default=0.10, show_default=True, help="To within this share of itself.")
@@ -101,10 +98,24 @@ def sample(**options: Any) -> None:
         f"about {hours} by {source}",
         err=True,
     )
+    _warn_of_few(price.patterns)
     if request.run:
         _run(request, system, wanted, rule)
     else:
         _print(request, system, wanted, price)
+
+
+def _warn_of_few(patterns: int) -> None:
+    """Say before anything runs that nothing can be fitted to it."""
+    from penstock.plan.write.fitted import FEWEST_SAMPLES
+    from penstock.plan.write.scale_search import FEWEST_STACKED
+
+    if patterns < FEWEST_STACKED:
+        click.echo(
+            f"warning: {patterns} patterns are too few: plan fit needs {FEWEST_SAMPLES}, and {FEWEST_STACKED} for a "
+            "stack, each long enough to count; raise --budget or name more --nodes",
+            err=True,
+        )
 
 
 def _system(request: SampleRequest) -> StorageSystem:
@@ -158,10 +169,12 @@ def _check(request: SampleRequest) -> None:
 
     if request.run and (request.directory is None or request.out is None):
         raise UsageError("--run needs --directory (where to write) and --out (where samples go)")
+    if min(request.nodes) < 1:
+        raise UsageError(f"--nodes {min(request.nodes)} is not positive")
     if request.rounds < 1:
         raise UsageError(f"--rounds {request.rounds} is not positive")
     try:
-        request.launcher.format(tasks=1, cores=1, nodes=1)
+        (request.launcher or "").format(tasks=1, cores=1, nodes=1)
     except (KeyError, IndexError, ValueError):
         raise UsageError(
             f"--launcher {request.launcher!r}: only {{tasks}}, {{cores}} and {{nodes}}"
@@ -176,12 +189,10 @@ def _striped(request: SampleRequest, system: StorageSystem) -> bool:
 def _print(
     request: SampleRequest, system: StorageSystem, wanted: list[SamplePattern], price: SampleCost
 ) -> None:
-    from penstock.plan.write.sampling import ScriptStyle, script
+    from penstock.plan.write.sampling import ScriptStyle, job_script
 
     style = ScriptStyle(request.launcher, request.rounds, _striped(request, system), request.operation)
-    text = "#!/bin/bash\nset -euo pipefail\n"
-    by_scale = groupby(sorted(wanted, key=lambda one: one.nodes), key=lambda one: one.nodes)
-    text += "\n".join(script(list(group), style) for _, group in by_scale)
+    text = job_script(wanted, style)
     if request.out is not None:
         write_text(request.out, text)
     if request.as_json:
@@ -196,6 +207,7 @@ def _run(
     from penstock.errors import MissingError
     from penstock.plan.write.ior_results import IorRun, write_csv
     from penstock.plan.write.ior_runner import IorBench, find_ior, run_all
+    from penstock.plan.write.sampling import DEFAULT_LAUNCHER
 
     ior = find_ior()
     if ior is None:
@@ -212,7 +224,7 @@ def _run(
         raise MissingError(f"{request.directory}: no such directory")
     bench = IorBench(
         request.directory,
-        request.launcher,
+        DEFAULT_LAUNCHER if request.launcher is None else request.launcher,
         striped=_striped(request, system),
         ior=ior,
         operation=request.operation,

@@ -53,7 +53,7 @@ def write(**options: Any) -> None:
 
     Every process moves one burst of a file of its own. The published models of Cetus/Mira-FS1 and
     Titan/Atlas2 need nothing but this package; they are of writes. A model of your own answers with an
-    interval first, and with exit code 6 for more nodes than its own held-out scales support.
+    interval first, and with exit code 6 for more nodes or bytes than its own held-out scales support.
     """
     from penstock.plan.write.jobscript import write_job_files
     from penstock.plan.write.question import WriteQuestion, answer

@@ -78,7 +78,23 @@ def _run_once(command: tuple[str, ...], hints: dict[str, str], quiet: bool) -> W
 def _leave_as(outcome: WrappedRun) -> None:
     """Exit with the command's own exit code if it failed."""
     if outcome.exit_code:
-        raise click.exceptions.Exit(outcome.exit_code if outcome.exit_code > 0 else 128 - outcome.exit_code)
+        raise click.exceptions.Exit(_shell_code(outcome))
+
+
+def _shell_code(outcome: WrappedRun) -> int:
+    """The exit code as a shell tells it: 128 and the signal's number for a command that a signal ended."""
+    return outcome.exit_code if outcome.exit_code >= 0 else 128 - outcome.exit_code
+
+
+def _leave_uncompared(outcome: WrappedRun, hints: dict[str, str], as_json: bool) -> None:
+    """End a comparison whose command failed: failed runs take no time that could be compared."""
+    if not outcome.exit_code:
+        return
+    code = _shell_code(outcome)
+    if as_json:
+        emit_json({"hints": hints, "verdict": None, "exit_code": code, "pairs": []})
+    click.echo(f"penstock: the command failed ({code}): nothing was compared", err=True)
+    raise click.exceptions.Exit(code)
 
 
 def _compare(
@@ -94,7 +110,7 @@ def _compare(
 
     def once(hinted: bool) -> float:
         outcome = _run_once(command, hints if hinted else {}, options["as_json"])
-        _leave_as(outcome)
+        _leave_uncompared(outcome, hints, options["as_json"])
         word = "with hints" if hinted else "without"
         click.echo(f"penstock: {word}: {outcome.seconds:.3f} s", err=True)
         if hinted:
@@ -102,18 +118,21 @@ def _compare(
         return outcome.seconds
 
     verdict = judge_pairs(run_pairs(options["compare"], options["seed"], once))
-    figures = Measured(verdict.verdict, verdict.gain, verdict.certainty, len(verdict.pairs))
-    path = remember(remembered_now(command, hints, figures, promised))
+    checks = [outcome.verified for outcome in seen]
+    verified = False if False in checks else None if None in checks else True
+    doubt = verdict.doubt(verified)
+    figures = Measured(verdict.verdict, verdict.gain, verdict.certainty, len(verdict.pairs), doubt is None)
+    path = None if verified is False else remember(remembered_now(command, hints, figures, promised))
     if options["as_json"]:
-        kept = {"verified": seen[-1].verified, "promised": promised, "remembered": str(path)}
+        kept = {"verified": verified, "promised": promised, "remembered": path and str(path), "doubt": doubt}
         emit_json({"hints": hints, **asdict(verdict), **kept})
     click.echo(f"penstock: {verdict.text()}", err=True)
     if promised is not None:
-        click.echo(
-            f"penstock: promised were {promised:.2f} times as fast; kept for the next advice", err=True
-        )
-    if seen[-1].verified is False:
-        click.echo(f"penstock: hints did NOT take effect: {seen[-1].verdict}", err=True)
+        used = "kept for the next advice" if doubt is None else f"no promise is corrected, for {doubt}"
+        click.echo(f"penstock: promised were {promised:.2f} times as fast; {used}", err=True)
+    if verified is False:
+        why = next(outcome.verdict for outcome in seen if outcome.verified is False)
+        click.echo(f"penstock: hints did NOT take effect: {why}", err=True)
         raise click.exceptions.Exit(int(ExitCode.FINDINGS))
 
 

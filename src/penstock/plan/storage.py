@@ -177,6 +177,7 @@ def flat_system(name: str, nodes: int, cores_per_node: int, osts: int = 1) -> St
     """A system of which only the size is known: one router, one server, and as many targets as the files use."""
     return StorageSystem(
         name=name,
+        title="a machine known by its job sizes only",
         kind="lustre",
         compute=Compute(nodes=nodes, cores_per_node=cores_per_node),
         stages={"router": Stage(components=1)},

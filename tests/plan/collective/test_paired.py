@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import cast
 
@@ -29,6 +29,7 @@ from penstock.plan.collective.remembered import (
     recall,
     remember,
 )
+from penstock.plan.collective.wrap import WrappedRun
 from penstock.units import KIB, MIB
 
 
@@ -140,16 +141,21 @@ def test_run_compare_judges_remembers_and_uses(
 
 
 def test_run_compare_leaves_with_the_commands_failure(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    assert run(monkeypatch, "--compare", "2", "--cb-nodes", "2", "--", "sh", "-c", "exit 3") == 3
+    words = ["--compare", "2", "--cb-nodes", "2"]
+    assert run(monkeypatch, *words, "--", "sh", "-c", "exit 3") == 3
+    assert capsys.readouterr().err == "penstock: the command failed (3): nothing was compared\n"
+    assert run(monkeypatch, *words, "--json", "--", "sh", "-c", "exit 3") == 3
+    said = json.loads(capsys.readouterr().out)
+    assert (said["verdict"], said["exit_code"], said["pairs"]) == (None, 3, [])
     assert recall(["sh", "-c", "exit 3"]) is None
 
 
 def compared(gain: float, promised: float | None, command: str = "a", pairs: int = 5) -> PastComparison:
     verdict = "faster" if gain > 1.1 else "slower" if gain < 0.9 else "unclear"
-    return PastComparison((command,), {"cb_nodes": "2"}, verdict, gain, 0.97, pairs, 1.0, promised)
+    return PastComparison((command,), {"cb_nodes": "2"}, verdict, gain, 0.97, pairs, 1.0, promised, True)
 
 
 def test_memory_is_bounded_by_command_and_in_all(tmp_path: Path) -> None:
@@ -168,9 +174,9 @@ def test_memory_is_bounded_by_command_and_in_all(tmp_path: Path) -> None:
 def test_memory_of_an_older_version_is_read(tmp_path: Path) -> None:
     path = tmp_path / "compared.json"
     entry = asdict(compared(1.2, None))
-    del entry["promised"]
+    del entry["promised"], entry["trusted"]
     path.write_text(json.dumps([entry, {**entry, "gain": float("nan")}, {**entry, "pairs": "x"}]))
-    assert history(path) == [compared(1.2, None)]
+    assert history(path) == [replace(compared(1.2, None), trusted=False)]
 
 
 def test_forgetting_one_command_leaves_the_others(tmp_path: Path) -> None:
@@ -194,6 +200,39 @@ def test_promises_are_corrected_by_what_was_measured() -> None:
     shares = [promise_record([compared(1.0, 1.4)] * count).share for count in range(5)]
     assert shares == sorted(shares, reverse=True)
     assert (hurt.faster, hurt.slower, hurt.comparisons) == (0, 8, 8)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "count", "verified", "doubt"),
+    [
+        (2.0, 5, True, None),
+        (0.01, 5, True, "shorter than a second"),
+        (2.0, 4, True, "fewer than 5 pairs"),
+        (2.0, 5, None, "could not be verified"),
+        (2.0, 5, False, "did not take effect"),
+    ],
+)
+def test_promises_are_corrected_by_reliable_comparisons_only(
+    seconds: float, count: int, verified: bool | None, doubt: str | None
+) -> None:
+    found = judge_pairs([RunPair(seconds, seconds / 2, False)] * count).doubt(verified)
+    assert (found is None) if doubt is None else (found is not None and doubt in found)
+    untrusted = [replace(compared(2.0, 1.3), trusted=False)] * 5
+    assert promise_record(untrusted).share == 1
+    assert promise_record(untrusted).comparisons == 0
+
+
+def test_comparison_whose_hints_did_nothing_is_not_remembered(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    ignored = WrappedRun(0, 2.0, (), False, "4 of 4 ranks wrote")
+    monkeypatch.setattr("penstock.cli.run._run_once", lambda *_: ignored)
+    assert run(monkeypatch, "--compare", "5", "--cb-nodes", "2", "--json", "--", "true") == 6
+    said = json.loads(capsys.readouterr().out)
+    assert said["remembered"] is None
+    assert "did not take effect" in said["doubt"]
+    assert recall(["true"]) is None
 
 
 def test_advice_that_never_helped_is_given_no_more() -> None:
@@ -235,13 +274,16 @@ def test_a_promise_in_a_hints_file_is_kept_shown_and_forgotten(
     assert json.loads(capsys.readouterr().out)["promised"] is None
     assert plan(monkeypatch, "--history") == 0
     said = capsys.readouterr().out
-    assert "1 comparisons of advice" in said
     assert "1.25" in said
+    # Such short runs prove nothing, so promises stay as they are.
+    assert "no comparison corrects promises yet" in said
     assert plan(monkeypatch, "--history", "--json", "--command", "true") == 0
     assert len(json.loads(capsys.readouterr().out)["comparisons"]) == 2
+    assert plan(monkeypatch, "--history", "--forget") == 2
+    assert "name one of them" in capsys.readouterr().err
     assert plan(monkeypatch, "--forget", "--command", "true") == 0
     assert "forgot 2 comparisons" in capsys.readouterr().err
     assert plan(monkeypatch, "--history") == 0
-    assert "no advice was compared yet" in capsys.readouterr().out
+    assert "no comparison corrects promises yet" in capsys.readouterr().out
     assert plan(monkeypatch, "--ranks", "4") == 2
     assert "--profile" in capsys.readouterr().err

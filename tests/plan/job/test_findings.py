@@ -17,6 +17,7 @@ from penstock.plan.job import drishti
 from penstock.plan.job.causes import CAUSES
 from penstock.plan.job.drishti import answers, compare_drishti, find_drishti
 from penstock.plan.job.file_details import FileDetail
+from penstock.plan.job.findings import AT_STAKE_SHARE, HIGH_SHARE, MEDIUM_SHARE
 from penstock.plan.job.job_advice import JobAdvice, JobSite, review_log
 from penstock.plan.job.job_page import page_of_log, timeline
 from penstock.plan.job.setup_rules import aggregators
@@ -114,6 +115,23 @@ def test_causes_are_named_with_the_line_to_change(log: str, causes: set[str], sh
     assert all("{" not in one.change for one in found.values())
     # What is filled twice is not called redundant as well.
     assert not ({"W040", "W041"} <= {one.id for one in findings})
+
+
+def test_one_rank_that_does_all_gets_the_advised_hints_and_gains_no_more_than_the_waiting(
+    shared_dir: Path,
+) -> None:
+    advice = reviewed(log_named(shared_dir, "openpmd_write_id66089597"))
+    found = next(one for one in advice.findings if one.id == "B053")
+    named = f"cb_nodes {advice.hints['cb_nodes']}; cb_config_list {advice.hints['cb_config_list']} "
+    assert found.change.startswith(named)
+    gains = [one.gain_s for one in advice.findings if one.gain_s is not None]
+    assert 0 < max(gains) <= advice.traffic.io_s
+
+
+def test_page_states_the_shares_that_make_a_severity() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "job.md").read_text()
+    high, medium, stake = (f"{100 * share:g} %" for share in (HIGH_SHARE, MEDIUM_SHARE, AT_STAKE_SHARE))
+    assert f"{high} is high, {medium} medium (where only what is at stake is known, {stake} is medium" in page
 
 
 def test_severity_follows_seconds_not_counts(shared_dir: Path) -> None:
@@ -250,6 +268,14 @@ def test_each_rule_speaks_for_what_it_is_about(changes: dict[str, object], expec
     found = _ids(replace(QUIET, **changes))  # type: ignore[arg-type]
     assert set(found) == set(expected)
     assert found == expected
+
+
+@pytest.mark.parametrize("mpiio", [(), (CollectiveUse("write", 64, 0, 0),)], ids=["POSIX only", "MPI-IO"])
+def test_hint_on_stripes_is_tried_only_where_it_can_work(mpiio: tuple[CollectiveUse, ...]) -> None:
+    job = replace(QUIET, details=(_detail(stripes=1),), mpiio=mpiio)
+    (found,) = (one for cause in CAUSES for one in cause(job) if one.id == "W020")
+    assert found.change.startswith("lfs setstripe")
+    assert ("striping_factor" in found.check) == bool(mpiio)
 
 
 def test_files_of_their_own_show_who_moves_most() -> None:

@@ -159,6 +159,43 @@ def test_plan_sample_script_runs_what_it_lists(
     assert (tmp_path / "stdin").read_text() == ""
 
 
+def test_plan_sample_warns_of_too_few_patterns_for_a_model(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for budget, few in (("600MiB", True), ("40GiB", False)):
+        assert run(monkeypatch, "sample", "--cores", "4", "--nodes", "2", "--budget", budget) == 0
+        assert (
+            "patterns are too few: plan fit needs 8, and 10 for a stack" in capsys.readouterr().err
+        ) == few
+
+
+@pytest.mark.parametrize(
+    ("job", "begin"), [("7", "srun --nodes=2 --ntasks="), ("", "mpirun -n ")], ids=["slurm", "plain"]
+)
+def test_plan_sample_script_runs_as_printed(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    job: str,
+    begin: str,
+) -> None:
+    words = ["--cores", "4", "--nodes", "2", "--nodes", "4", "--budget", "4GiB", "--rounds", "1"]
+    assert run(monkeypatch, "sample", *words) == 0
+    text = capsys.readouterr().out
+    assert text.splitlines()[1:3] == ["#SBATCH --nodes=4", "#SBATCH --ntasks-per-node=4"]
+    assert "# Writes " in text.splitlines()[3]
+    for name in ("srun", "mpirun"):
+        fake = tmp_path / name
+        fake.write_text(f'#!/bin/sh\necho "{name} $@" >>calls\n')
+        fake.chmod(0o755)
+    place = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "SLURM_JOB_ID": job}
+    subprocess.run(["bash"], input=text.encode(), check=True, env=place, cwd=tmp_path)
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert calls[0].startswith(begin)
+    assert f"-o {tmp_path}/penstock-sample/W1/penstock.ior" in calls[0]
+    assert (tmp_path / "penstock-results").is_dir()
+
+
 def test_plan_sample_stays_within_its_budget(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -256,6 +293,29 @@ def test_plan_write_refuses_what_no_held_out_scale_supports(
     assert found["interval"] is None
     assert found["refused"] in said.err
     assert f"no forecast for {beyond} nodes: mine.json was measured on up to {largest}" in found["refused"]
+
+
+def test_plan_write_refuses_bytes_far_beyond_what_was_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("sklearn")
+    Path("ior.csv").write_text(ior_table())
+    words = ["--data", "ior.csv", "--out", "mine.json", "--technique", "lasso", "--shortest", "1s"]
+    assert run(monkeypatch, "fit", *words) == 0
+    size = ["write", "--model", "mine.json", "--nodes", "4", "--cores", "4", "--json"]
+    capsys.readouterr()
+    assert run(monkeypatch, *size, "--burst", "16TiB") == 6
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    assert found["seconds"] is None
+    assert found["interval"] is None
+    assert "no forecast for a burst of 16 TiB: mine.json was measured with up to" in found["refused"]
+    assert said.err.count("\n") == 1
+    assert run(monkeypatch, *size, "--burst", "2000MB", "--system", "titan") == 2
+    wrong = (
+        "mine.json was fitted on a machine known by its job sizes only and knows nothing of Titan / Atlas2"
+    )
+    assert wrong in capsys.readouterr().err
 
 
 def test_plan_write_answers_about_reads_from_a_model_of_reads(
@@ -384,7 +444,8 @@ def test_plan_sample_without_ior_says_so(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--nodes", "0"], "--nodes 0"),
+        (["--nodes", "0"], "--nodes 0 is not positive"),
+        (["--nodes", "4", "--max-runs", "1"], "--max-runs 1: a pattern takes at least 3 runs"),
         (["--nodes", "4", "--run"], "--directory"),
         (["--nodes", "4", "--error", "2"], "--error"),
         (["--nodes", "4", "--launcher", "srun {ranks}"], "--launcher"),

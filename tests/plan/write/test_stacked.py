@@ -138,6 +138,22 @@ def test_no_forecast_where_it_would_be_shorter_than_any_sample() -> None:
     assert "shorter than any write" in found.refused
 
 
+def test_interval_beyond_the_scales_is_never_narrower_than_inside() -> None:
+    samples = measured("node")
+    small = samples.take(samples.nodes <= 8)
+    model = fit_model("ridge", "ridge", {}, small)
+    spreads = Spreads(Spread(-0.5, 0.5, None), Spread(-0.01, 0.01, None))
+    model = replace(model, spreads=spreads, support=Support(2.0, "enough"))
+    pattern = WritePattern(locate(samples.system, 9, "compact"), 4, 300 << 20, 1, 1 << 20)
+    found = model.predict(samples.system, pattern).interval
+    assert found is not None
+    assert found.beyond
+    assert found.high_s / found.low_s == pytest.approx(np.exp(1.0))
+    # Every part may be measured and the sum far beyond.
+    columns = {"m": np.array([8.0]), "n": np.array([1e5]), "K": small.columns["K"][:1]}
+    assert not model.supported(columns, small.seconds[:1])[0]
+
+
 def test_no_forecast_beyond_the_scales_where_most_samples_were_left_out() -> None:
     samples = measured("node")
     small = samples.take(samples.nodes <= 8)

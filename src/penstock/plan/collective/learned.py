@@ -48,7 +48,7 @@ class PromiseRecord:
     def text(self) -> str:
         """The record as one sentence."""
         if not self.comparisons or self.promised is None or self.measured is None:
-            return "no advice was compared yet"
+            return "no comparison corrects promises yet: it takes five pairs of long runs with advised hints at work"
         return (
             f"{self.comparisons} comparisons of advice: it helped in {self.faster} and hurt in {self.slower}; "
             f"promised {self.promised:.2f} times as fast in the middle, measured {self.measured:.2f}; "
@@ -57,13 +57,18 @@ class PromiseRecord:
 
 
 def promise_record(entries: Sequence[PastComparison]) -> PromiseRecord:
-    """The record of all comparisons of advice; hints that nobody promised anything of are left out.
+    """The record of all comparisons of advice that can be relied on.
+
+    Hints that nobody promised anything of are left out. Those that made no measurable difference are not: leaving
+    them out would keep every promise that comes to nothing.
 
     The share is the mean of what the comparisons say and of 1 beforehand, weighed by their certainty: a promise of
     twice the gain tells more about the share, and so do more pairs.
     """
     kept = [
-        (one, one.promised) for one in entries if one.promised is not None and one.promised >= LEAST_PROMISE
+        (one, one.promised)
+        for one in entries
+        if one.trusted and one.promised is not None and one.promised >= LEAST_PROMISE
     ]
     weight, total = 1 / BEFORE**2, 1 / BEFORE**2
     for one, promised in kept:

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 MOST_COUNTED = 12
 LEAST_GAIN = 1.02
 CONFIDENCE = 0.95
+# Fewer pairs than this cannot reach that confidence, however much they agree.
+FEWEST_PAIRS = 5
 # Start-up and whatever else the machine does decide how long shorter runs take.
 SHORT_S = 1.0
 
@@ -49,14 +51,30 @@ class PairedVerdict:
     certainty: float
     pairs: tuple[RunPair, ...]
 
+    @property
+    def short(self) -> bool:
+        """Whether the runs are too short to rely on."""
+        return statistics.median(pair.plain_s for pair in self.pairs) < SHORT_S
+
+    def doubt(self, verified: bool | None) -> str | None:
+        """Why nothing is to be learnt from this; None if the hints were seen at work in enough runs of a second."""
+        if not verified:
+            return "the hints did not take effect" if verified is False else "the hints could not be verified"
+        if self.short:
+            return "the runs are shorter than a second"
+        if len(self.pairs) < FEWEST_PAIRS:
+            return f"fewer than {FEWEST_PAIRS} pairs prove nothing"
+        return None
+
     def text(self) -> str:
         """The verdict as one sentence."""
         low, high = min(pair.ratio for pair in self.pairs), max(pair.ratio for pair in self.pairs)
         figures = f"{self.gain:.2f} times as fast in the middle of {len(self.pairs)} pairs ({low:.2f} to {high:.2f})"
         found = "no measurable difference" if self.verdict == "unclear" else f"hints make it {self.verdict}"
-        short = statistics.median(pair.plain_s for pair in self.pairs) < SHORT_S
         doubt = (
-            "; runs of less than a second measure start-up and chance, do not rely on this" if short else ""
+            "; runs of less than a second measure start-up and chance, do not rely on this"
+            if self.short
+            else ""
         )
         return f"{found}: {figures}, certainty {self.certainty:.0%}{doubt}"
 

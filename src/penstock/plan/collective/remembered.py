@@ -24,7 +24,8 @@ MAX_BYTES = 2_000_000
 class PastComparison:
     """One comparison: the command, the hints it tried, what it found, and the gain promised of them beforehand.
 
-    `promised` is None where nobody promised anything: the user chose the hints.
+    `promised` is None where nobody promised anything: the user chose the hints. `trusted` says that promises may be
+    corrected by it; of comparisons that an older version kept that is not known.
     """
 
     command: tuple[str, ...]
@@ -35,6 +36,7 @@ class PastComparison:
     pairs: int
     when: float
     promised: float | None = None
+    trusted: bool = False
 
 
 def memory_path() -> Path:
@@ -88,12 +90,13 @@ def _store(entries: Sequence[PastComparison], path: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a comparison found: the verdict, how many times as fast, how certain, from how many pairs."""
+    """What a comparison found: the verdict, how many times as fast, how certain, from how many pairs, if reliable."""
 
     verdict: str
     gain: float
     certainty: float
     pairs: int
+    trusted: bool
 
 
 def remembered_now(
@@ -101,7 +104,7 @@ def remembered_now(
 ) -> PastComparison:
     """A comparison made just now."""
     figures = (found.verdict, found.gain, found.certainty, found.pairs)
-    return PastComparison(tuple(command), dict(hints), *figures, time.time(), promised)
+    return PastComparison(tuple(command), dict(hints), *figures, time.time(), promised, found.trusted)
 
 
 def _load(path: Path) -> list[PastComparison]:
@@ -124,6 +127,7 @@ def _entry(entry: Any) -> PastComparison | None:
         words = all(isinstance(word, str) for word in one.command)
         numbers = (one.gain, one.certainty, one.when, 1.0 if one.promised is None else one.promised)
         sane = all(math.isfinite(value) for value in numbers) and min(one.gain, numbers[3]) > 0
+        sane = sane and isinstance(one.trusted, bool)
         return one if words and sane and one.verdict in VERDICTS and one.pairs > 0 else None
     except (TypeError, KeyError, AttributeError, UsageError):
         return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from penstock.plan.job.file_details import FileDetail
-from penstock.plan.job.findings import JobFinding, counted, grade
+from penstock.plan.job.findings import JobFinding, counted, grade, try_stripes
 from penstock.plan.job.traffic import SMALL_BYTES, FileTraffic, JobTraffic, RankSpread
 from penstock.units import GIB, MIB, format_size
 
@@ -30,9 +30,9 @@ READ_TOGETHER = (
     "[HDF5: H5Pset_dxpl_mpio(dxpl, H5FD_MPIO_COLLECTIVE)]"
 )
 WRITE_TOGETHER = "MPI_File_write_at_all(file, offset_of_rank, data, count, type, &status)   [on every rank]"
-# The number is filled in once it is known how many aggregators are advised.
+# The numbers are filled in once it is known how many aggregators are advised, and where.
 TRY_AGGREGATORS = "penstock run --compare 5 --cb-nodes {cb_nodes} -- COMMAND"
-MORE_AGGREGATORS = "cb_nodes {cb_nodes}; cb_config_list *:*   [in the file that ROMIO_HINTS names]"
+MORE_AGGREGATORS = "cb_nodes {cb_nodes}; cb_config_list {places}   [in the file that ROMIO_HINTS names]"
 
 
 def fill_values(one: FileTraffic, job: JobTraffic) -> bool:
@@ -180,9 +180,8 @@ def _one_stripe(job: JobTraffic) -> Iterator[JobFinding]:
             f"{job.ranks} ranks {op} {counted(len(files), 'shared file')} on one Lustre target, "
             f"{format_size(files[0].moved_bytes)} in the first; the job waits {spent:.3g} s for that",
             "spread the file over several targets; no log tells what that gains",
-            check=""
-            if op == "read"
-            else f"penstock run --compare 5 --hint striping_factor={wide} -- COMMAND",
+            # A file that is read has its stripes already.
+            check="" if op == "read" else try_stripes(wide, job.through_mpiio("write")),
             at_stake_s=spent,
             files=tuple(one.name for one in files[:3]),
             change=how,

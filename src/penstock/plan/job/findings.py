@@ -9,6 +9,8 @@ DENSE_RATIO = 0.5
 # Shares of the run time from which a finding is of high or of medium severity, and the least seconds for either.
 HIGH_SHARE, MEDIUM_SHARE = 0.1, 0.01
 HIGH_S, MEDIUM_S = 10.0, 1.0
+# Where no gain is known, this share at stake makes a finding medium: only part of it could be saved.
+AT_STAKE_SHARE = 0.1
 # What concerns less than this share of the run is named and no more.
 SLIGHT_SHARE = 0.001
 OVERLAP = "Gains overlap: each is what that change alone could save."
@@ -52,6 +54,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def try_stripes(count: int, through_mpiio: bool) -> str:
+    """The command that tries a stripe count; none for a job without MPI-IO, which no hint reaches."""
+    return f"penstock run --compare 5 --hint striping_factor={count} -- COMMAND" if through_mpiio else ""
+
+
 def grade(gain_s: float | None, at_stake_s: float, run_s: float) -> str:
     """The severity: by the share of the run that would be saved, or else by the share at stake.
 
@@ -59,12 +66,12 @@ def grade(gain_s: float | None, at_stake_s: float, run_s: float) -> str:
 
     >>> grade(20.0, 30.0, 100.0), grade(0.5, 0.6, 100.0), grade(None, 30.0, 100.0)
     ('high', 'low', 'medium')
-    >>> grade(0.4, 0.4, 1.0), grade(4.0, 4.0, 5.0)
-    ('low', 'medium')
+    >>> grade(0.4, 0.4, 1.0), grade(4.0, 4.0, 5.0), grade(None, 3.0, 100.0)
+    ('low', 'medium', 'low')
     """
     run_s = max(run_s, 1e-9)
     if gain_s is None:
-        return "medium" if at_stake_s >= max(MEDIUM_S, HIGH_SHARE * run_s) else "low"
+        return "medium" if at_stake_s >= max(MEDIUM_S, AT_STAKE_SHARE * run_s) else "low"
     if gain_s >= max(HIGH_S, HIGH_SHARE * run_s):
         return "high"
     return "medium" if gain_s >= max(MEDIUM_S, MEDIUM_SHARE * run_s) else "low"

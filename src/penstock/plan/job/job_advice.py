@@ -134,7 +134,10 @@ def _with_aggregators(finding: JobFinding, hints: dict[str, str], facts: JobFact
     if finding.check == TRY_AGGREGATORS:
         finding = replace(finding, check=TRY_AGGREGATORS.format(cb_nodes=count) if count else "")
     if finding.change == MORE_AGGREGATORS:
-        finding = replace(finding, change=MORE_AGGREGATORS.format(cb_nodes=count or facts.ranks))
+        places = hints.get("cb_config_list", "*:*")
+        finding = replace(
+            finding, change=MORE_AGGREGATORS.format(cb_nodes=count or facts.ranks, places=places)
+        )
     return finding
 
 

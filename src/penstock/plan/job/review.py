@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.plan.job.causes import CAUSES
 from penstock.plan.job.findings import DENSE_RATIO, RANDOM_BELOW, JobFinding
@@ -68,8 +68,17 @@ def review(facts: JobFacts, traffic: JobTraffic, nodes: int | None = None) -> li
     found = [finding for rule in SETUP_RULES for finding in rule(facts, stripe_count(facts), traffic)]
     found += [finding for each in (*TRAFFIC_RULES, *CAUSES) for finding in each(traffic)]
     found += aggregators(traffic, nodes)
+    found = [_capped(finding, traffic.io_s) for finding in found]
     order = {"high": 0, "medium": 1, "low": 2, "info": 3}
     return sorted(found, key=lambda one: (order[one.severity], -(one.gain_s or 0.0), -one.at_stake_s))
+
+
+def _capped(finding: JobFinding, io_s: float) -> JobFinding:
+    """A change of its I/O saves a job no more than the time it waits for I/O.
+
+    Seconds of a rank include metadata calls that others do not wait for, so a rule may find more.
+    """
+    return finding if finding.gain_s is None else replace(finding, gain_s=min(finding.gain_s, io_s))
 
 
 def stripe_count(facts: JobFacts, osts: int = 64) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from penstock.plan.job.findings import JobFinding, grade
+from penstock.plan.job.findings import JobFinding, grade, try_stripes
 from penstock.plan.job.job_facts import JobFacts
 from penstock.plan.job.traffic import JobTraffic
 from penstock.units import format_size
@@ -65,7 +65,7 @@ def _narrow(facts: JobFacts, stripes: int, job: JobTraffic) -> Iterator[JobFindi
         grade(None, spent, job.run_s),
         f"{size} in one file on {facts.stripe_count} of Lustre's targets",
         f"stripe wider: lfs setstripe -c {stripes} before the file is made; no log tells what that gains",
-        check=f"penstock run --compare 5 --hint striping_factor={stripes} -- COMMAND",
+        check=try_stripes(stripes, job.through_mpiio("write")),
         at_stake_s=spent,
     )
 

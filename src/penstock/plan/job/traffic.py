@@ -155,6 +155,10 @@ class JobTraffic:
         """The files of one direction, the costliest first."""
         return tuple(sorted((one for one in self.files if one.op == op), key=lambda one: -one.seconds))
 
+    def through_mpiio(self, op: str) -> bool:
+        """Whether the job makes MPI-IO calls of a direction: hints reach no others."""
+        return any(use.op == op and use.independent + use.collective + use.nonblocking for use in self.mpiio)
+
     @property
     def io_s(self) -> float:
         """The seconds the job waits for reads, writes and metadata."""

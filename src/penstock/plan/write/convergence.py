@@ -31,10 +31,12 @@ class ConvergenceRule:
             raise UsageError(f"--confidence {self.confidence:g} is not between 0 and 1")
         if not 0 < self.error < 1:
             raise UsageError(f"--error {self.error:g} is not between 0 and 1")
-        if not 2 <= self.min_runs <= self.max_runs:
+        if self.min_runs < 2:
             raise UsageError(
-                f"runs {self.min_runs} to {self.max_runs}: at least 2, and no fewer at most than at least"
+                f"at least {self.min_runs} runs: one run alone does not tell how much runs differ"
             )
+        if self.max_runs < self.min_runs:
+            raise UsageError(f"--max-runs {self.max_runs}: a pattern takes at least {self.min_runs} runs")
 
     def half_width(self, times_s: Sequence[float]) -> float:
         """Half the confidence interval of the mean, as a share of the mean.

@@ -193,9 +193,9 @@ def _usable(request: FitRequest, samples: WriteSamples) -> tuple[WriteSamples, d
 def score(model: FittedModel, samples: WriteSamples) -> Accuracy:
     """How a model does on the samples that it gives a forecast for, and the share that its intervals hold."""
     predicted = model.predict_samples(samples)
-    given = model.supported(samples.nodes, predicted)
+    given = model.supported(samples.columns, predicted)
     found = measure(predicted[given], samples.seconds[given])
-    low, high = model.bounds(samples.matrix(model.features), samples.nodes)
+    low, high = model.bounds(samples.columns)
     known = np.isfinite(low)
     inside = (low <= samples.seconds) & (samples.seconds <= high)
     held = float(inside[known].mean()) if known.any() else None

@@ -94,10 +94,20 @@ def _system_and_model(question: WriteQuestion) -> tuple[StorageSystem, WriteMode
         from penstock.plan.write.stored_model import load_model
 
         model = fitted = load_model(Path(question.model))
-        system = system or fitted.samples.system
+        trained = fitted.samples.system
+        if system is not None and system.name != trained.name:
+            raise UsageError(
+                f"--system {question.system}: {fitted.name} was fitted on {_called(trained)} and knows nothing of "
+                f"{_called(system)}; leave --system out, or fit a model with plan fit --system {question.system}"
+            )
+        system = system or trained
     if question.stripe_size is not None:
         system = restripe(system, question.stripe_size)
     return system, model
+
+
+def _called(system: StorageSystem) -> str:
+    return system.title or system.name
 
 
 def _operation(question: WriteQuestion, model: WriteModel) -> str:

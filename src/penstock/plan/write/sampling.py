@@ -5,12 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import groupby
 
 import numpy as np
 
 from penstock.plan.storage import StorageSystem
 from penstock.plan.write.location import check_nodes
-from penstock.units import MIB
+from penstock.units import MIB, format_size
 
 # Burst sizes in 10^6 bytes, from Tables IV and V; the large ones are written by up to 128 nodes only.
 BURST_RANGES = ((1, 5), (6, 25), (25, 100), (101, 250), (251, 500), (501, 1024), (1025, 2560))
@@ -25,6 +27,19 @@ PRODUCTION_NODES = 1000
 TRANSFER_BYTES = MIB
 # What IOR is told to do. A read follows a write of the same data, by other processes than wrote it (-C).
 LETTERS = {"write": ("-w",), "read": ("-w", "-r", "-C")}
+DEFAULT_LAUNCHER = "mpirun -n {tasks} --map-by ppr:{cores}:node"
+# Inside a job of Slurm its own launcher starts processes of any MPI.
+SLURM_START = """\
+start() { # NODES PROCESSES-A-NODE COMMAND
+local m=$1 n=$2
+shift 2
+if [ -n "${SLURM_JOB_ID:-}" ]; then
+    srun --nodes="$m" --ntasks=$((m * n)) --ntasks-per-node="$n" "$@"
+else
+    mpirun -n $((m * n)) --map-by "ppr:$n:node" "$@"
+fi
+}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,24 +128,53 @@ def ior_command(pattern: SamplePattern, launcher: str, operation: str = "write")
 
 @dataclass(frozen=True, slots=True)
 class ScriptStyle:
-    """How a script starts IOR, how often, whether it sets stripes first, and what it times."""
+    """How a script starts IOR, how often, whether it sets stripes first, and what it times.
 
-    launcher: str
+    Without a launcher it takes srun in a job of Slurm and mpirun elsewhere.
+    """
+
+    launcher: str | None
     rounds: int
     striped: bool
     operation: str = "write"
 
 
-def script(patterns: Sequence[SamplePattern], style: ScriptStyle) -> str:
-    """A job script for patterns of one scale; submit it again at other times until samples converge."""
+def job_script(patterns: Sequence[SamplePattern], style: ScriptStyle) -> str:
+    """A job script that runs as it is, or under Slurm's sbatch; submit it again until samples converge."""
+    by_scale = groupby(sorted(patterns, key=lambda one: one.nodes), key=lambda one: one.nodes)
+    return _header(patterns, style) + "\n".join(_scale(list(group), style) for _, group in by_scale)
+
+
+def _header(patterns: Sequence[SamplePattern], style: ScriptStyle) -> str:
+    """What the script asks Slurm for and what it will write."""
+    written = format_size(sum(one.total_bytes for one in patterns) * style.rounds)
+    largest = format_size(max(one.total_bytes for one in patterns))
+    start = SLURM_START if style.launcher is None else ""
+    return (
+        f"#!/bin/bash\n#SBATCH --nodes={max(one.nodes for one in patterns)}\n"
+        f"#SBATCH --ntasks-per-node={max(one.cores for one in patterns)}\n"
+        f"# Writes {written} in {len(patterns) * style.rounds} runs of IOR, up to {largest} at a time.\n"
+        "# DIR is where it writes, on the file system to measure. OUT keeps the results, a file for each run:\n"
+        '#     penstock plan fit --data "$OUT"/*.json --out mine.json\n'
+        "set -euo pipefail\n"
+        'DIR="${DIR:-$PWD/penstock-sample}"\nOUT="${OUT:-$PWD/penstock-results}"\n'
+        f'mkdir -p "$DIR" "$OUT"\n{start}\n'
+    )
+
+
+def _scale(patterns: Sequence[SamplePattern], style: ScriptStyle) -> str:
+    """The runs of one scale."""
     m = patterns[0].nodes
     launcher, letters = style.launcher, " ".join(LETTERS[style.operation])
-    start = launcher.replace("{tasks}", f"$(({m} * n))").replace("{cores}", "$n").replace("{nodes}", str(m))
+    if launcher is None:
+        start = f'start {m} "$n"'
+    else:
+        named = {"{tasks}": f"$(({m} * n))", "{cores}": "$n", "{nodes}": str(m)}
+        start = reduce(lambda text, one: text.replace(*one), named.items(), launcher)
     setstripe = 'lfs setstripe -c "$W" "$DIR/W$W"\n' if style.striped else ""
     lines = "".join(f"{one.cores} {one.burst_bytes // MIB} {one.stripes}\n" for one in patterns)
     return (
         f"# {m} nodes, {len(patterns)} patterns: processes a node, K in MiB, W stripes.\n"
-        '# DIR is on the file system, OUT keeps the results.\n: "${DIR:?}" "${OUT:?}"\n'
         f"for round in $(seq {style.rounds}); do\nwhile read -r n K W; do\n"
         'mkdir -p "$DIR/W$W"\n'
         f'{setstripe}{start} ior -a POSIX {letters} -F -e -i 1 -t 1m -b "${{K}}m" -o "$DIR/W$W/penstock.ior" \\\n'

@@ -1,7 +1,9 @@
 """How far beyond its measured scales a model may be asked: as far as its own held-out scales support.
 
 A model that was fitted on 1 to 8 nodes was also fitted on 1 to 4 and asked about 8. That test says how many doublings
-it bridges and how well. Where the test fails, or where there was none, there is no forecast.
+it bridges and how well. Where the test fails, or where there was none, there is no forecast. The same holds for what
+is written: larger bursts and more bytes altogether than were measured are answered as far as held-out scales had
+them.
 """
 
 from __future__ import annotations
@@ -12,10 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from penstock.plan.write.folds import extrapolation_folds
+
 Floats = npt.NDArray[np.float64]
 # Most held-out samples of the largest scale must be met within this factor.
 WITHIN_FACTOR = 2.0
 ROUNDING = 1e-9
+# Whoever measured 1 TB may ask about 1 TiB, and that is not beyond.
+UNITS = float(np.log2(1.1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,41 @@ class Support:
     def limit(self, largest: int) -> int:
         """The most nodes that may be asked about."""
         return int(largest * 2**self.doublings + ROUNDING)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The largest amount that was measured, and how many doublings beyond it held-out scales had."""
+
+    largest: float
+    doublings: float
+
+    def far(self, amounts: Floats) -> Floats:
+        """How many doublings amounts lie beyond the largest measured one; nothing within a unit's rounding."""
+        steps = np.log2(amounts / self.largest)
+        return np.asarray(np.where(steps > UNITS, steps, 0.0))
+
+    def holds(self, amounts: Floats) -> npt.NDArray[np.bool_]:
+        """Which amounts may be asked about."""
+        return np.asarray(self.far(amounts) <= self.doublings + ROUNDING)
+
+    @property
+    def limit(self) -> float:
+        """The largest amount that may be asked about."""
+        return float(self.largest * 2 ** max(self.doublings, UNITS))
+
+
+def reach_of(amounts: Floats, nodes: Floats, support: Support) -> Reach:
+    """How far bursts or total bytes may go, if larger scales were held out and met.
+
+    >>> reach_of(np.repeat([1.0, 4.0], 8), np.repeat([1.0, 2.0], 8), Support(1.0, ""))
+    Reach(largest=4.0, doublings=2.0)
+    """
+    steps = [0.0]
+    if support.doublings > 0:
+        folds = extrapolation_folds(nodes)
+        steps += [float(np.log2(amounts[fold.test].max() / amounts[fold.train].max())) for fold in folds]
+    return Reach(float(amounts.max()), max(steps))
 
 
 #: A model whose fit held nothing out.
