@@ -19,7 +19,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from penstock.errors import AccessError, ConfigError, MissingError, PenstockError
-from penstock.trusted import contents, names_in_own, read_own
+from penstock.trusted import WritableByAllError, contents, names_in_own, read_own
 from penstock.units import parse_duration, parse_size
 
 MAX_CONFIG_BYTES = 1_000_000
@@ -115,16 +115,22 @@ def read(path: Path, *, own: bool = False) -> str:
             # A pipe is not waited for.
             handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             status, raw = contents(handle, MAX_CONFIG_BYTES + 1)
+    except WritableByAllError:
+        raise _writable_by_all(path) from None
     except OSError as error:
         raise _unreadable(path, error) from None
     if not stat.S_ISREG(status.st_mode):
         raise ConfigError(f"{path}: not a regular file")
     if status.st_mode & stat.S_IWOTH:
-        raise ConfigError(f"{path}: writable by everyone; chmod o-w it before it is trusted")
+        raise _writable_by_all(path)
     if len(raw) > MAX_CONFIG_BYTES:
         size = max(status.st_size, len(raw))
         raise ConfigError(f"{path}: {size} bytes; a configuration has at most {MAX_CONFIG_BYTES}")
     return _decode(raw, str(path))
+
+
+def _writable_by_all(path: Path) -> ConfigError:
+    return ConfigError(f"{path}: writable by everyone; chmod o-w it before it is trusted")
 
 
 def _unreadable(path: Path, error: OSError) -> PenstockError:

@@ -18,6 +18,10 @@ _DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
+class WritableByAllError(AccessError):
+    """Not even its mode keeps others from writing a file."""
+
+
 def read_own(path: Path, most_bytes: int, *, code: bool = False) -> tuple[os.stat_result, bytes]:
     """A regular file of root or of this user that nobody else may write, and at most so many bytes of it.
 
@@ -86,7 +90,7 @@ def require_trusted(path: Path, status: os.stat_result) -> None:
     if _foreign_group_writes(status):
         raise AccessError(f"{path}: its group may write it, so it is not trusted (chmod g-w)")
     if status.st_mode & stat.S_IWOTH:
-        raise AccessError(f"{path}: anybody may write it, so it is not trusted (chmod o-w)")
+        raise WritableByAllError(f"{path}: anybody may write it, so it is not trusted (chmod o-w)")
 
 
 def _foreign_group_writes(status: os.stat_result) -> bool:

@@ -19,7 +19,7 @@ from penstock.agent.model_choice import load_own
 from penstock.agent.plugins import find_policy
 from penstock.agent.settings import AgentConfig, Mode
 from penstock.config import load_layered
-from penstock.errors import AccessError, PenstockError
+from penstock.errors import AccessError, ConfigError, PenstockError
 from penstock.trusted import read_own
 
 NOBODY = 65534
@@ -118,7 +118,9 @@ def test_what_everybody_may_write_is_not_trusted(tmp_path: Path, mode: int) -> N
     }
     for path, read in readers.items():
         path.chmod(mode)
-        with pytest.raises(AccessError, match=rf"{path.name}: anybody may write it, so it is not trusted"):
+        # A configuration that everybody may write is an invalid one, as it always was.
+        kind, said = (ConfigError, "writable by everyone") if path == config else (AccessError, "anybody may")
+        with pytest.raises(kind, match=rf"{path.name}: {said}"):
             read()
 
 
