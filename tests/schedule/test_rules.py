@@ -157,6 +157,16 @@ def test_reason_and_figures_are_those_of_the_placement_used() -> None:
     assert here.io_load == pytest.approx(told.io_load_after)
 
 
+def test_table_shows_the_count_that_is_used_even_if_others_are_better(tmp_path: Path) -> None:
+    site = tmp_path / "site.toml"
+    site.write_text(
+        '[platform]\nresources = 40\ncompute_nodes = 64\nallocation = "nsys"\n[next]\nname = "a"\n'
+        "compute_nodes = 8\ncompute = 600\nio = 1e12\nbandwidth = { 1 = 1e9, 40 = 2e10 }\n"
+    )
+    told = CliRunner().invoke(cli, ["schedule", "advise", str(site)], catch_exceptions=False).stdout
+    assert "│    *1 │" in told and "as idle-nodes counts" in " ".join(told.split())
+
+
 def test_io_load_of_jobs_announced_together_is_that_of_their_own_table() -> None:
     jobs = [replace(KNOWN, name="a"), Job("unknown", 5), replace(KNOWN, name="b")]
     for one in advise_together(SiteScene(12, 1000), jobs):

@@ -394,10 +394,11 @@ def _print_options(advice: Advice) -> None:
     table = Table(title=f"What other counts would do{where}{how}")
     for heading in ("count", "share in I/O", "slowdown", "idle nodes: own", "others'", "I/O-load"):
         table.add_column(heading, justify="right")
-    best = min(option.idle_nodes for option in advice.options)
-    near = sorted(advice.options, key=lambda option: option.idle_nodes - best)[:MOST_OPTIONS]
+    used = len(advice.resources)
+    # The count that is used is shown even where many others are better.
+    near = sorted(advice.options, key=lambda one: (one.count != used, one.idle_nodes))[:MOST_OPTIONS]
     for option in sorted(near, key=lambda option: option.count):
-        mark = "*" if option.count == len(advice.resources) else ""
+        mark = "*" if option.count == used else ""
         table.add_row(
             f"{mark}{option.count}",
             f"{100 * option.io_share:.1f} %",

@@ -213,8 +213,8 @@ def _settle(
     made = []
     for job, one, resources in zip(jobs, counted, ids, strict=True):
         options, before = one.options, occupancy.io_load
-        demand = job.demand(occupancy.resources)
-        if options and demand is not None and placement != IDLEST:
+        moved = bool(options) and placement != IDLEST
+        if moved and (demand := job.demand(occupancy.resources)) is not None:
             here = option_on(occupancy, demand, resources)
             options = tuple(here if other.count == here.count else other for other in options)
         occupancy.add(replace(job, resources=resources).held(occupancy.resources))
