@@ -17,7 +17,7 @@ from penstock.plan.write.idea_spread import IdeaSpread
 from penstock.plan.write.pattern import WritePattern
 from penstock.plan.write.prediction import Range, TimeInterval, WritePrediction, drivers, outside_of
 from penstock.plan.write.stacked import Stack
-from penstock.plan.write.support import ROUNDING, UNTESTED, Reach, Support, reach_of
+from penstock.plan.write.support import ROUNDING, UNTESTED, AmountReach, Support, reach_of
 from penstock.plan.write.techniques import Parameters, fit, quiet
 from penstock.plan.write.terms import matrix, trainable
 from penstock.plan.write.write_samples import WriteSamples, question_columns
@@ -107,7 +107,7 @@ class FittedModel:
         amounts = [self._reach(name).holds(_amounts(name, columns)) for name in AMOUNTS]
         return np.asarray(((far <= 0) | known) & np.all(amounts, axis=0))
 
-    def _reach(self, name: str) -> Reach:
+    def _reach(self, name: str) -> AmountReach:
         """How far one of the `AMOUNTS` may go."""
         return reach_of(_amounts(name, self.samples.columns), self.samples.nodes, self.support)
 

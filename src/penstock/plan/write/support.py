@@ -37,7 +37,7 @@ class Support:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class AmountReach:
     """The largest amount that was measured, and how many doublings beyond it held-out scales had."""
 
     largest: float
@@ -58,17 +58,17 @@ class Reach:
         return float(self.largest * 2 ** max(self.doublings, UNITS))
 
 
-def reach_of(amounts: Floats, nodes: Floats, support: Support) -> Reach:
+def reach_of(amounts: Floats, nodes: Floats, support: Support) -> AmountReach:
     """How far bursts or total bytes may go, if larger scales were held out and met.
 
     >>> reach_of(np.repeat([1.0, 4.0], 8), np.repeat([1.0, 2.0], 8), Support(1.0, ""))
-    Reach(largest=4.0, doublings=2.0)
+    AmountReach(largest=4.0, doublings=2.0)
     """
     steps = [0.0]
     if support.doublings > 0:
         folds = extrapolation_folds(nodes)
         steps += [float(np.log2(amounts[fold.test].max() / amounts[fold.train].max())) for fold in folds]
-    return Reach(float(amounts.max()), max(steps))
+    return AmountReach(float(amounts.max()), max(steps))
 
 
 #: A model whose fit held nothing out.
