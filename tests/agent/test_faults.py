@@ -262,7 +262,7 @@ def test_policy_that_cannot_be_made_leaves_all_targets_alone(client: Served, tmp
     )
     with agent(client, tmp_path / "state", "--mode", "tune", "--policy", str(policy)) as running:
         wait_for(lambda: running.ask("status")["policy_errors"] > 0)
-        assert any("not today" in line for line in running.ask("status")["problems"])
+        wait_for(lambda: any("not today" in line for line in running.ask("status")["problems"]))
         assert running.stop() == 0
 
 
