@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from penstock.actuate.journal import FILE, Entry, Journal, JournalOwner, _checksum
@@ -176,6 +176,7 @@ def test_bytes_of_any_kind_are_no_journal(raw: bytes) -> None:
      "mount_users", "9" * 5000, "[[", "inf", "'", '"""', "metrics.listen", "{", "}", "0x", "1979-05-27",
      "\ud7ff", "price"]
 )).map(" ".join))  # fmt: skip
+@example(text="mode = " + "9" * 5000)
 def test_configuration_of_any_text_is_read_or_refused(text: str) -> None:
     refused_or_read(lambda: parse(text, AgentConfig, "here"))
 

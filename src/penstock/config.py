@@ -167,6 +167,9 @@ def _parsed(text: str, source: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{source}: not valid TOML: {error}") from None
+    except ValueError:
+        # Python reads no number of so many digits.
+        raise ConfigError(f"{source}: not valid TOML: a number with thousands of digits") from None
     except RecursionError:
         raise ConfigError(f"{source}: nested too deeply") from None
 

@@ -7,7 +7,7 @@ versions did not write have defaults, and fields of later versions are ignored.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar
 
@@ -15,6 +15,8 @@ from penstock.decision_reasons import Reason
 
 # The version of the log's format, told by every `StartEvent`. Version 1 did not tell it.
 FORMAT = 2
+# No event is of the year 5138 or later: such times cannot be shown everywhere.
+LATEST_S = 1e11
 
 
 class Checked:
@@ -312,7 +314,16 @@ def parse(said: object) -> LogEvent | None:
         event: LogEvent = _adapter(kind.kind).validate_python(known)
     except (ValueError, RecursionError, OverflowError):
         return None
-    return event
+    return event if all(abs(time_s) < LATEST_S for time_s in _times(event)) else None
+
+
+def _times(event: LogEvent) -> Iterator[float]:
+    """Every time that an event tells."""
+    yield event.time_s
+    if isinstance(event, DecisionEvent):
+        yield event.t_s
+        for window in event.history:
+            yield from (window.t0, window.t1)
 
 
 def _plain(value: Any) -> Any:

@@ -318,6 +318,18 @@ def test_limit_that_an_earlier_version_moved_is_given_back_wherever_we_are_kille
     client.teardown()
 
 
+def test_limit_that_a_bulk_size_left_behind_which_came_and_went_unseen_is_ours() -> None:
+    client = Client()
+    client.start("2.15")
+    client.tune({"pages": 512, "flight": 256, "dirty": 32}, 10**9)
+    client.reconnect(1)
+    client.reconnect(0)
+    assert client.now()["dirty"] == 256
+    client.restore(10**9)
+    assert client.now() == Setting(pages=128, flight=8, dirty=490)
+    client.teardown()
+
+
 TestClient = Client.TestCase
 TestClient.settings = settings(max_examples=60, stateful_step_count=12, deadline=None)
 TestLargeClient = LargeClient.TestCase

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from penstock.agent.fleet import fleet_report, page
@@ -80,6 +80,7 @@ def everything(raw: bytes) -> None:
     st.sampled_from(NASTY)
     | st.recursive(st.none() | st.floats() | st.text(max_size=5), st.lists, max_leaves=4),
 )
+@example(at=0, name="t_s", value=1e308)
 def test_field_of_any_kind_costs_its_line_alone(at: int, name: str, value: object) -> None:
     odd = {**EVENTS[at], name: value}
     everything(lines(*EVENTS, odd, *EVENTS))

@@ -11,6 +11,9 @@ from penstock.actuate.journal import Entry
 from penstock.actuate.osc_files import Connection
 from penstock.knobs import KnobSpace, Setting
 
+# Lustre moves at most 16 MiB in one request.
+MOST_BULK_LOG2 = 12
+
 
 def reachable(space: KnobSpace, before: Setting, goal: Setting) -> dict[str, frozenset[int]]:
     """Every value a knob can have between `before` and `goal`, and on the way back from any point in between."""
@@ -98,7 +101,11 @@ def _reconnected(entry: Entry, now: Setting, connection: Connection, space: Knob
     pages = possible.get("pages", frozenset())
     possible["pages"] = pages | {min(value, limit) for value in pages}
     dirty = possible.get("dirty", frozenset())
-    made = _recomputed(space, entry, now, "dirty", ["pages"])
+    # Several servers may have come and gone since; bulk sizes are powers of two, none below what is left now.
+    sizes = [2**k for k in range(MOST_BULK_LOG2 + 1) if 2**k >= now["pages"]]
+    cut = frozenset(min(value, size) for value in pages for size in sizes)
+    seen = replace(entry, possible={**possible, "pages": pages | cut})
+    made = _recomputed(space, seen, now, "dirty", ["pages"])
     if now["dirty"] not in dirty | {original["dirty"]} and now["dirty"] in made:
         original = space.store(original, "pages", original["pages"])
         possible["dirty"] = dirty | {now["dirty"]}
