@@ -44,3 +44,25 @@ def test_change_while_bytes_are_made_is_in_what_the_next_caller_gets() -> None:
         assert early.result(60) == b"observe", "it asked before the change"
         assert late.result(60) == b"tune"
     assert rendered() == b"tune"
+
+
+def test_bytes_that_cost_much_are_made_more_rarely_but_never_grow_old() -> None:
+    now, worked, made = [0.0], [0.0], [0]
+
+    def make() -> bytes:
+        made[0] += 1
+        now[0] += 60.0
+        worked[0] += cost[0]
+        return b"%d" % made[0]
+
+    cost = [0.2]
+    rendered = Rendered(make, 1.0, clock=lambda: now[0], work=lambda: worked[0])
+    # A minute of waiting is nobody's work.
+    assert [rendered(), rendered()] == [b"1", b"2"]
+    for cost_s, oldest_s in ((0.2, 2.0), (60.0, 5.0)):
+        cost[0] = cost_s
+        last, began_s = rendered(), now[0] - 60.0
+        now[0] = began_s + oldest_s - 0.1
+        assert rendered() == last
+        now[0] = began_s + oldest_s
+        assert rendered() != last

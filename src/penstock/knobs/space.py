@@ -137,6 +137,13 @@ class KnobSpace:
             self[knob_id].floor <= value <= self[knob_id].ceiling for knob_id, value in setting.items()
         )
 
+    def clipped(self, setting: Setting) -> Setting:
+        """The setting with every value brought within its knob's bounds, which change while a target lives."""
+        if self.allows(setting):
+            return setting
+        knobs = {knob_id: self[knob_id] for knob_id in setting}
+        return Setting({one: min(max(setting[one], knob.floor), knob.ceiling) for one, knob in knobs.items()})
+
     def settle(self, before: Setting, wanted: Mapping[str, int]) -> Setting:
         """What is in force once `wanted` was written over `before` in order, side effects included."""
         self.check(wanted)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 # Of all time, what making them may take. The loop shares its interpreter with whoever makes them.
 SHARE = 0.1
+# They are made anew after so long at the latest, whatever making them cost.
+OLDEST_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +21,22 @@ class _Made:
 
 
 class Rendered:
-    """The same bytes for everybody, made anew at most once a period, and for at most a tenth of the time.
+    """The same bytes for everybody, made anew at most once a period, and for at most a tenth of the time of a core.
+
+    They are never older than five seconds or a period, whichever is longer.
 
     While one caller makes them, the others get the ones before. After `outdated` nobody gets bytes whose making began
     before it. It may be used from any thread.
     """
 
     def __init__(
-        self, make: Callable[[], bytes], period_s: float, clock: Callable[[], float] = time.monotonic
+        self,
+        make: Callable[[], bytes],
+        period_s: float,
+        clock: Callable[[], float] = time.monotonic,
+        work: Callable[[], float] = time.thread_time,
     ) -> None:
-        self._make, self._period_s, self._clock = make, period_s, clock
+        self._make, self._period_s, self._clock, self._work = make, period_s, clock, work
         self._lock, self._counting = threading.Lock(), threading.Lock()
         #: Raised by `outdated`. Bytes of an earlier generation are not served.
         self._generation = 0
@@ -60,7 +68,8 @@ class Rendered:
         return last if last is not None and last.generation == self._generation else None
 
     def _anew(self) -> _Made:
-        generation, began_s = self._generation, self._clock()
+        generation, began_s, worked_s = self._generation, self._clock(), self._work()
         content = self._make()
-        took_s = self._clock() - began_s
-        return _Made(content, generation, began_s + max(self._period_s, took_s / SHARE))
+        # A thread that waits for others, or for a busy machine, costs nobody anything.
+        rest_s = min((self._work() - worked_s) / SHARE, OLDEST_S)
+        return _Made(content, generation, began_s + max(self._period_s, rest_s))

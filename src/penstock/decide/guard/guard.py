@@ -395,7 +395,8 @@ class Guard:
 
     def _obey(self, member: Decision, order: Order, turn: Turn) -> Decision:
         place = order.places.get(member.target.name)
-        wanted = member.before if place is None else member.before.replace(place)
+        # Bounds may have changed since a place was noted.
+        wanted = member.before if place is None else member.before.replace(turn.unit.space.clipped(place))
         if wanted != member.before:
             turn.record.changed_s.append(turn.now_s)
         return replace(

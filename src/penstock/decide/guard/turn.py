@@ -86,7 +86,12 @@ def unit_of(
 ) -> Unit:
     """A unit with its members' originals, as their windows state them."""
     seen = {member.target.name: windows[member.target] for member in members}
-    homes = {target: w.home.only(*space.searched) for target, w in seen.items() if isinstance(w, Window)}
+    # An administrator's newest value is in the bounds before it is in the journal.
+    homes = {
+        target: space.clipped(w.home.only(*space.searched))
+        for target, w in seen.items()
+        if isinstance(w, Window)
+    }
     return Unit(name, members, homes, space)
 
 

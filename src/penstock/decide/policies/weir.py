@@ -100,7 +100,7 @@ class WeirPolicy(Policy):
         """Take in a window; when enough is known, decide where to go next."""
         self._now += 1
         place, rates = window.setting.only(*self.space.searched), rates_of(window)
-        self._home = window.home.only(*self.space.searched)
+        self._home = self.space.clipped(window.home.only(*self.space.searched))
         if self._bounds is not self.space:
             self._bounds = self.space
             forget_outside(self.space, self._known, self._recollection)
