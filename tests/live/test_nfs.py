@@ -53,7 +53,8 @@ def test_counters_become_metrics(result: Mapping[str, Any]) -> None:
         seen = result["readahead"][name]
         assert seen["exact"]
         assert seen["asked_bytes"] == 8 * MIB
-        assert 8 * MIB <= seen["read_bytes"] < 9 * MIB
+        # A page or two may still be cached, whatever was dropped.
+        assert 7 * MIB < seen["read_bytes"] < 9 * MIB
 
 
 def test_a_live_readahead_change_acts(result: Mapping[str, Any]) -> None:
