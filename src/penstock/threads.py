@@ -13,6 +13,11 @@ log = logging.getLogger(__name__)
 
 Task = Callable[[], None]
 
+_NOTHING_S = 2e-5
+_LONGEST_REST_S = 1.0
+# How much of each thread's work was rested for.
+_paid = threading.local()
+
 
 def try_to_start(thread: threading.Thread) -> bool:
     """Start a thread. Returns false where the system has no thread to give just now."""
@@ -23,14 +28,33 @@ def try_to_start(thread: threading.Thread) -> bool:
     return True
 
 
+class Pace:
+    """Keeps the thread that calls `rest` to a share of a core, so that the control loop is not kept waiting.
+
+    All threads of a process take turns. Whoever answers others without a pause would take the turns of the loop.
+    """
+
+    def __init__(self, share: float) -> None:
+        self._idle = 1.0 / share - 1.0
+
+    def rest(self) -> None:
+        """Sleep for what the thread has worked since the last rest, many times over if its share is small."""
+        now_s = time.thread_time()
+        worked_s = now_s - getattr(_paid, "until_s", now_s)
+        _paid.until_s = now_s
+        if worked_s > _NOTHING_S:
+            time.sleep(min(self._idle * worked_s, _LONGEST_REST_S))
+
+
 class WorkerPool:
     """Runs tasks on at most `workers` threads; at most `waiting` tasks wait.
 
     A thread that cannot be had is tried for again by the next `staff`. A task that raises is logged and ends nothing.
+    Each thread takes at most `share` of a core.
     """
 
-    def __init__(self, name: str, workers: int, waiting: int) -> None:
-        self._name, self._most = name, workers
+    def __init__(self, name: str, workers: int, waiting: int, share: float = 1.0) -> None:
+        self._name, self._most, self._pace = name, workers, Pace(share)
         self._tasks: queue.Queue[Task | None] = queue.Queue(waiting)
         self._threads: list[threading.Thread] = []
         self._closed = False
@@ -75,3 +99,4 @@ class WorkerPool:
                 task()
             except Exception:
                 log.exception("a request failed")
+            self._pace.rest()

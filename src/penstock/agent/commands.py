@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any, Protocol
 
 from penstock.actuate.recovery import verify_all
-from penstock.agent.control import READ_VERBS, encoded
+from penstock.agent.control import READ_VERBS, SHARE, encoded
 from penstock.agent.filesystems import ANSWER_SEARCH_S
 from penstock.agent.log_search import explain
 from penstock.agent.names import resolve
@@ -21,6 +21,7 @@ from penstock.events import ControlEvent, LogEvent, TrialEvent, dump
 from penstock.serve.rendered import Rendered
 from penstock.serve.status import AgentStatus, document
 from penstock.snapshot import Target
+from penstock.threads import Pace
 
 Arguments = Mapping[str, Any]
 Answer = Mapping[str, Any] | bytes
@@ -105,7 +106,8 @@ class AgentCommands:
 
     def _explain(self, arguments: Arguments) -> Mapping[str, Any]:
         agent = self._agent
-        return explain(agent.places.log, str(arguments.get("id", "")), keep=agent.config.log_keep)
+        name, keep = str(arguments.get("id", "")), agent.config.log_keep
+        return explain(agent.places.log, name, keep=keep, pace=Pace(SHARE))
 
     def _verify(self, arguments: Arguments) -> Mapping[str, Any]:
         """The knobs that differ from what this agent last set, and the commands that undo everything."""

@@ -26,6 +26,8 @@ READ_VERBS = frozenset({"status", "explain", "verify"})
 # These read files without end in sight, so they have one thread and few may wait.
 SEARCHES = frozenset({"explain", "verify"})
 QUICK_WORKERS = 2
+# Of a core, for each thread that answers: the control loop needs the rest.
+SHARE = 0.1
 # What closing waits for a request that is being answered.
 PATIENCE_S = 1.0
 MOST_SEARCHES = 16
@@ -49,8 +51,8 @@ class ControlServer:
         self.path = path
         self._handler = handler
         self._timeout_s = timeout_s
-        self._quick = WorkerPool("penstock-answer", QUICK_WORKERS, MOST_CLIENTS)
-        self._slow = WorkerPool("penstock-search", 1, MOST_SEARCHES)
+        self._quick = WorkerPool("penstock-answer", QUICK_WORKERS, MOST_CLIENTS, SHARE)
+        self._slow = WorkerPool("penstock-search", 1, MOST_SEARCHES, SHARE)
         self._server = LineServer(_listen(path), self._take, timeout_s, encoded(_error(BUSY)))
         self.staff()
 

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from penstock.agent.peer import Peer, peer_of
-from penstock.threads import try_to_start
+from penstock.threads import Pace, try_to_start
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +34,8 @@ GRACE_S = 0.5
 # After an error of accept, such as no free descriptor.
 PAUSE_S = 0.2
 BACKLOG = 1024
+# Of a core, for talking to clients: the control loop needs the rest.
+SHARE = 0.05
 
 
 @dataclass(eq=False, slots=True)
@@ -78,6 +80,7 @@ class LineServer:
         self._ready: list[Client] = []
         self._lock, self._staffing = threading.Lock(), threading.Lock()
         self._accept_from_s = 0.0
+        self._pace = Pace(SHARE)
         self._stopping = False
         self._thread: threading.Thread | None = None
 
@@ -124,6 +127,7 @@ class LineServer:
                 # Whatever it was, the next client must find somebody here.
                 log.exception("the control socket had a problem and goes on")
                 time.sleep(PAUSE_S)
+            self._pace.rest()
 
     def _turn(self) -> None:
         self._admit()

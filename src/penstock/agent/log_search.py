@@ -13,6 +13,7 @@ from penstock.agent.log import parse_line, settled, unsettled
 from penstock.agent.rotated_file import numbered
 from penstock.errors import AccessError, MissingError, PenstockError
 from penstock.events import DecisionEvent, EffectEvent, OutcomeEvent, dump
+from penstock.threads import Pace
 
 LAST = "last"
 PIECE_BYTES = 1 << 18
@@ -21,15 +22,20 @@ MOST_LINE_BYTES = 4 << 20
 DEADLINE_S = 4.0
 
 
-def explain(path: Path, name: str, *, keep: int = 5, deadline_s: float = DEADLINE_S) -> dict[str, Any]:
+def explain(
+    path: Path, name: str, *, keep: int = 5, deadline_s: float = DEADLINE_S, pace: Pace | None = None
+) -> dict[str, Any]:
     """One decision with its outcome and its effect: the newest whose id begins so, or the newest of all (`last`).
 
-    Raises `MissingError` if there is none, and `PenstockError` if the search takes longer than it may.
+    `pace` slows a search down that runs beside the control loop. Raises `MissingError` if there is none, and
+    `PenstockError` if the search takes longer than it may.
     """
     sought = _Search(name)
     ends_s = time.monotonic() + deadline_s
     for line in _lines_backwards(path, keep):
         if line is None:
+            if pace is not None:
+                pace.rest()
             if time.monotonic() > ends_s:
                 raise PenstockError(
                     f"{path}: too long to search just now; ask again, or name a newer decision"

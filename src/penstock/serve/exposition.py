@@ -20,7 +20,7 @@ from typing import Any
 
 from penstock.errors import PenstockError
 from penstock.output_files import replace_file
-from penstock.threads import WorkerPool, try_to_start
+from penstock.threads import Pace, WorkerPool, try_to_start
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +28,8 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MOST_CONNECTIONS = 8
 TIMEOUT_S = 5.0
 PAUSE_S = 0.2
+# Of a core, for each thread that answers scrapers: the control loop needs the rest.
+SHARE = 0.01
 FILE_MODE = 0o644
 
 Address = tuple[str, int]
@@ -141,7 +143,8 @@ class _MetricsServer(socketserver.ThreadingMixIn, http.server.HTTPServer):
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         self._open: dict[Any, None] = {}
         self._lock = threading.Lock()
-        self.pool = WorkerPool("penstock-scrape", MOST_CONNECTIONS, 2 * MOST_CONNECTIONS)
+        self._pace = Pace(SHARE)
+        self.pool = WorkerPool("penstock-scrape", MOST_CONNECTIONS, 2 * MOST_CONNECTIONS, SHARE)
         super().__init__(address, _Page)
 
     def server_bind(self) -> None:
@@ -160,6 +163,7 @@ class _MetricsServer(socketserver.ThreadingMixIn, http.server.HTTPServer):
 
     def get_request(self) -> Any:
         """The next connection. Where no descriptor is free, asking again at once would keep a core busy."""
+        self._pace.rest()
         try:
             return super().get_request()
         except OSError:
