@@ -9,11 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 from penstock.cli.main import cli
-from penstock.evaluate.comparison import Terms, compare, play, starving_nobody, summary
+from penstock.evaluate.comparison import Terms, compare, play, starving_nobody
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.simulated import Share
 from penstock.evaluate.store import Store
 from penstock.evaluate.trial import Measured
+from penstock.evaluate.world_figures import policy_figures, summary
 from penstock.knobs import Setting
 from penstock.train.worlds import DescribedWorld
 
@@ -79,9 +80,9 @@ def test_compare_has_a_row_for_each_world_and_a_summary_of_ratios() -> None:
     with Lab(Store(None), 1) as lab:
         rows = compare(lab, [PAIR], Terms(("random", "default"), seconds=2.0, search=False))
     assert rows[0].best_static is None
-    assert rows[0].vs_default("default") == 1.0
+    assert policy_figures(rows[0], "default").vs_default == 1.0
     figures = summary(rows, "random")
-    assert figures["worst_vs_default"] == rows[0].vs_default("random")
+    assert figures["worst_vs_default"] == policy_figures(rows[0], "random").vs_default
     assert figures["headroom_captured"] is None
 
 
@@ -134,4 +135,4 @@ osts = [0]
     with Lab(Store(None), 2) as lab:
         row = compare(lab, [DescribedWorld("starving", text)], Terms(("default",), seconds=2.0))[0]
     assert row.best_static is not None
-    assert row.best_static.jobs[0].read_mbps > 3 * row.default.jobs[0].read_mbps
+    assert row.best_static[0].jobs[0].read_mbps > 3 * row.default[0].jobs[0].read_mbps
