@@ -16,8 +16,8 @@ from penstock.knobs import KnobSpace, Setting
 from penstock.window import Window
 
 TRIAL_WINDOWS, LOOK_WINDOWS = 3, 60
-# What another setting must bring of the original, so that chance alone does not move anything.
-LEAST_GAIN = 1.03
+# What another setting must bring of the best so far, so that chance alone moves nothing.
+LEAST_GAIN = 1.05
 #: Pages and requests in flight, by whether reads and writes count.
 PORTFOLIO = {
     (True, False): ((1024, 32), (256, 64), (64, 256), (16, 64), (256, 4), (1024, 1)),
@@ -37,6 +37,7 @@ class PortfolioPolicy(Policy):
         self._known: dict[Setting, float] = {}
         self._queue: list[Setting] = []
         self._place: Setting | None = None
+        self._best: Setting | None = None
         #: The throughput of the windows since the last change; that of the change itself is left out.
         self._rates: list[float] = []
         self._windows = 0
@@ -52,23 +53,28 @@ class PortfolioPolicy(Policy):
         if self._windows < TRIAL_WINDOWS:
             return Proposal(window.setting, "measuring", f"measuring {place}", decided=False)
         self._known[place] = statistics.fmean(self._rates[-LOOK_WINDOWS:])
-        if len(self._known) == 1:
+        if self._best is None:
+            self._best = home
             pairs = PORTFOLIO.get(rates_of(window).counts, PORTFOLIO[True, True])
             self._queue = [self.space.clipped(Setting(pages=pages, flight=flight)) for pages, flight in pairs]
         goal = self._next(place, home)
         return Proposal(window.setting.replace(goal), "portfolio", f"going to {goal}")
 
     def _next(self, place: Setting, home: Setting) -> Setting:
-        self._queue = [each for each in self._queue if each not in self._known or each == home]
+        """The next setting to try; without any, the best one, or the original if that was not seen for long."""
+        self._queue = [each for each in self._queue if each not in self._known]
         if self._queue:
             return self._queue.pop(0)
-        best = max(self._known, key=lambda each: self._known[each] / (1.0 if each == home else LEAST_GAIN))
-        near = [each for each in self.space.neighbours(best, *self.space.searched) if each not in self._known]
-        if best != home and near:
-            self._queue = near[1:]
-            return near[0]
+        best = self._best = max(self._known, key=self._worth)
+        near = self.space.neighbours(best, *self.space.searched) if best != home else ()
+        self._queue = [each for each in near if each not in self._known]
+        if self._queue:
+            return self._queue.pop(0)
         looks = best == place != home and self._windows >= LOOK_WINDOWS
         return home if looks else best
+
+    def _worth(self, setting: Setting) -> float:
+        return self._known[setting] * (LEAST_GAIN if setting == self._best else 1.0)
 
 
 POLICY = PortfolioPolicy

@@ -54,8 +54,8 @@ def label(policy: str) -> str:
 
 def _rows(document: Figures, title: str) -> Table:
     table = Table(title=title)
-    table.add_column("scenario", max_width=20, overflow="fold")
-    table.add_column("policy", max_width=20, overflow="fold")
+    table.add_column("scenario")
+    table.add_column("policy")
     for heading in ("MB/s", *(heading for heading, _, _ in ENTRY)):
         table.add_column(heading, justify="right")
     for row in document["rows"]:
@@ -74,7 +74,7 @@ def _rows(document: Figures, title: str) -> Table:
 
 def _summary(document: Figures) -> Table:
     table = Table(title=f"summary of {len(document['rows'])} worlds")
-    table.add_column("policy", max_width=20, overflow="fold")
+    table.add_column("policy")
     for heading, _ in SUMMARY:
         table.add_column(heading, justify="right")
     for policy, figures in document["summary"].items():
