@@ -24,7 +24,8 @@ SHARE = Share(1.0, 0.0, 1000, 0)
 
 def run(*stays: tuple[Setting, int, float], ost: int = 0) -> Measured:
     """One client whose target had these settings for so many intervals at such a rate."""
-    decided, work = [], []
+    decided: list[Decided] = []
+    work: list[float] = []
     before = HOME
     for setting, intervals, rate in stays:
         after = before.replace(setting)
