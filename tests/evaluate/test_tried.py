@@ -115,3 +115,10 @@ def test_windows_are_held_back_once_a_group_and_only_where_nothing_changes() -> 
         decision("five", Reason.CACHED, HOME.replace(flight=1)),
     ]
     assert sorted(rules_of(made)) == ["guard.budget", "sparse"]
+
+
+def test_a_look_loses_no_more_than_the_held_setting_ever_brought() -> None:
+    # While B was held the default happened to do next to nothing; in the look it does a lot.
+    mine = run((HOME, 10, 10.0), (B, 20, 15.0), (HOME, 2, 10.0), (B, 20, 15.0))
+    default = measured([10.0] * 10 + [0.1] * 20 + [100.0] * 2 + [10.0] * 20)
+    assert tried(mine, default).cost == pytest.approx(10.0 / (sum(mine.work[0]) + 10.0))

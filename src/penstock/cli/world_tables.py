@@ -23,12 +23,13 @@ SUMMARY = (
     ("within 5", "within_five_trials"), ("job", "worst_job_vs_default"), ("direction", "worst_direction_vs_default"),
 )  # fmt: skip
 LEGEND = """\
-Ratios are to the default. "least job" is the worst-off job, "least direction" the worst-off
-direction of a target. "cost" is the share of the work that looks and trials lost, "to best" how
-many trials it took to the best setting held. "mean" is geometric. The next three count worlds in
-which the best static setting brings 1.2 times the default. "room": how much of that gain was
-gained; "log room": the same in the last half, as logarithms; "within 5": the share of targets that
-held a setting with .9 of the best static one's rate within five trials."""
+Ratios are to the default; "best P x F" is the best static setting. "least job" is the worst-off
+job, "least direction" the worst-off direction of a target. "cost" is the share of the work that
+looks and trials lost, "to best" how many trials it took to the best setting held. "mean" is
+geometric. The next three count worlds in which the best static setting brings 1.2 times the
+default. "room": how much of that gain was gained; "log room": the same in the last half, as
+logarithms; "within 5": the share of targets that held a setting with .9 of the best static one's
+rate within five trials."""
 
 
 def show_worlds(document: Figures) -> None:
@@ -63,7 +64,7 @@ def _rows(document: Figures, title: str) -> Table:
         best = row["best_static"]
         if best is not None:
             gain = best["app_mbps"] / row["default"]["app_mbps"] if row["default"]["app_mbps"] else 1.0
-            held = f"best static, {best['pages']} x {best['flight']}"
+            held = f"best {best['pages']} x {best['flight']}"
             table.add_row("", held, f"{best['app_mbps']:.1f}", f"{gain:.2f}")
         for policy, figures in row["policies"].items():
             cells = (_number(figures[key], digits) for _, key, digits in ENTRY)

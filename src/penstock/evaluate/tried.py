@@ -155,14 +155,27 @@ def _lost(pairs: Sequence[tuple[float, float]], stays: Iterator[tuple[slice, boo
     A stay away from the original loses what it lacks of the default. A brief one, a trial or a look at the original,
     also loses what it lacks of the setting held before. No stay makes up for another.
     """
-    lost, held = 0.0, 1.0
+    lost, held = 0.0, _Held()
     for stay, home in stays:
         part = pairs[stay]
         brief = len(part) < HELD_INTERVALS
-        ratio = _ratio(part)
-        reference = max(held, 1.0) if brief else 1.0
-        if not home or (brief and reference > 1.0):
-            lost += max(reference - ratio, 0.0) * sum(base for _, base in part)
+        done, base = (sum(column) for column in zip(*part, strict=True))
+        expected = max(held.expected(base, len(part)) if brief else 0.0, 0.0 if home else base)
+        lost += max(expected - done, 0.0)
         if not brief:
-            held = 1.0 if home else ratio
+            held = _Held() if home else _Held(_ratio(part), done / len(part))
     return lost
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What the setting held last brought: as a ratio to the default, and in an interval. Of the original, nothing."""
+
+    ratio: float = 0.0
+    rate: float = 0.0
+
+    def expected(self, base: float, intervals: int) -> float:
+        """What it would have brought where the default did `base`: the less of both, because the default's work may
+        come in bursts, and the work may have changed.
+        """
+        return min(self.ratio * base, self.rate * intervals)
