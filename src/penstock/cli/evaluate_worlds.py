@@ -13,7 +13,6 @@ from penstock.cli.options import (
     DURATION,
     NearestChoice,
     PolicyName,
-    console,
     emit_json,
     json_option,
     prepare_simulator,
@@ -64,8 +63,12 @@ def lab_options(function: click.decorators.FC) -> click.decorators.FC:
 def _world_options(function: click.decorators.FC) -> click.decorators.FC:
     options = (
         click.option("--seconds", type=DURATION, default=SECONDS, show_default=True, help="Measured time."),
+        click.option(
+            "--seeds", type=click.IntRange(1, 1000), default=1, show_default=True,
+            help="Run every world with so many seeds from --seed on; figures are means over them.",
+        ),
         click.option("--no-search", is_flag=True, help="Leave out the best static setting."),
-    )
+    )  # fmt: skip
     for option in reversed(options):
         function = option(function)
     return lab_options(function)
@@ -78,7 +81,8 @@ def scenarios(files: Sequence[Path], as_json: bool, **options: Any) -> None:
     """Any described world: the default, the best static setting, and policies on all its clients.
 
     The best static setting is one for all clients: the best total among those that leave every job with at least
-    200 requests four fifths of what it gets at the default. It is chosen on another seed.
+    200 requests four fifths of what it gets at the default. It is chosen on another seed. `nudge`, the default with
+    one change of half a second, always runs too: it shows what chance does.
     """
     prepare_simulator()
     from penstock.train.worlds import load_world
@@ -86,7 +90,7 @@ def scenarios(files: Sequence[Path], as_json: bool, **options: Any) -> None:
     _run([load_world(path) for path in files], as_json, **options)
 
 
-@click.command(epilog="Example: penstock evaluate robust --draws 1 --seconds 5 --no-search")
+@click.command(epilog="Example: penstock evaluate robust --draws 1 --seconds 5 --seeds 2 --no-search")
 @click.option(
     "--draws", type=click.IntRange(1, 100_000), default=24, show_default=True, help="How many worlds."
 )
@@ -100,7 +104,8 @@ def robust(
 ) -> None:
     """Worlds drawn at random: hardware, work and company, as docs/reference/worlds.md says.
 
-    Each row holds its scenario as text, so that it can be run alone.
+    Each row holds its scenario as text, so that it can be run alone. `nudge`, the default with one change of half a
+    second, always runs too: it shows what chance does.
     """
     prepare_simulator()
     from penstock.train.draws import FAMILIES, draw_worlds
@@ -111,6 +116,7 @@ def robust(
 
 
 def _run(worlds: Sequence[DescribedWorld], as_json: bool, **options: Any) -> None:
+    from penstock.cli.world_tables import show_worlds
     from penstock.evaluate.scenarios import evaluate_worlds
 
     started = time.monotonic()
@@ -121,17 +127,11 @@ def _run(worlds: Sequence[DescribedWorld], as_json: bool, **options: Any) -> Non
     if as_json:
         emit_json(document)
     else:
-        _show(document)
+        show_worlds(document)
 
 
 def _terms(
-    policies: tuple[str, ...],
-    seconds: float,
-    seed: int,
-    guard: str,
-    model: str | None,
-    no_search: bool,
-    **_: Any,
+    policies: tuple[str, ...], seconds: float, guard: str, model: str | None, no_search: bool, **rest: Any
 ) -> Terms:
     if not 1 <= seconds <= 1e5:
         raise UsageError(f"--seconds {seconds:g}: give a time from 1 to 100,000")
@@ -141,7 +141,8 @@ def _terms(
     if model == OWN:
         raise UsageError("--model own: each of these worlds would need its own; give it with one cluster")
     model = None if model == SHIPPED else model
-    return Terms(checked_policies(policies), seconds, seed, not no_search, GUARD[guard], model)
+    chosen, seed, seeds = checked_policies(policies), rest["seed"], rest["seeds"]
+    return Terms(chosen, seconds, seed, not no_search, GUARD[guard], model, seeds=seeds)
 
 
 def checked_policies(policies: Sequence[str]) -> tuple[str, ...]:
@@ -161,35 +162,6 @@ def open_lab(workers: int | None, cache_dir: Path | None, fresh: bool, **_: Any)
     from penstock.evaluate.store import Store, default_directory
 
     return Lab(Store(None if fresh else cache_dir or default_directory()), workers, LabProgress())
-
-
-def _show(document: dict[str, Any]) -> None:
-    from rich.table import Table
-
-    table = Table(
-        title=f"{document['seconds']:g} s each, MB/s; in brackets: of the default, its worst-off job"
-    )
-    policies = list(document["summary"])
-    for heading in ("scenario", "default", "best static", *policies):
-        table.add_column(heading, justify="left" if heading == "scenario" else "right")
-    for row in document["rows"]:
-        best = row["best_static"]
-        shown = f"{best['app_mbps']:.1f} ({best['pages']} x {best['flight']})" if best else "-"
-        cells = [_cell(row["policies"][policy]) for policy in policies]
-        table.add_row(row["scenario"], f"{row['default']['app_mbps']:.1f}", shown, *cells)
-    console().print(table)
-    for policy, figures in document["summary"].items():
-        words = (
-            f"{name.replace('_', ' ')} {value:.3f}" for name, value in figures.items() if value is not None
-        )
-        console().print(f"{policy}: {', '.join(words)}")
-
-
-def _cell(figures: dict[str, Any]) -> str:
-    least = figures["least_job_vs_default"]
-    return (
-        f"{figures['app_mbps']:.1f} ({figures['vs_default']:.2f}, {'-' if least is None else f'{least:.2f}'})"
-    )
 
 
 class LabProgress:

@@ -1,6 +1,4 @@
-"""Compares policies in described worlds with the default and the best static setting: one row per world, and a
-summary.
-"""
+"""Runs policies in described worlds beside the default and the best static setting: one row per world."""
 
 from __future__ import annotations
 
@@ -10,8 +8,8 @@ from functools import partial
 
 from penstock.errors import UsageError
 from penstock.evaluate.drivers import Course
-from penstock.evaluate.figures import geomean, headroom_captured
 from penstock.evaluate.lab import Lab
+from penstock.evaluate.nudge import NUDGE
 from penstock.evaluate.request import BEST_STATIC
 from penstock.evaluate.search import DEFAULT, Race, Round, race
 from penstock.evaluate.simulated import Share
@@ -34,7 +32,10 @@ STRETCH = (0.25, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How every world is run. Policies tune the clients in `tuned`, or all clients if it is empty."""
+    """How every world is run: with the seeds `seed`, `seed` + 1 and so on, `seeds` of them.
+
+    Policies tune the clients in `tuned`, or all clients if it is empty.
+    """
 
     policies: tuple[str, ...]
     seconds: float = 120.0
@@ -43,11 +44,20 @@ class Terms:
     guard: bool | None = None
     model: str | None = None
     tuned: tuple[int, ...] | None = None
+    seeds: int = 1
+
+    @property
+    def by_seed(self) -> tuple[Terms, ...]:
+        """The same with each single seed. The best static setting is chosen on another one."""
+        return tuple(replace(self, seed=self.seed + number, seeds=1) for number in range(self.seeds))
 
     def trial(self, world: DescribedWorld, policy: str | None = None, held: Setting | None = None) -> Trial:
         """One world under a policy that starts at the default, or at a held setting, or at the default throughout."""
         course = Course(self.seconds, WARMUP_S, held)
-        if policy is not None and policy != "default":
+        if policy == NUDGE:
+            # It shows what chance does. The guard would keep it from that.
+            course = replace(course, policy=policy, tuned=self.tuned, guard=False)
+        elif policy is not None and policy != "default":
             course = replace(course, policy=policy, tuned=self.tuned, guard=self.guard, model=self.model)
         return Trial(world.plan(self.seed), course)
 
@@ -63,25 +73,12 @@ class Lot:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One world: its run at the default, at the best static setting, and under each policy."""
+    """One world: its runs at the default, at the best static setting, and under each policy, a run for each seed."""
 
     world: DescribedWorld
-    default: Lot
-    best_static: Lot | None
-    policies: Mapping[str, Lot]
-
-    def vs_default(self, policy: str) -> float:
-        """All applications together, as a ratio to the default."""
-        return _ratio(self.policies[policy].run.app_mbps, self.default.run.app_mbps)
-
-    def least_job(self, policy: str) -> float | None:
-        """The worst-off job with enough requests, as a ratio to its default."""
-        return least_job(self.policies[policy].jobs, self.default.jobs, LEAST_REQUESTS)
-
-    def least_part(self, policy: str) -> float | None:
-        """The worst-off direction of a target with enough requests, as a ratio to its default."""
-        mine, default = self.policies[policy].run.targets, self.default.run.targets
-        return min(_parts(mine, default), default=None)
+    default: tuple[Lot, ...]
+    best_static: tuple[Lot, ...] | None
+    policies: Mapping[str, tuple[Lot, ...]]
 
 
 def play(world: DescribedWorld, policy: str | None = None, terms: Terms | None = None) -> Lot:
@@ -95,10 +92,13 @@ def compare(lab: Lab, worlds: Sequence[DescribedWorld], terms: Terms) -> list[Ro
     if BEST_STATIC in terms.policies:
         raise UsageError("best-static is in every row; leave it out of --policy")
     labels = (None, *terms.policies)
-    trials = [terms.trial(world, policy) for world in worlds for policy in labels]
+    trials = [one.trial(world, policy) for world in worlds for policy in labels for one in terms.by_seed]
     measured = iter(lab.measure("scenarios", trials))
-    lots = [{policy: _lot(world, next(measured)) for policy in labels} for world in worlds]
-    best = best_static(lab, worlds, [each[None].run for each in lots], terms) if terms.search else None
+    lots = [
+        {policy: tuple(_lot(world, next(measured)) for _ in terms.by_seed) for policy in labels}
+        for world in worlds
+    ]
+    best = best_static(lab, worlds, [each[None][0].run for each in lots], terms) if terms.search else None
     return [
         Row(
             world,
@@ -112,8 +112,11 @@ def compare(lab: Lab, worlds: Sequence[DescribedWorld], terms: Terms) -> list[Ro
 
 def best_static(
     lab: Lab, worlds: Sequence[DescribedWorld], defaults: Sequence[Measured], terms: Terms
-) -> list[Lot]:
-    """Each world at the one setting for all clients that brings most in total and starves no job."""
+) -> list[tuple[Lot, ...]]:
+    """Each world at the one setting for all clients that brings most in total and starves no job, with every seed.
+
+    `defaults` has a run at the default for each world.
+    """
     races = {
         str(number): Race(
             [world.plan(terms.seed)],
@@ -123,11 +126,12 @@ def best_static(
         for number, (world, default) in enumerate(zip(worlds, defaults, strict=True))
     }
     chosen = [choice.setting for choice in race(lab, races, terms.seconds).values()]
-    trials = [terms.trial(world, held=held) for world, held in zip(worlds, chosen, strict=True)]
-    found = lab.measure("best static settings", trials)
+    pairs = list(zip(worlds, chosen, strict=True))
+    trials = [one.trial(world, held=held) for world, held in pairs for one in terms.by_seed]
+    found = iter(lab.measure("best static settings", trials))
     return [
-        replace(_lot(world, one), setting=setting)
-        for world, one, setting in zip(worlds, found, chosen, strict=True)
+        tuple(replace(_lot(world, next(found)), setting=setting) for _ in terms.by_seed)
+        for world, setting in pairs
     ]
 
 
@@ -159,54 +163,11 @@ def starving_nobody(
 def least_job(mine: Sequence[Share], default: Sequence[Share], least: float) -> float | None:
     """The smallest ratio to the default among jobs with enough requests there; None if there is no such job."""
     ratios = [
-        _ratio(one.app_mbps, base.app_mbps)
+        ratio(one.app_mbps, base.app_mbps)
         for one, base in zip(mine, default, strict=True)
         if base.requests >= least
     ]
     return min(ratios, default=None)
-
-
-def _parts(mine: Mapping[tuple[int, int], Share], default: Mapping[tuple[int, int], Share]) -> list[float]:
-    ratios = []
-    for place, base in default.items():
-        one = mine[place]
-        if base.reads >= LEAST_REQUESTS:
-            ratios.append(_ratio(one.read_mbps, base.read_mbps))
-        if base.writes >= LEAST_REQUESTS:
-            ratios.append(_ratio(one.write_mbps, base.write_mbps))
-    return ratios
-
-
-def summary(rows: Sequence[Row], policy: str) -> dict[str, float | None]:
-    """One policy over all rows. Head-room counts where the best static setting brings 1.2 times the default."""
-    ratios = [row.vs_default(policy) for row in rows]
-    room = [
-        (row.default.run.app_mbps, row.best_static.run.app_mbps, row.policies[policy].run.app_mbps)
-        for row in rows
-        if row.best_static is not None
-    ]
-    least = [(row.least_job(policy), row.least_part(policy)) for row in rows]
-    return {
-        "worst_vs_default": min(ratios),
-        "p05_vs_default": percentile(ratios, 0.05),
-        "geomean_vs_default": geomean(ratios),
-        "headroom_captured": headroom_captured(room),
-        "worst_job_vs_default": min((job for job, _ in least if job is not None), default=None),
-        "worst_part_vs_default": min((part for _, part in least if part is not None), default=None),
-    }
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    """By linear interpolation between the sorted values.
-
-    >>> percentile([3.0, 1.0, 2.0], 0.25)
-    1.5
-    """
-    ranked = sorted(values)
-    place = share * (len(ranked) - 1)
-    low = int(place)
-    high = min(low + 1, len(ranked) - 1)
-    return ranked[low] + (place - low) * (ranked[high] - ranked[low])
 
 
 def _lot(world: DescribedWorld, run: Measured) -> Lot:
@@ -217,5 +178,6 @@ def _by_job(jobs: Sequence[Sequence[int]], run: Measured) -> tuple[Share, ...]:
     return tuple(sum((run.jobs[n] for n in numbers), Share(0.0, 0.0, 0, 0)) for numbers in jobs)
 
 
-def _ratio(value: float, base: float) -> float:
+def ratio(value: float, base: float) -> float:
+    """To the default. Where that did nothing, nothing is gained or lost."""
     return value / base if base > 0.0 else 1.0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from penstock.agent.loop import Loop
 from penstock.decision import Decision
+from penstock.evaluate.held_back import rules_of
 from penstock.evaluate.simulated_client import INTERVAL_S, Tuning, simulated_client
 from penstock.evaluate.tuners import CACHE_RATIO
 from penstock.knobs import Setting
@@ -53,9 +55,12 @@ class Decided:
 
 
 class Driver(Protocol):
-    """Advances time by one interval. `decided` collects every decision that was carried out."""
+    """Advances time by one interval. `decided` collects every decision that was carried out, `held_back` how many
+    windows each rule kept something from being tried (`penstock.evaluate.held_back`).
+    """
 
     decided: list[Decided]
+    held_back: Counter[str]
 
     def advance(self) -> int:
         """Advance by one interval and return the number of knob values that changed."""
@@ -68,6 +73,7 @@ class Hold:
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
         self.decided: list[Decided] = []
+        self.held_back: Counter[str] = Counter()
 
     def advance(self) -> int:
         self._simulation.run_until(self._simulation.now_s + INTERVAL_S)
@@ -80,6 +86,7 @@ class Loops:
     def __init__(self, simulation: Simulation, course: Course) -> None:
         tuning = Tuning(course.policy or "default", course.guard, course.model, course.cache_ratio)
         self.decided: list[Decided] = []
+        self.held_back: Counter[str] = Counter()
         self._simulation = simulation
         self._loops: dict[int, Loop] = {
             client: simulated_client(simulation, tuning, client) for client in _tuned(simulation, course)
@@ -91,12 +98,15 @@ class Loops:
     def advance(self) -> int:
         """Simulate the whole cluster for one interval, then run every loop."""
         self._simulation.run_until(self._simulation.now_s + INTERVAL_S)
+        steps = {client: loop.tick() for client, loop in self._loops.items()}
         done = [
             (client, step.decision)
-            for client, loop in self._loops.items()
-            for step in loop.tick()
+            for client, each in steps.items()
+            for step in each
             if step.decision is not None and step.receipt
         ]
+        for each in steps.values():
+            self.held_back.update(rules_of(step.decision for step in each if step.decision is not None))
         self.decided += [_decided(client, decision) for client, decision in done]
         return sum(len(decision.changes) for _, decision in done)
 

@@ -26,6 +26,8 @@ _T95 = (
     2.131,
 )
 _T95_MANY = 1.96
+#: There is room where the best setting brings this many times the default.
+HEADROOM = 1.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +73,20 @@ def jain(values: Sequence[float]) -> float:
     return sum(values) ** 2 / (len(values) * squares) if squares else 1.0
 
 
-def headroom_captured(rows: Iterable[tuple[float, float, float]], least: float = 1.2) -> float | None:
+def headroom_captured(rows: Iterable[tuple[float, float, float]], least: float = HEADROOM) -> float | None:
     """The mean of (policy - default) / (best - default) over (default, best, policy) where there is room.
 
     Room is where the best is at least `least` times the default; without any such row there is no answer.
     """
     shares = [(policy - base) / (best - base) for base, best, policy in rows if best >= least * base]
+    return statistics.fmean(shares) if shares else None
+
+
+def headroom_log(rows: Iterable[tuple[float, float]]) -> float | None:
+    """The mean of log(policy) / log(best) over (best, policy), ratios to the default, where there is room.
+
+    >>> headroom_log([(4.0, 2.0), (1.1, 5.0)]), headroom_log([(1.1, 1.1)])
+    (0.5, None)
+    """
+    shares = [math.log(max(policy, 1e-9)) / math.log(best) for best, policy in rows if best >= HEADROOM]
     return statistics.fmean(shares) if shares else None

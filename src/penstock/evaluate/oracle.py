@@ -7,6 +7,7 @@ seconds. So it bounds what can be achieved interval by interval. A plan for a wh
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from penstock.evaluate.drivers import Decided
@@ -27,6 +28,7 @@ class Oracle:
         self._clients = clients
         self._copy = Simulation(simulation.plan)
         self.decided: list[Decided] = []
+        self.held_back: Counter[str] = Counter()
 
     def advance(self) -> int:
         """Choose, then let one interval pass."""

@@ -24,6 +24,8 @@ from penstock.simulate.faults import parse_fault
 WARMUP_S, SEED = 2.0, 7
 # More digits than any figure is shown with, fewer than processors and libraries agree on.
 DIGITS = 6
+# Kept with a run, but no part of what it did: a mark is the same without them.
+DERIVED = ("held_back", "work")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ def worlds_of(policy: str | None) -> tuple[TraceWorld, ...]:
 def figures(measured: Measured) -> str:
     """A digest of what was measured and where the knobs were, without the words of the decisions."""
     document = dump(replace(measured, decided=()))
+    for name in DERIVED:
+        del document[name]
     return hashlib.sha256(json.dumps(_rounded(document), sort_keys=True).encode()).hexdigest()[:24]
 
 

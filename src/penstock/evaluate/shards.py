@@ -53,6 +53,7 @@ class WorldsSection(Section):
     policies: Words = Field(default=(), strict=False)
     seconds: Duration = Field(default=120.0, ge=1)
     seed: int = 0
+    seeds: int = Field(default=1, ge=1)
     search: bool = True
 
 
@@ -127,7 +128,8 @@ def _static_rows(work: Mapping[str, Any]) -> Iterator[Row]:
 
 def _world_shards(asked: WorldsSection, worlds: Sequence[DescribedWorld]) -> Iterator[Shard]:
     policies = list(asked.policies or (shipped_policy(),))
-    about = {"policies": policies, "seconds": asked.seconds, "seed": asked.seed, "search": asked.search}
+    about = {"policies": policies, "seconds": asked.seconds, "search": asked.search}
+    about |= {"seed": asked.seed, "seeds": asked.seeds}
     for number, world in enumerate(worlds):
         world.plan(asked.seed)
         described = {"name": world.name, "text": world.text, "families": list(world.families)}
@@ -144,7 +146,8 @@ def _robust_shards(asked: RobustSection, directory: Path) -> Iterator[Shard]:
 
 def _world_rows(work: Mapping[str, Any]) -> Iterator[Row]:
     world = DescribedWorld(work["name"], work["text"], tuple(work["families"]), work["directory"])
-    terms = Terms(tuple(work["policies"]), work["seconds"], work["seed"], work["search"])
+    policies, seeds = tuple(work["policies"]), work["seeds"]
+    terms = Terms(policies, work["seconds"], work["seed"], work["search"], seeds=seeds)
     with Lab(Store(None), workers=1) as lab:
         (row,) = evaluate_worlds(lab, [world], terms)["rows"]
     best = row["best_static"] or {}
@@ -157,9 +160,7 @@ def _world_rows(work: Mapping[str, Any]) -> Iterator[Row]:
             "best_pages": best.get("pages"),
             "best_flight": best.get("flight"),
             "policy_mbps": figures["app_mbps"],
-            "vs_default": figures["vs_default"],
-            "least_job_vs_default": figures["least_job_vs_default"],
-            "changes": figures["changes"],
+            **{name: None if (value := figures[name]) is None else float(value) for name in _FIGURES},
             "document": json.dumps(row),
         }
 
@@ -178,10 +179,13 @@ def _listed(rows: Callable[[Mapping[str, Any]], Iterator[Row]]) -> Callable[[Map
     return lambda work: list(rows(work))
 
 
+_FIGURES = (
+    "vs_default", "vs_default_last_half", "least_job", "least_direction", "trial_cost", "trials", "trials_to_best",
+    "changes",
+)  # fmt: skip
 _BEST = {"default_mbps": float, "best_static_mbps": float, "best_pages": int, "best_flight": int}
 _WORLD_COLUMNS: Mapping[str, type] = {
-    "scenario": str, "policy": str, **_BEST, "policy_mbps": float, "vs_default": float,
-    "least_job_vs_default": float, "changes": int, "document": str,
+    "scenario": str, "policy": str, **_BEST, "policy_mbps": float, **dict.fromkeys(_FIGURES, float), "document": str,
 }  # fmt: skip
 SURFACE = Kind(
     SurfaceSection,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from penstock.campaign.workers import Workers
-from penstock.evaluate.drivers import Course, Decided, make_driver
+from penstock.evaluate.drivers import Course, Decided, Driver, make_driver
 from penstock.evaluate.simulated_client import INTERVAL_S
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Plan
@@ -59,10 +59,14 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """The measured time by interval: the bytes of each client's applications, and the changes of knobs."""
+    """The measured time by interval: the bytes of each client's applications, and the changes of knobs.
+
+    `grown_bytes` is by how much each client's dirty data grew.
+    """
 
     read_bytes: tuple[tuple[float, ...], ...]
     write_bytes: tuple[tuple[float, ...], ...]
+    grown_bytes: tuple[tuple[float, ...], ...]
     moves: tuple[Move, ...]
 
 
@@ -107,6 +111,7 @@ class Run:
     targets: Mapping[tuple[int, int], Share]
     wire_mbps: tuple[float, float]
     decided: tuple[Decided, ...]
+    held_back: Mapping[str, int]
 
 
 def run(plan: Plan, course: Course, progress: Callable[[float], None] = lambda _: None) -> Run:
@@ -121,7 +126,8 @@ def run(plan: Plan, course: Course, progress: Callable[[float], None] = lambda _
     before = [simulation.totals(client) for client in range(plan.clients)]
     events = simulation.totals().events
     streams, wire = _stream_counts(simulation), _wire_bytes(simulation)
-    changes, trail, decided = _drive(simulation, course, progress)
+    driver = make_driver(simulation, course)
+    changes, trail = _drive(simulation, driver, course, progress)
     by_job, by_target = _shares(simulation, _stream_counts(simulation) - streams, course.seconds)
     wire_read, wire_write = _wire_bytes(simulation)
     each = tuple(simulation.totals(client) - before[client] for client in range(plan.clients))
@@ -139,7 +145,8 @@ def run(plan: Plan, course: Course, progress: Callable[[float], None] = lambda _
         by_job,
         by_target,
         ((wire_read - wire[0]) / course.seconds / 1e6, (wire_write - wire[1]) / course.seconds / 1e6),
-        tuple(decided),
+        tuple(driver.decided),
+        dict(driver.held_back),
     )
 
 
@@ -176,10 +183,9 @@ def _shares(
 
 
 def _drive(
-    simulation: Simulation, course: Course, progress: Callable[[float], None]
-) -> tuple[int, Trail, Sequence[Decided]]:
+    simulation: Simulation, driver: Driver, course: Course, progress: Callable[[float], None]
+) -> tuple[int, Trail]:
     start_s, end_s = simulation.now_s, course.warmup_s + course.seconds
-    driver = make_driver(simulation, course)
     recorder = Recorder(simulation)
     changes = 0
     while simulation.now_s + INTERVAL_S <= end_s + 1e-9:
@@ -188,7 +194,7 @@ def _drive(
         progress((simulation.now_s - start_s) / course.seconds)
     if simulation.now_s < end_s:
         simulation.run_until(end_s)
-    return changes, recorder.trail(), driver.decided
+    return changes, recorder.trail()
 
 
 class Recorder:
@@ -197,8 +203,8 @@ class Recorder:
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
         self._oscs = sorted({int(osc) for osc in simulation.world.file.osc})
-        self._read: list[tuple[float, ...]] = []
-        self._write: list[tuple[float, ...]] = []
+        #: Bytes read, bytes written, growth of dirty data: of each a row per interval with a value per client.
+        self._rows: tuple[list[tuple[float, ...]], ...] = ([], [], [])
         self._moves: list[Move] = []
         self._settings: dict[int, Setting] = {}
         self._before = self._moved()
@@ -207,18 +213,20 @@ class Recorder:
     def take(self) -> None:
         """One more interval has passed."""
         now = self._moved()
-        read, write = (tuple((now[way] - self._before[way]).tolist()) for way in range(2))
-        self._read.append(read)
-        self._write.append(write)
+        for rows, after, before in zip(self._rows, now, self._before, strict=True):
+            rows.append(tuple((after - before).tolist()))
         self._before = now
         self._look()
 
     def trail(self) -> Trail:
-        return Trail(tuple(self._read), tuple(self._write), tuple(self._moves))
+        read, write, grown = (tuple(rows) for rows in self._rows)
+        return Trail(read, write, grown, tuple(self._moves))
 
     def _moved(self) -> list[Any]:
-        client = self._simulation.world.client
-        return [client.read_bytes.astype(float), client.write_bytes.astype(float)]
+        world = self._simulation.world
+        osts = self._simulation.plan.cluster.layout.ost_count
+        dirty = world.osc.dirty.astype(float).reshape(-1, osts).sum(axis=1) * PAGE_BYTES
+        return [world.client.read_bytes.astype(float), world.client.write_bytes.astype(float), dirty]
 
     def _look(self) -> None:
         osts = self._simulation.plan.cluster.layout.ost_count

@@ -73,5 +73,6 @@ def _read(path: Path) -> dict[str, Measured]:
             entry = json.loads(line)
             found[entry["key"]] = load(entry["result"])
         except (ValueError, KeyError, TypeError):
-            continue  # the last line of a run that was killed: that trial is run again
+            # The last line of a run that was killed, or one that lacks a figure: that trial is run again.
+            continue
     return found

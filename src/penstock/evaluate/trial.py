@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from penstock.agent.plugins import source_file
 from penstock.evaluate.drivers import Course, Decided
-from penstock.evaluate.simulated import Run, Share, run
+from penstock.evaluate.simulated import Run, Share, Trail, run
 from penstock.evaluate.simulated_client import INTERVAL_S
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Plan
@@ -61,7 +61,8 @@ class Measured:
     `read` and `write` have one rate per interval; `clients` has one pair of rates per client. `late_moves` counts
     settings changed in the second half, on all clients. `jobs` are in the order of the plan; `targets` are those that
     hold their files, by client and OST. `wire` is what went over the wire, read and written. Times in `decided` count
-    from the end of the warm-up.
+    from the end of the warm-up. `held_back` counts windows by rule (`penstock.evaluate.held_back`). `work` has a
+    series for each client: its rate in every interval, less what only filled the page cache, plus what left it.
     """
 
     app_mbps: float
@@ -77,6 +78,8 @@ class Measured:
     wire: tuple[float, float] = (0.0, 0.0)
     decided: tuple[Decided, ...] = ()
     events: int = 0
+    held_back: Mapping[str, int] = field(default_factory=dict)
+    work: tuple[tuple[float, ...], ...] = ()
 
     @property
     def series(self) -> tuple[float, ...]:
@@ -115,7 +118,22 @@ def _kept(done: Run, course: Course) -> Measured:
         done.wire_mbps,
         tuple(replace(each, t_s=round(each.t_s - course.warmup_s, 3)) for each in done.decided),
         done.events,
+        done.held_back,
+        _work(trail),
     )
+
+
+def _work(trail: Trail) -> tuple[tuple[float, ...], ...]:
+    """What was read, sent, or written over before it was sent: over a long time, what applications get."""
+    moved = zip(trail.read_bytes, trail.write_bytes, trail.grown_bytes, strict=True)
+    rows = (
+        tuple(
+            round((read + written - grown) / INTERVAL_S / 1e6, 2)
+            for read, written, grown in zip(*each, strict=True)
+        )
+        for each in moved
+    )
+    return tuple(zip(*rows, strict=True))
 
 
 def dump(measured: Measured) -> dict[str, Any]:
@@ -132,6 +150,7 @@ def load(document: Mapping[str, Any]) -> Measured:
     fields["targets"] = {_place(place): Share(**share) for place, share in fields["targets"].items()}
     fields["wire"] = (fields["wire"][0], fields["wire"][1])
     fields["decided"] = tuple(_load_decided(each) for each in fields["decided"])
+    fields["work"] = tuple(tuple(series) for series in fields["work"])
     return Measured(**fields)
 
 

@@ -9,6 +9,7 @@ from penstock.decide.budget import CacheBudget
 from penstock.decide.guard import Guard
 from penstock.decide.policies._base import Policy
 from penstock.decide.tuner import Tuner
+from penstock.evaluate.nudge import NUDGE, NudgePolicy
 from penstock.evaluate.strict import strict
 from penstock.ports import Predictor
 from penstock.units import MIB
@@ -32,6 +33,8 @@ def find_policy(name: str) -> type[Policy]:
         from penstock.evaluate.bayes import BayesPolicy
 
         return BayesPolicy
+    if name == NUDGE:
+        return NudgePolicy
     found = plugins.find_policy(name)
     return strict(found) if plugins.is_foreign(name) else found
 

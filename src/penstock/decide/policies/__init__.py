@@ -25,7 +25,7 @@ _HOMES = {
 }
 POLICY_NAMES = tuple(_HOMES)
 # These need the simulator or a library that agents do not have. They are defined in `penstock.evaluate`.
-EXPERIMENT_NAMES = ("bayes", "best-static", "oracle")
+EXPERIMENT_NAMES = ("bayes", "best-static", "nudge", "oracle")
 # Built in once. They answer questions about CARAT and are files in the source tree now.
 MOVED_NAMES = (
     "carat-log2", "carat-veto", "carat-history", "carat-soft", "carat-full", "carat-budget", "carat-tuned",
