@@ -27,6 +27,8 @@ from penstock.simulate.kernel.calendar import (
     RPC_IS_DUE,
     SEGMENT_ARRIVES,
     STREAM_RUNS,
+    SYNC_ANSWERED,
+    SYNC_ARRIVES,
     drop_first,
     next_time,
     schedule,
@@ -34,6 +36,7 @@ from penstock.simulate.kernel.calendar import (
 from penstock.simulate.kernel.compiler import entry, kernel
 from penstock.simulate.kernel.completion import reply_arrives
 from penstock.simulate.kernel.connection import import_is_full, import_reconnects, import_times_out
+from penstock.simulate.kernel.ending import sync_arrives
 from penstock.simulate.kernel.flusher import flush_old
 from penstock.simulate.kernel.foresight import look_ahead
 from penstock.simulate.kernel.locks import lock_arrives, lock_called_back, lock_cancelled, lock_wanted
@@ -88,6 +91,10 @@ def _step(w: World, kind: int, subject: int, now_us: float) -> None:
         bulk_acknowledged(w, subject, now_us)
     elif kind == DAEMON_HAS_TURN:
         daemon_has_turn(w, subject, now_us)
+    elif kind == SYNC_ARRIVES:
+        sync_arrives(w, subject, now_us)
+    elif kind == SYNC_ANSWERED:
+        wake(w, subject, now_us)
     else:
         reply_is_in(w, subject, now_us)
 

@@ -40,6 +40,9 @@ def _use(w: World, s: int, h: int, again: bool) -> None:
     old = stream.handle[s]
     if old == h and again:
         return
+    if not again:
+        w.client.opens[stream.client[s]] += 1
+        w.client.closes[stream.client[s]] += 1
     handle.ra_start[old] = stream.ra_start[s]
     handle.ra_next[old] = stream.ra_next[s]
     handle.ra_window[old] = stream.ra_window[s]
@@ -170,6 +173,7 @@ def next_call(w: World, s: int, t_us: float) -> float:
         if stream.repeats[s] == 0:
             stream.mode[s] = STOPPED
             stream.call_us[s] = t_us
+            w.client.closes[stream.client[s]] += 1
             return t_us
         stream.op[s] = stream.op_first[s]
     i = stream.op[s]

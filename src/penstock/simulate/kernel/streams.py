@@ -10,6 +10,7 @@ from penstock.simulate.kernel.calendar import STREAM_RUNS, next_time, schedule
 from penstock.simulate.kernel.compiler import kernel
 from penstock.simulate.kernel.cores import in_turn
 from penstock.simulate.kernel.counters import tally_call
+from penstock.simulate.kernel.ending import between_calls
 from penstock.simulate.kernel.foresight import foresee_call
 from penstock.simulate.kernel.locks import hold_lock, leave_lock
 from penstock.simulate.kernel.pages import run_in_state
@@ -98,11 +99,16 @@ def _work(w: World, s: int, t_us: float) -> float:
 @kernel
 def _begin_call(w: World, s: int, t_us: float) -> float:
     stream = w.stream
+    if stream.between[s] != 0:
+        ready_us = between_calls(w, s, t_us)
+        if stream.mode[s] != RUNNING or ready_us > t_us:
+            return ready_us
     if stream.stop_us[s] > 0.0 and t_us >= stream.stop_us[s]:
         if stream.flushes[s] == 1 and not flush(w, s, t_us):
             return t_us
         stream.mode[s] = STOPPED
         stream.call_us[s] = t_us
+        w.client.closes[stream.client[s]] += 1
         return t_us
     if stream.active_us[s] > 0.0 and t_us >= stream.phase_us[s] + stream.active_us[s]:
         t_us += stream.idle_us[s]
