@@ -22,10 +22,10 @@ from penstock.simulate.kernel.calendar import (
     schedule,
 )
 from penstock.simulate.kernel.counters import FLIGHT_BINS, PAGES_BINS, SUM_COLUMNS
-from penstock.simulate.kernel.ending import ENDS, OPENS
 from penstock.simulate.kernel.records import NONE, PAGE, World
 from penstock.simulate.kernel.rng import seeded
 from penstock.simulate.kernel.rpcs import RPCS_PER_OSC
+from penstock.simulate.kernel.syncing import ENDS, OPENS
 from penstock.simulate.placement import FileWish, PlacedFile, Placement, place
 from penstock.simulate.script import Script
 from penstock.simulate.scripting import ScriptLayout, fill_scripts, lay_out

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.simulate.kernel.ending import OPENS
 from penstock.simulate.kernel.records import NONE, PAGE, READ, WRITE, World
 from penstock.simulate.kernel.scripted import SYNC
+from penstock.simulate.kernel.syncing import OPENS
 from penstock.simulate.placement import FileWish, Placement
 from penstock.simulate.script import Ops, Script, Task
 

@@ -221,7 +221,7 @@ STREAM = lined(
     ("next_in_file", N),
     ("next_wanted", N),  # the next that waits for a lock
     ("sequential", S),
-    ("between", S),  # what it does between two calls, flags of `ending`
+    ("between", S),  # what it does between two calls, flags of `syncing`
     # Third line: readahead, and what it asked for.
     ("ra_start", N),  # readahead: where its window begins,
     ("ra_next", N),  # the first page not asked for,

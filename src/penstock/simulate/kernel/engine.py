@@ -36,7 +36,6 @@ from penstock.simulate.kernel.calendar import (
 from penstock.simulate.kernel.compiler import entry, kernel
 from penstock.simulate.kernel.completion import reply_arrives
 from penstock.simulate.kernel.connection import import_is_full, import_reconnects, import_times_out
-from penstock.simulate.kernel.ending import sync_arrives
 from penstock.simulate.kernel.flusher import flush_old
 from penstock.simulate.kernel.foresight import look_ahead
 from penstock.simulate.kernel.locks import lock_arrives, lock_called_back, lock_cancelled, lock_wanted
@@ -56,6 +55,7 @@ from penstock.simulate.kernel.server import (
     segment_arrives,
 )
 from penstock.simulate.kernel.streams import run_stream, wake
+from penstock.simulate.kernel.syncing import sync_arrives
 from penstock.simulate.kernel.transfer import message_leaves
 
 

@@ -10,7 +10,6 @@ from penstock.simulate.kernel.calendar import STREAM_RUNS, next_time, schedule
 from penstock.simulate.kernel.compiler import kernel
 from penstock.simulate.kernel.cores import in_turn
 from penstock.simulate.kernel.counters import tally_call
-from penstock.simulate.kernel.ending import between_calls
 from penstock.simulate.kernel.foresight import foresee_call
 from penstock.simulate.kernel.locks import hold_lock, leave_lock
 from penstock.simulate.kernel.pages import run_in_state
@@ -19,6 +18,7 @@ from penstock.simulate.kernel.records import NONE, READ, ROOMY, WRITE, World
 from penstock.simulate.kernel.rng import integer, uniform
 from penstock.simulate.kernel.scripted import flush, next_call
 from penstock.simulate.kernel.states import ABSENT, RUNNING, STOPPED, UPTODATE, WAITS_FOR_LOCK, WAITS_FOR_READ
+from penstock.simulate.kernel.syncing import between_calls
 from penstock.simulate.kernel.writing import end_write, write_on
 
 # Pages copied before the thread looks at the clock again.
