@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Job
-from penstock.simulate.kernel.states import NO_FSYNC, WAITS_FOR_COMMIT, WAITS_FOR_FSYNC
+from penstock.simulate.kernel.states import FREE, NO_FSYNC, WAITS_FOR_COMMIT, WAITS_FOR_FSYNC
 from penstock.simulate.probe import Probe
+from penstock.simulate.script import Script, ScriptFile, Steps, Task
 from penstock.simulate.simulation import Simulation
 from penstock.units import MIB
 from penstock.workload import Workload, parse_workload
@@ -87,22 +90,53 @@ def test_fsync_does_not_wait_for_what_another_thread_makes_dirty_meanwhile(lab: 
     assert int(made.world.osc.dirty[0]) > 0
 
 
-def test_counts_of_awaited_extents_agree_with_their_marks(lab: Lab) -> None:
-    jobs = [
-        Job(small("f_wr_rn_1m"), shared="database", fsync_bytes=8 * MIB),
-        Job(small("s_wr_rn_8k"), fsync_bytes=MIB),
-        Job(small("s_wr_sq_1m"), 1, shared="database", fsync_bytes=16 * MIB),
-    ]
-    made = lab.cluster(jobs, BASE, events=["evict:client=0:ost=0:at=0.5"])
+def check_marks(made: Simulation) -> int:
+    """What files count agrees with what is marked, and grant is conserved; returns how many extents are awaited."""
     w = made.world
-    waited = 0
-    for _ in steps(made, 1.5):
-        live = (w.extent.state > 0) & (w.extent.awaited == 1)
-        marks = np.bincount(w.extent.file[live], minlength=len(w.file))
-        assert marks.tolist() == w.file.awaited.tolist()
-        waited += int(marks.sum() > 0)
-    assert waited > 10
-    assert w.client.fsyncs.min() >= 1
+    used = w.extent.state != FREE
+    marks = np.bincount(w.extent.file[used & (w.extent.awaited == 1)], minlength=len(w.file))
+    assert marks.tolist() == w.file.awaited.tolist()
+    held = np.bincount(
+        w.file.osc[w.extent.file[used]], w.extent.grant_bytes[used].astype(float), minlength=made.oscs
+    )
+    assert (w.osc.grant_bytes + held).tolist() == w.osc.grant_total_bytes.tolist()
+    return int(marks.sum())
+
+
+SIZES = st.sampled_from([0, 4096, MIB, 3 * MIB + 1, 20 * MIB])
+WRITERS = st.sampled_from(["f_wr_rn_1m", "s_wr_rn_8k", "s_wr_sq_1m", "s_wr_sq_16m"])
+
+
+@given(
+    writers=st.lists(st.tuples(WRITERS, SIZES, SIZES, st.sampled_from(["", "one"])), min_size=1, max_size=3),
+    reader=st.sampled_from(["s_rd_rn_8k", "f_rd_sq_1m", ""]),
+    settings_=st.lists(st.sampled_from([(1, 1, 32), (256, 8, 512), (1024, 32, 64)]), min_size=1, max_size=3),
+    event=st.sampled_from(["", "evict:client=0:ost=0:at=0.25", "fail:ost=0:at=0.2:for=0.3"]),
+)
+@settings(max_examples=25, deadline=None)
+def test_any_mixture_of_such_programs_goes_on(
+    writers: list[tuple[str, int, int, str]], reader: str, settings_: list[tuple[int, int, int]], event: str
+) -> None:
+    jobs = [
+        Job(small(name), client % 2, shared=shared, fsync_bytes=fsync_bytes, close_bytes=close_bytes)
+        for client, (name, fsync_bytes, close_bytes, shared) in enumerate(writers)
+    ]
+    if reader:
+        jobs.append(Job(small(reader), 2, reads_of=0))
+    made = Lab().cluster(jobs, BASE, {"timeout_s": "0.2"}, [event] if event else [])
+    for number in range(60):
+        if number % 20 == 0:
+            pages, flight, dirty = settings_[number // 20 % len(settings_)]
+            made.set_all(Setting(pages=pages, flight=flight, dirty=dirty))
+        made.run_until((number + 1) * 0.01)
+        check_marks(made)
+    before = made.world.stream.write_calls.copy()
+    made.run_until(30.0)
+    check_marks(made)
+    written = made.world.stream.write_calls - before
+    assert written[made.world.stream.read_ratio == 0.0].min() > 0
+    fsyncing = {job.client for job in jobs if job.fsync_bytes}
+    assert all(int(made.world.client.fsyncs[client]) > 0 for client in fsyncing)
 
 
 def test_fsync_returns_once_a_failed_server_is_back(lab: Lab) -> None:
@@ -156,6 +190,23 @@ def test_counters_of_a_client_count_its_calls(lab: Lab) -> None:
     assert writer["app.closes"] == int(made.world.stream.write_bytes[0]) // (64 * MIB) + 1
     assert writer["app.opens"] == writer["app.closes"]
     assert (reader["app.opens"], reader["app.closes"], reader["app.fsyncs"]) == (1, 0, 0)
+
+
+def test_scripts_count_a_striped_files_sync_once(lab: Lab) -> None:
+    file = ScriptFile(8 * MIB, (0, 1))
+    steps_ = Steps((file,))
+    steps_.write(0, 0, MIB, count=8)
+    steps_.sync(0)
+    steps_.write(0, 0, MIB)
+    steps_.sync(0)
+    plan = lab.cluster([Job(small("s_rd_sq_1m"))], changes={"ost_count": "2"}).plan
+    made = Simulation(
+        replace(plan, jobs=(), scripts=(Script("two", (file,), (Task(0, steps_.ops, False),)),))
+    )
+    made.run_until(5.0)
+    client = made.world.client
+    assert (int(client.opens[0]), int(client.closes[0]), int(client.fsyncs[0])) == (1, 1, 2)
+    assert 0 < client.fsync_min[0] < client.fsync_max[0] == client.fsync_us[0] - client.fsync_min[0]
 
 
 def test_reader_on_another_client_makes_the_writers_dirty_pages_go(lab: Lab) -> None:

@@ -104,7 +104,7 @@ def _begin_call(w: World, s: int, t_us: float) -> float:
         if stream.mode[s] != RUNNING or ready_us > t_us:
             return ready_us
     if stream.stop_us[s] > 0.0 and t_us >= stream.stop_us[s]:
-        if stream.flushes[s] == 1 and not flush(w, s, t_us):
+        if stream.flushes[s] == 1 and not flush(w, s, t_us, True):
             return t_us
         stream.mode[s] = STOPPED
         stream.call_us[s] = t_us
