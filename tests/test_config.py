@@ -15,10 +15,16 @@ from penstock.config import Section, load, load_layered
 from penstock.errors import AccessError, ConfigError, ExitCode, MissingError
 from penstock.evaluate.demo import DemoConfig
 from penstock.schedule.site import SiteSection
+from penstock.simulate.scenario import ScenarioFile
 from penstock.snapshot import Target
 
 CASES = Path(__file__).parent / "config_cases"
-SCHEMAS: dict[str, type[Section]] = {"demo": DemoConfig, "agent": AgentConfig, "site": SiteSection}
+SCHEMAS: dict[str, type[Section]] = {
+    "demo": DemoConfig,
+    "agent": AgentConfig,
+    "site": SiteSection,
+    "scenario": ScenarioFile,
+}
 
 
 def schema_of(path: Path) -> type[Section]:

@@ -198,6 +198,20 @@ def test_windows_share_the_nodes_writes_by_bytes_sent() -> None:
     assert updates(before, after) == [pytest.approx(45 * MIB), pytest.approx(15 * MIB)]
 
 
+def test_windows_share_opens_closes_and_fsyncs_as_writes() -> None:
+    before = node(0, 0, snapshot(0, write_bytes=0), snapshot(0, OTHER, write_bytes=0))
+    after = node(1, 0, snapshot(1, write_bytes=30 * MIB), snapshot(1, OTHER, write_bytes=10 * MIB))
+    calls = {"app.fsyncs": 8.0, "app.fsync_usec": 4e6, "app.closes": 4.0, "app.opens": 2.0}
+    seen = windows(
+        dataclasses.replace(before, mounts={"fs-1": {**dict.fromkeys(calls, 0.0), "app.since_s": 1.0}}),
+        dataclasses.replace(after, mounts={"fs-1": {**calls, "app.since_s": 1.0}}),
+    )
+    shares = [{name: valid(found).metrics[name] for name in calls} for found in seen]
+    assert shares == [{name: part * value for name, value in calls.items()} for part in (0.75, 0.25)]
+    # Recordings of versions that did not read them have none.
+    assert "app.fsyncs" not in valid(windows(before, after)[0]).metrics
+
+
 def test_windows_share_by_dirty_growth_where_nothing_was_sent() -> None:
     before = node(0, 0, snapshot(0), snapshot(0, OTHER))
     after = node(1, 8 * MIB, snapshot(1, dirty_bytes=3 * MIB), snapshot(1, OTHER, dirty_bytes=1 * MIB))

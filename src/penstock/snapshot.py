@@ -7,7 +7,8 @@ Counters and gauges are keyed by metric name, so that any file system fits. The 
 - gauges of a target: `dirty.bytes`, `grant.bytes`, `brw.bytes`; where the system says them, the limit of the first,
   `dirty.limit_bytes`, and how many requests are, or may be, in flight now, `flight.requests`, `flight.slots`;
 - counters of a node, per mount: `app.read_bytes`, `app.write_bytes` (what applications asked for),
-  `app.read_calls`, `app.write_calls` (in how many calls),
+  `app.read_calls`, `app.write_calls` (in how many calls), `app.opens`, `app.closes`, `app.fsyncs`,
+  `app.fsync_usec` (files opened and closed, calls of fsync and the sum of their times, where the system counts them),
   `app.since_s` (when these began to count), `readahead.*` by the system's own names.
 
 A counter that is absent was not printed yet and counts as zero; one that is NaN is there but not known.

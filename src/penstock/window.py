@@ -15,7 +15,12 @@ from penstock.knobs import Setting
 from penstock.snapshot import NOTHING, NodeSnapshot, Target, TargetSnapshot
 
 DIRECTIONS = ("read", "write")
-APPLICATION = tuple(f"app.{direction}_{what}" for direction in DIRECTIONS for what in ("bytes", "calls"))
+# What applications asked for, by the direction whose share of it is a target's.
+_ASKED = {
+    direction: tuple(f"app.{direction}_{what}" for what in ("bytes", "calls")) for direction in DIRECTIONS
+}
+_ASKED["write"] += ("app.opens", "app.closes", "app.fsyncs", "app.fsync_usec")
+APPLICATION = tuple(name for names in _ASKED.values() for name in names)
 
 # Volumes of a target that never printed them are zero.
 _VOLUMES = tuple(f"{direction}.{what}" for direction in DIRECTIONS for what in ("bytes", "rpcs"))
@@ -159,7 +164,7 @@ def _facts(before: TargetSnapshot, after: TargetSnapshot, app: Mapping[str, floa
 def _shares(
     before: NodeSnapshot, after: NodeSnapshot, pairs: Sequence[tuple[TargetSnapshot, TargetSnapshot]]
 ) -> dict[Target, Mapping[str, float]]:
-    """Each target's part of what applications asked of its mount, per direction.
+    """Each target's part of what applications asked of its mount, per direction; opens, closes and fsyncs as writes.
 
     The part is that of the bytes it moved meanwhile; where no target of the mount moved any, that of the
     growth of its dirty bytes; where nothing grew either, an equal one.
@@ -168,7 +173,7 @@ def _shares(
     for mount, asked in _asked(before, after).items():
         members = [pair for pair in pairs if (pair[1].target.mount or pair[1].target.fs) == mount]
         for direction in DIRECTIONS:
-            mine = {name: amount for name, amount in asked.items() if name.startswith(f"app.{direction}_")}
+            mine = {name: asked[name] for name in _ASKED[direction] if name in asked}
             for (_, second), part in zip(members, _parts(members, direction), strict=True):
                 share = shares.setdefault(second.target, {})
                 share.update({name: amount * part for name, amount in mine.items()})

@@ -41,6 +41,9 @@ class Golden:
     shared: bool = False
     events: tuple[str, ...] = ()
     changes: Mapping[str, str] | None = None
+    fsync_bytes: int = 0
+    close_bytes: int = 0
+    read_elsewhere: bool = False
 
 
 def _spread() -> list[Golden]:
@@ -88,6 +91,10 @@ CASES = [
     Golden("webserver", "webserver", seconds=2.0),
     Golden("one-core-reads", "f_rd_rn_1m", seconds=2.0, changes=ONE_CORE),
     Golden("one-core-writes", "s_wr_rn_8k", seconds=2.0, changes=ONE_CORE),
+    Golden("fsyncs", "f_wr_rn_1m", clients=2, seconds=2.0, fsync_bytes=20_000_000),
+    Golden("closes", "s_rd_sq_1m", close_bytes=50_000_000),
+    Golden("database", "f_wr_rn_8k", shared=True, fsync_bytes=1_000_000, close_bytes=3_000_000),
+    Golden("read-elsewhere", "s_wr_sq_1m", seconds=2.0, read_elsewhere=True),
 ]
 
 # Devices and processors so slow that a run of some length touches few pages: these can run uncompiled too.
@@ -126,6 +133,9 @@ CHEAP = [
     Golden("core", "f_rd_sq_1m", seconds=0.3, changes={**SLOW, **ONE_CORE}),
     Golden("core-writes", "s_wr_rn_1m", seconds=0.3, changes={**SLOW, **ONE_CORE}),
     Golden("daemon", "f_rd_sq_1m", seconds=0.3, changes={**SLOW, **DAEMON}),
+    Golden("fsync", "f_wr_rn_1m", shared=True, seconds=0.3, fsync_bytes=3_000_000, changes=SLOW),
+    Golden("close", "s_rd_sq_1m", seconds=0.3, close_bytes=3_000_000, changes=SLOW),
+    Golden("reader", "s_wr_sq_1m", seconds=0.3, fsync_bytes=9_000_000, read_elsewhere=True, changes=SLOW),
 ]
 
 
@@ -145,8 +155,16 @@ def plan_of(case: Golden) -> Plan:
         return replace(named_plan(cluster, case.workload, case.clients, case.seed), traced=True)
     work = parse_workload(case.workload)
     shared = "one" if case.shared else ""
-    jobs = tuple(Job(work, client, shared=shared) for client in range(case.clients))
-    return Plan(cluster, jobs, case.clients, case.seed, traced=True, faults=faults)
+    ends = (case.fsync_bytes, case.close_bytes)
+    jobs = [
+        Job(work, client, shared=shared, fsync_bytes=ends[0], close_bytes=ends[1])
+        for client in range(case.clients)
+    ]
+    if case.read_elsewhere:
+        jobs.append(Job(parse_workload("s_rd_sq_1m"), case.clients, reads_of=0))
+    return Plan(
+        cluster, tuple(jobs), 1 + max(job.client for job in jobs), case.seed, traced=True, faults=faults
+    )
 
 
 def _fold(made: Simulation, mark: hashlib._Hash) -> None:

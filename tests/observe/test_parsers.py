@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -109,6 +111,32 @@ def test_find_row_agrees_with_the_whole_table(path: Path) -> None:
         found = find_row(text, b"\n" + name.encode())
         expected = rows.get(name)
         assert found == (None if expected is None else (expected.count, expected.total))
+
+
+ENDS = {
+    "lustre-2.15.8": {"app.opens": 5, "app.closes": 5, "app.fsyncs": 2, "app.fsync_usec": 1950411},
+    "lustre-2.17.57": {"app.opens": 87, "app.closes": 87, "app.fsyncs": 50, "app.fsync_usec": 70302424},
+}
+
+
+@pytest.mark.parametrize("version", ENDS)
+def test_mount_counts_opens_closes_and_fsyncs(version: str) -> None:
+    (path,) = (FIXTURES / version).glob("tree/**/llite/*/stats")
+    text = path.read_bytes()
+    seen = parse_mount((text, None))
+    assert {name: seen[name] for name in ENDS[version]} == ENDS[version]
+    none_yet = parse_mount((b"".join(line for line in text.splitlines(True) if b"fsync" not in line), None))
+    assert (none_yet["app.fsyncs"], none_yet["app.fsync_usec"]) == (0, 0)
+    torn = parse_mount((re.sub(rb"(\nfsync\s+)\d+", rb"\1many", text), None))
+    assert math.isnan(torn["app.fsyncs"])
+    assert torn["app.closes"] == seen["app.closes"]
+    assert torn["app.write_bytes"] == seen["app.write_bytes"]
+
+
+def test_mount_of_a_version_without_times_has_counts_only() -> None:
+    seen = parse_mount((b"start_time 1.0 secs\nclose 4 samples [reqs]\nfsync 3 samples [reqs]\n", None))
+    assert (seen["app.fsyncs"], seen["app.closes"], seen["app.opens"]) == (3, 4, 0)
+    assert "app.fsync_usec" not in seen
 
 
 def test_find_rows_gives_up_when_a_row_is_missing_or_odd() -> None:

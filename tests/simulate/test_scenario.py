@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 
 from penstock.errors import ConfigError, UsageError
+from penstock.simulate.assembly import Plan
 from penstock.simulate.cluster import builtin_cluster
 from penstock.simulate.placement import FileWish, place
 from penstock.simulate.scenario import parse_scenario, scenario_cluster, scenario_plan
 from penstock.train.worlds import DescribedWorld
+from penstock.units import GIB, MIB
 from penstock.workload import parse_workload
 
 TEXT = """
@@ -107,6 +109,78 @@ def test_bad_table_is_refused_by_file_and_key(old: str, new: str, part: str) -> 
     with pytest.raises(ConfigError, match=r"mine\.toml") as error:
         DescribedWorld("mine", TABLES.replace(old, new)).plan(1)
     assert part in str(error.value)
+
+
+ENDING = """
+clients = 3
+[[job]]
+workload = { read_ratio = 0.0, request = "1m", streams = 2, file = "512m", cache = "4g" }
+clients = [0, 1]
+name = "database"
+fsync_every = "64m"
+close_every = "1g"
+[[job]]
+workload = { request = "64k" }
+reads_of = "database"
+"""
+
+
+def planned(text: str) -> Plan:
+    return scenario_plan(parse_scenario(text, "mine.toml"), builtin_cluster("c220g5"), 1, "mine.toml")
+
+
+def test_jobs_that_fsync_close_and_read_what_others_write_become_a_plan() -> None:
+    jobs = planned(ENDING).jobs
+    assert [(job.fsync_bytes, job.close_bytes) for job in jobs] == [(64 * MIB, GIB)] * 2 + [(0, 0)] * 3
+    # Every reader has a writer in turn, and never itself.
+    assert [(job.client, job.reads_of) for job in jobs] == [(0, None), (1, None), (0, 1), (1, 0), (2, 0)]
+    assert planned(ENDING.replace('reads_of = "database"', "reads_of = 0")).jobs == jobs
+
+
+def test_reader_may_stand_before_the_job_it_reads() -> None:
+    text = 'clients = 2\n[[job]]\nworkload = "s_rd_sq_1m"\nclients = [1]\nreads_of = 1\n'
+    reader, writer = planned(text + '[[job]]\nworkload = "s_wr_sq_1m"\nclients = [0]\n').jobs
+    assert (reader.reads_of, writer.reads_of) == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "part"),
+    [
+        ('reads_of = "database"', "reads_of = 7", "there is no job 7; the jobs are 0 to 1"),
+        ('reads_of = "database"', "reads_of = -1", "there is no job -1"),
+        ('reads_of = "database"', 'reads_of = "databse"', 'did you mean "database"?'),
+        ('reads_of = "database"', 'reads_of = ""', "no job has the name ''"),
+        ('reads_of = "database"', "reads_of = 1", "1 is the job itself"),
+        ('reads_of = "database"', "reads_of = 0.5", "job.1.reads_of"),
+        ('reads_of = "database"', 'fsync_every = "1m"', "job.fsync_every: the job only reads"),
+        ('reads_of = "database"', "reads_of = 0\nosts = [1]", "job.osts"),
+        ('reads_of = "database"', 'reads_of = 0\nshared = "mine"', "job.shared"),
+        ('reads_of = "database"', 'reads_of = 0\nname = "database"', "the name of two jobs"),
+        ('request = "64k" }', 'request = "64k", file = "1g" }', "job.workload.file"),
+        ('request = "64k" }', 'request = "1g" }', "does not fit"),
+        ('request = "64k" }', "read_ratio = 0.5 }", "the job writes itself"),
+        ("read_ratio = 0.0", "read_ratio = 1.0", "job.fsync_every"),
+        ('"64m"', "0", "job.0.fsync_every' (line 7): must be at least 1"),
+        ('"64m"', '"-1m"', "fsync_every"),
+        ('"64m"', '"64q"', "64q"),
+        ('"1g"', "0", "job.0.close_every' (line 8): must be at least 1"),
+        ("clients = [0, 1]", "clients = [0]", "client 0 would read its own files"),
+        ('fsync_every = "64m"', 'fsync_evry = "64m"', "fsync_every"),
+    ],
+)
+def test_bad_ending_is_refused_by_file_and_key(old: str, new: str, part: str) -> None:
+    text = ENDING.replace(old, new)
+    with pytest.raises(ConfigError, match=r"mine\.toml") as error:
+        planned(text)
+    assert part in str(error.value)
+    assert "\n" not in str(error.value)
+    assert error.value.exit_code == 5
+
+
+def test_reader_of_a_job_that_writes_nothing_is_refused() -> None:
+    text = ENDING.replace("read_ratio = 0.0", "read_ratio = 1.0").replace('fsync_every = "64m"\n', "")
+    with pytest.raises(ConfigError, match="job 'database' writes nothing"):
+        planned(text)
 
 
 def test_placement_gives_own_files_unless_they_are_shared() -> None:

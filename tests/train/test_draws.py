@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from penstock.errors import UsageError
-from penstock.train.draws import FAMILIES, DrawnJob, draw_world, draw_worlds
+from penstock.train.drawn_job import DrawnJob
+from penstock.train.draws import FAMILIES, draw_world, draw_worlds
 from penstock.train.worlds import load_world
 from penstock.units import GIB, KIB
 
@@ -72,6 +75,48 @@ def test_rewriting_is_what_changes_pages_before_they_are_sent(
     """Two files each, in a cache of 4 GiB; 1.5 GiB may be dirty on a target."""
     job = DrawnJob(read_ratio, random, 64 * KIB, 2, file, 4 * GIB, 0.0, 0.0, 0.0, osts, 0)
     assert job.rewrites(1.5 * GIB) == rewrites
+    assert replace(job, fsync_every=file).rewrites(1.5 * GIB) == rewrites
+    assert not replace(job, fsync_every=file // 2).rewrites(1.5 * GIB), (
+        "an fsync sends pages before they change"
+    )
+
+
+PROGRAMS = ("fsyncs", "closes", "read-elsewhere")
+
+
+def test_each_kind_of_program_is_in_about_a_tenth_of_the_worlds() -> None:
+    drawn = [draw_world(2, number) for number in range(600)]
+    for family in PROGRAMS:
+        assert 36 <= sum(family in world.families for world in drawn) <= 90
+
+
+def test_programs_are_what_the_families_say() -> None:
+    found = [world for world in DRAWN if set(PROGRAMS) & set(world.families)]
+    assert len(found) < len(DRAWN) / 2
+    for world in found:
+        plan = world.plan(0)
+        fsyncs = [job for job in plan.jobs if job.fsync_bytes]
+        closes = [job for job in plan.jobs if job.close_bytes]
+        readers = [job for job in plan.jobs if job.reads_of is not None]
+        assert (bool(fsyncs), bool(closes), bool(readers)) == tuple(
+            name in world.families for name in PROGRAMS
+        )
+        for job in (*fsyncs, *closes):
+            assert job.client == 0
+            assert max(job.fsync_bytes, job.close_bytes) >= job.workload.request_bytes
+        assert all(job.workload.read_ratio < 1.0 for job in fsyncs)
+        for job in readers:
+            source = plan.jobs[job.reads_of or 0]
+            assert source.client == 0 < job.client == plan.clients - 1
+            assert source.workload.read_ratio < 1.0 == job.workload.read_ratio
+            assert job.workload.request_bytes <= source.workload.file_bytes
+
+
+def test_worlds_without_such_programs_are_those_of_the_other_draws() -> None:
+    """Programs have random numbers of their own, so that work and hardware of all worlds are drawn as before."""
+    world = draw_world(1, 17)
+    assert not set(PROGRAMS) & set(world.families)
+    assert hashlib.sha256(world.text.encode()).hexdigest()[:16] == "2f753d8df94e3451"
 
 
 def test_families_can_be_asked_for_and_left_out() -> None:

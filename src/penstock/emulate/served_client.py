@@ -51,6 +51,9 @@ class MountFigures:
 
     read: Sums = Sums()
     write: Sums = Sums()
+    open: Sums = Sums()
+    close: Sums = Sums()
+    fsync: Sums = Sums()
 
 
 class SimulatedClient(Protocol):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from penstock.emulate.formats import head, stats_row
-from penstock.emulate.served_client import MountFigures, OscFigures, SimulatedClient, Sums
+from penstock.emulate.served_client import MountFigures, OscFigures, SimulatedClient
 from penstock.emulate.served_osc import ServedOsc, since_then
 from penstock.emulate.stores import Rules, visible_bytes
 from penstock.emulate.tree import File, Reader, Stored, Tree, Writer
@@ -158,17 +158,18 @@ class ServedNode:
         }
 
     def _mount_stats(self) -> str:
-        now = self._client.mount()
-        read, write = (
-            since_then(now.read, self._calls_from.read),
-            since_then(now.write, self._calls_from.write),
-        )
+        now, then = self._client.mount(), self._calls_from
         width = 36 if self.rules.modern else 26
-        return (
-            head(time.time(), self._calls_start_s, width=width)
-            + stats_row("read_bytes", read, "bytes", width=width)
-            + stats_row("write_bytes", write, "bytes", width=width)
-            + stats_row("open", Sums(1, 50, 50, 50, 2500), "usecs", width=width)
+        rows = (
+            ("read_bytes", now.read, then.read, "bytes"),
+            ("write_bytes", now.write, then.write, "bytes"),
+            ("open", now.open, then.open, "usecs"),
+            ("close", now.close, then.close, "usecs"),
+            ("fsync", now.fsync, then.fsync, "usecs"),
+        )
+        return head(time.time(), self._calls_start_s, width=width) + "".join(
+            stats_row(name, since_then(total, before), unit, width=width)
+            for name, total, before, unit in rows
         )
 
     def _clear_mount_stats(self, text: str) -> None:

@@ -43,19 +43,26 @@ class SimulatorClient:
         )
 
     def mount(self) -> MountFigures:
-        """The applications' calls of client zero; every call is as large as the largest for its squares."""
+        """The applications' calls of client zero; every call is as large as the largest for its squares.
+
+        Every open and close takes as long as an answer of the metadata server.
+        """
         client = self._world.client
-        return MountFigures(
-            *(
-                _calls(
-                    int(client[f"{side}_calls"][0]),
-                    int(client[f"{side}_min"][0]),
-                    int(client[f"{side}_max"][0]),
-                    int(client[f"{side}_bytes"][0]),
-                )
-                for side in ("read", "write")
+        read, write = (
+            _calls(
+                int(client[f"{side}_calls"][0]),
+                int(client[f"{side}_min"][0]),
+                int(client[f"{side}_max"][0]),
+                int(client[f"{side}_bytes"][0]),
             )
+            for side in ("read", "write")
         )
+        usec = int(client.metadata_us[0])
+        opened, closed = (
+            _calls(count, usec, usec, count * usec) for count in (int(client.opens[0]), int(client.closes[0]))
+        )
+        names = ("fsyncs", "fsync_min", "fsync_max", "fsync_us", "fsync_squares")
+        return MountFigures(read, write, opened, closed, Sums(*(int(client[name][0]) for name in names)))
 
     def apply(self, index: int, setting: Setting) -> None:
         """Put values in force as they are."""

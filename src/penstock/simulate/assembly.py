@@ -25,6 +25,7 @@ from penstock.simulate.kernel.counters import FLIGHT_BINS, PAGES_BINS, SUM_COLUM
 from penstock.simulate.kernel.records import NONE, PAGE, World
 from penstock.simulate.kernel.rng import seeded
 from penstock.simulate.kernel.rpcs import RPCS_PER_OSC
+from penstock.simulate.kernel.syncing import ENDS, OPENS
 from penstock.simulate.placement import FileWish, PlacedFile, Placement, place
 from penstock.simulate.script import Script
 from penstock.simulate.scripting import ScriptLayout, fill_scripts, lay_out
@@ -45,6 +46,8 @@ class Job:
 
     Its streams' files lie on `osts` in turn; without any, jobs choose consecutive OSTs, one OSS apart. All
     streams of all jobs that name the same `shared` file work on that one object, on the first of those OSTs.
+    `reads_of` is the number of another job of the plan: the streams read that job's files, in turn.
+    Each stream calls fsync after `fsync_bytes` written, and closes and opens its file after `close_bytes` moved.
     """
 
     workload: Workload
@@ -53,6 +56,9 @@ class Job:
     stop_s: float = 0.0
     osts: tuple[int, ...] = ()
     shared: str = ""
+    fsync_bytes: int = 0
+    close_bytes: int = 0
+    reads_of: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +93,34 @@ def assemble(plan: Plan) -> World:
 
 
 def _wishes(plan: Plan) -> Iterator[FileWish]:
-    osts = plan.cluster.layout.ost_count
+    read_elsewhere = {job.reads_of for job in plan.jobs}
     for number, job in enumerate(plan.jobs):
         if not 0 <= job.client < plan.clients:
             raise UsageError(f"a job runs on client {job.client}, there are {plan.clients}")
         work = job.workload
+        owner = number if job.reads_of is None else job.reads_of
+        source = plan.jobs[owner]
         for stream in range(work.streams):
-            if job.osts:
-                ost = job.osts[stream % len(job.osts)]
-            else:
-                # Files of one job lie on consecutive OSTs; jobs start one OSS apart.
-                ost = (number * plan.cluster.layout.osts_per_oss + stream) % osts
+            which = stream % source.workload.streams
+            shared = source.shared
+            if owner in read_elsewhere and not shared:
+                shared = f"file {which} of job {owner}"
             yield FileWish(
-                job.client, ost, work.file_bytes, work.cache_bytes, work.read_ratio < 1.0, job.shared
+                client=job.client,
+                ost=_ost(plan, owner, which),
+                file_bytes=source.workload.file_bytes,
+                cache_bytes=work.cache_bytes,
+                written=work.read_ratio < 1.0,
+                shared=shared,
             )
+
+
+def _ost(plan: Plan, number: int, stream: int) -> int:
+    """Where a stream's file lies: those of one job on consecutive OSTs, and jobs start one OSS apart."""
+    layout, job = plan.cluster.layout, plan.jobs[number]
+    if job.osts:
+        return job.osts[stream % len(job.osts)]
+    return (number * layout.osts_per_oss + stream) % layout.ost_count
 
 
 def _empty(plan: Plan, scripted: ScriptLayout, placement: Placement, oscs: int, osses: int) -> World:
@@ -321,6 +341,8 @@ def _fill_streams(w: World, plan: Plan, placement: Placement) -> None:
             w.stream.start_us[s], w.stream.stop_us[s] = job.start_s * SECOND_US, job.stop_s * SECOND_US
             w.stream.phase_us[s] = job.start_s * SECOND_US
             w.stream.cache_pages[s] = max(1, work.cache_bytes // PAGE)
+            w.stream.fsync_bytes[s], w.stream.close_bytes[s] = job.fsync_bytes, job.close_bytes
+            w.stream.between[s] = OPENS | (ENDS if job.fsync_bytes or job.close_bytes else 0)
             w.stream.wait_page[s] = w.stream.active_ext[s] = NONE
             w.stream.lock[s] = w.stream.next_wanted[s] = NONE
             w.stream.next_in_file[s] = w.file.first_stream[f]

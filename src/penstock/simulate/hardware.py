@@ -129,6 +129,9 @@ def fill_clients(w: World, cluster: Cluster, clients: int) -> None:
     w.client.nic[:] = np.arange(clients)
     w.client.osts[:] = cluster.layout.ost_count
     w.client.first_file[:] = NONE
+    # The metadata server is not simulated. It answers like an idle server of data.
+    server_us = cluster.server.request_us + cluster.server.reply_us
+    w.client.metadata_us[:] = cluster.network.round_trip_us + server_us
     oscs = np.arange(w.osc.shape[0])
     w.osc.client[:] = oscs // cluster.layout.ost_count
     w.osc.ost[:] = oscs % cluster.layout.ost_count

@@ -40,6 +40,10 @@ class Probe:
             "app.write_bytes": float(client.write_bytes[self.client]),
             "app.read_calls": float(client.read_calls[self.client]),
             "app.write_calls": float(client.write_calls[self.client]),
+            "app.opens": float(client.opens[self.client]),
+            "app.closes": float(client.closes[self.client]),
+            "app.fsyncs": float(client.fsyncs[self.client]),
+            "app.fsync_usec": float(client.fsync_us[self.client]),
         }
         targets = tuple(self._snapshot(target, osc) for target, osc in self._oscs.items())
         version = self.simulation.plan.cluster.lustre.version

@@ -16,18 +16,27 @@ start_s = 2.0             # stop_s = 0, the default, means for ever
 [[job]]
 workload = { read_ratio = 0.5, access = "random", request = "1m", streams = 3, file = "3g", cache = "90g" }
 clients = [0]
+name = "database"
+fsync_every = "256m"      # each stream calls fsync after so many bytes written,
+close_every = "1g"        # and closes and opens its file after so many bytes read or written
+
+[[job]]
+workload = "s_rd_sq_1m"
+clients = [1]
+reads_of = "database"     # reads that job's files; by name, or by number: the first job is 0
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from penstock.config import Duration, Section, Size, parse
-from penstock.errors import ConfigError, PenstockError, UsageError
+from penstock.errors import ConfigError, PenstockError, UsageError, did_you_mean
 from penstock.simulate.assembly import Job, Plan
 from penstock.simulate.cluster import Cluster
 from penstock.simulate.faults import parse_fault
@@ -87,6 +96,10 @@ class ScenarioJobSection(Section):
     stop_s: float = Field(default=0.0, ge=0)
     osts: list[int] = Field(default_factory=list)
     shared: str = ""
+    name: str = ""
+    fsync_every: Size | None = Field(default=None, ge=1, le=1 << 50)
+    close_every: Size | None = Field(default=None, ge=1, le=1 << 50)
+    reads_of: int | str | None = None
 
     @property
     def cache_bytes(self) -> int | None:
@@ -126,6 +139,10 @@ def parse_scenario(text: str, source: str) -> ScenarioFile:
     scenario = parse(text, ScenarioFile, source)
     for job in scenario.job:
         _check(job, scenario.clients, source)
+    names = [job.name for job in scenario.job if job.name]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"{source}: job.name: {name!r} is the name of two jobs")
     _named_caches(scenario, source)
     return scenario
 
@@ -178,10 +195,72 @@ def scenario_plan(scenario: ScenarioFile, cluster: Cluster, seed: int, source: s
 
 
 def _jobs(scenario: ScenarioFile) -> Iterator[Job]:
-    for job in scenario.job:
-        work = parse_workload(job.workload) if isinstance(job.workload, str) else job.workload.workload()
-        for client in scenario.clients_of(job):
-            yield Job(work, client, job.start_s, job.stop_s, tuple(job.osts), job.shared)
+    works = [_work(job) for job in scenario.job]
+    clients = [scenario.clients_of(job) for job in scenario.job]
+    first = list(accumulate(map(len, clients), initial=0))
+    for number, (job, work) in enumerate(zip(scenario.job, works, strict=True)):
+        if job.fsync_every is not None and work.read_ratio == 1.0:
+            raise UsageError("job.fsync_every: the job only reads; fsync is for jobs that write")
+        source = None if job.reads_of is None else _source(scenario.job, number, works)
+        for turn, client in enumerate(clients[number]):
+            reads_of = None if source is None else first[source] + _elsewhere(clients[source], turn, client)
+            yield Job(
+                work,
+                client,
+                job.start_s,
+                job.stop_s,
+                tuple(job.osts),
+                job.shared,
+                fsync_bytes=job.fsync_every or 0,
+                close_bytes=job.close_every or 0,
+                reads_of=reads_of,
+            )
+
+
+def _work(job: ScenarioJobSection) -> Workload:
+    return parse_workload(job.workload) if isinstance(job.workload, str) else job.workload.workload()
+
+
+def _source(jobs: Sequence[ScenarioJobSection], number: int, works: Sequence[Workload]) -> int:
+    """The number of the job whose files job `number` reads."""
+    job = jobs[number]
+    source = _numbered(jobs, job.reads_of)
+    if source == number:
+        raise UsageError(f"job.reads_of: {job.reads_of!r} is the job itself; name a job that writes")
+    if works[source].read_ratio == 1.0:
+        raise UsageError(f"job.reads_of: job {job.reads_of!r} writes nothing; name a job that writes")
+    if works[number].read_ratio < 1.0:
+        raise UsageError("job.reads_of: the job writes itself; give both jobs one `shared` file instead")
+    file_named = isinstance(job.workload, WorkloadTable) and "file" in job.workload.model_fields_set
+    for key, given in (("osts", job.osts), ("shared", job.shared), ("workload.file", file_named)):
+        if given:
+            raise UsageError(f"job.{key}: a job with reads_of has the files of the other job; leave it out")
+    if works[number].request_bytes > works[source].file_bytes:
+        raise UsageError(
+            f"job.reads_of: a request of {works[number].request_bytes} bytes does not fit the other job's files "
+            f"of {works[source].file_bytes}"
+        )
+    return source
+
+
+def _numbered(jobs: Sequence[ScenarioJobSection], wanted: int | str | None) -> int:
+    if isinstance(wanted, int):
+        if not 0 <= wanted < len(jobs):
+            raise UsageError(f"job.reads_of: there is no job {wanted}; the jobs are 0 to {len(jobs) - 1}")
+        return wanted
+    names = [job.name for job in jobs]
+    if not wanted or wanted not in names:
+        raise UsageError(f"job.reads_of: no job has the name {wanted!r}{did_you_mean(str(wanted), names)}")
+    return names.index(wanted)
+
+
+def _elsewhere(writers: Sequence[int], turn: int, client: int) -> int:
+    """Which of the writing clients the reader on `client` follows: each its own in turn, never itself."""
+    for step in range(len(writers)):
+        place = (turn + step) % len(writers)
+        if writers[place] != client:
+            return place
+    raise UsageError(f"job.reads_of: client {client} would read its own files; let another client read them")
 
 
 def _one_cache_a_client(jobs: Iterator[Job], named: dict[int, int]) -> tuple[Job, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from penstock.simulate.kernel.client_records import OP
 from penstock.simulate.kernel.records import PAGE, READ, WRITE
-from penstock.simulate.kernel.scripted import ANYWHERE, MEET, PUT, REST, SYNC, TAKE
+from penstock.simulate.kernel.scripted import ANYWHERE, LAST_OBJECT, MEET, PUT, REST, SYNC, TAKE
 from penstock.units import GIB, MIB
 
 Ops = np.ndarray[Any, Any]
@@ -154,8 +154,10 @@ class Steps:
 
     def sync(self, file: int) -> None:
         """Wait until all that was written to a file is on its servers."""
-        for stripe in range(len(self._files[file].osts)):
-            self._add(SYNC, self._object(file) + stripe)
+        stripes = len(self._files[file].osts)
+        for stripe in range(stripes):
+            last = LAST_OBJECT if stripe == stripes - 1 else 0
+            self._add(SYNC, self._object(file) + stripe, (1, 0, last, 0, 1, 0))
 
     def meet(self, gate: int) -> None:
         """Wait for the others."""

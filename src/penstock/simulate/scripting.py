@@ -9,6 +9,7 @@ import numpy as np
 
 from penstock.simulate.kernel.records import NONE, PAGE, READ, WRITE, World
 from penstock.simulate.kernel.scripted import SYNC
+from penstock.simulate.kernel.syncing import OPENS
 from penstock.simulate.placement import FileWish, Placement
 from penstock.simulate.script import Ops, Script, Task
 
@@ -150,6 +151,7 @@ def _fill_stream(w: World, s: int, one: Placed, bases: tuple[int, int]) -> None:
     stream.op[s] = stream.op_first[s] = op
     stream.op_end[s] = op + len(one.task.ops)
     stream.repeats[s] = int(one.task.repeats)
+    stream.between[s] = OPENS
     stream.flushes[s] = int(one.task.flushes)
     stream.start_us[s], stream.stop_us[s] = one.task.start_s * SECOND_US, one.task.stop_s * SECOND_US
     stream.phase_us[s] = stream.start_us[s]

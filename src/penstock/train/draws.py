@@ -15,6 +15,12 @@ work      1-3 jobs on the first client: reads (35 %), writes (30 %) or 10-90 % r
           times of ten no more than half of the files that are read; in one job of five a pause of .1-50 ms after
           each request, in one of six rests of 1-20 s after 2-20 s of work; files on one OST or on up to all.
 company   in one world of three 1-7 other clients with jobs of their own on the same OSTs.
+programs  in a tenth of the worlds a job of the first client that writes calls fsync whenever its streams wrote
+          1 MiB-1 GiB together; in a tenth a job of the first client closes and opens its files whenever they moved
+          4 MiB-4 GiB; in a tenth one client more reads the files that a job of the first client writes, in order or
+          at random, requests of 4 KiB-16 MiB, at most as many streams as that job has: without pause, with one of
+          10 ms-1 s after each request, or with rests of 2-20 s after 1-5 s of work. Each tenth is drawn by itself,
+          with random numbers of its own: the other worlds are what they were before there were such programs.
 
 Families name what is special about a world, so that whole families can be left out of training.
 Hardware: `disk`, `ssd`, `nvme`, `memory`, `testbed` (a built-in cluster), `far` (2 ms or more), `slow-link` (at most
@@ -22,27 +28,29 @@ Hardware: `disk`, `ssd`, `nvme`, `memory`, `testbed` (a built-in cluster), `far`
 Work: `reads`, `writes`, `mixed` (a job does both), `small` (a job's requests are at most 32 KiB), `large` (4 MiB or
 more), `many-streams` (8 or more in one job), `thinking`, `bursty`, `striped` (one job on several OSTs), `rewriting`
 (pages change again before they are sent: a job writes at random to files that fit the page cache together, or in
-order, again and again, to files that together fit what may be dirty on their target), `several-jobs`.
-Company: `company`.
+order, again and again, to files that together fit what may be dirty on their target, and calls no fsync before it has
+written as much as its file holds), `several-jobs`, `fsyncs`, `closes`.
+Company: `company` (there are other clients), `read-elsewhere` (one reads what the first writes).
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 
 from penstock.errors import UsageError
 from penstock.train.drawn_hardware import DrawnHardware, between, draw_hardware
+from penstock.train.drawn_job import DrawnJob, number_text
+from penstock.train.drawn_programs import draw_endings, draw_reader
 from penstock.train.worlds import DescribedWorld, name_of_draw
 from penstock.units import GIB, KIB, MIB
 
 FAMILIES = (
     "disk", "ssd", "nvme", "memory", "testbed", "far", "slow-link", "fast-link", "slow-core", "slow-server",
     "few-threads", "reads", "writes", "mixed", "small", "large", "many-streams", "thinking", "bursty", "striped",
-    "rewriting", "several-jobs", "company",
+    "rewriting", "several-jobs", "company", "fsyncs", "closes", "read-elsewhere",
 )  # fmt: skip
 FILES_GIB = 32.0
 MOST_TRIES = 5000
@@ -52,37 +60,17 @@ ALL_FILES_GIB = 64.0
 MOST_DIRTY_BYTES = 2000 * MIB
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnJob:
-    """One job of a drawn world; sizes in bytes. `cache` is its client's page cache."""
-
-    read_ratio: float
-    random: bool
-    request: int
-    streams: int
-    file: int
-    cache: int
-    think_s: float
-    active_s: float
-    idle_s: float
-    osts: tuple[int, ...]
-    client: int
-
-    def rewrites(self, dirty_bytes: float) -> bool:
-        """Whether it changes pages again before they are sent, where so much may be dirty on a target."""
-        if self.random:
-            fits = self.streams * self.file <= self.cache
-        else:
-            fits = math.ceil(self.streams / len(self.osts)) * self.file <= dirty_bytes
-        return self.read_ratio < 1.0 and fits
-
-
 def draw_world(seed: int, number: int) -> DescribedWorld:
     """World `number` of a seed."""
     rng = Random(f"world/{seed}/{number}")
     hardware = draw_hardware(rng)
     clients = rng.randint(2, 8) if rng.random() < 1 / 3 else 1
-    jobs = _jobs(rng, hardware, clients)
+    jobs = draw_endings(Random(f"endings/{seed}/{number}"), _jobs(rng, hardware, clients))
+    rng = Random(f"reader/{seed}/{number}")
+    reader = draw_reader(rng, jobs, clients)
+    if reader is not None:
+        jobs.append(replace(reader, cache=_cache(rng, hardware, [reader])))
+        clients += 1
     dirty_bytes = min(MOST_DIRTY_BYTES, hardware.ram_gb * GIB / 8)
     families = (*hardware.families, *_families_of(jobs, dirty_bytes))
     return DescribedWorld(name_of_draw(seed, number), _text(hardware, clients, jobs, families), families)
@@ -184,6 +172,9 @@ def _families_of(jobs: Sequence[DrawnJob], dirty_bytes: float) -> list[str]:
         "rewriting": any(job.rewrites(dirty_bytes) for job in jobs),
         "several-jobs": sum(job.client == 0 for job in jobs) > 1,
         "company": any(job.client > 0 for job in jobs),
+        "fsyncs": any(job.fsync_every for job in jobs),
+        "closes": any(job.close_every for job in jobs),
+        "read-elsewhere": any(job.reads_of is not None for job in jobs),
     }
     return [family for family, holds in signs.items() if holds]
 
@@ -196,28 +187,7 @@ def _text(hardware: DrawnHardware, clients: int, jobs: Sequence[DrawnJob], famil
     ]
     if hardware.changes:
         lines += ["", "[set]"]
-        lines += [f"{key} = {_number(value)}" for key, value in hardware.changes.items()]
+        lines += [f"{key} = {number_text(value)}" for key, value in hardware.changes.items()]
     for job in jobs:
-        lines += ["", "[[job]]", *_job_lines(job)]
+        lines += ["", "[[job]]", *job.lines()]
     return "\n".join(lines) + "\n"
-
-
-def _job_lines(job: DrawnJob) -> Iterator[str]:
-    words = {
-        "read_ratio": _number(job.read_ratio),
-        "access": '"random"' if job.random else '"sequential"',
-        "request": f'"{job.request // KIB}k"',
-        "streams": str(job.streams),
-        "file": f'"{job.file // MIB}m"',
-        "cache": f'"{job.cache // MIB}m"',
-    }
-    for key in ("think_s", "active_s", "idle_s"):
-        if getattr(job, key) > 0.0:
-            words[key] = _number(getattr(job, key))
-    yield "workload = { " + ", ".join(f"{key} = {value}" for key, value in words.items()) + " }"
-    yield f"clients = [{job.client}]"
-    yield f"osts = [{', '.join(map(str, job.osts))}]"
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))

@@ -1,4 +1,4 @@
-"""Parses the texts of one mount (llite) into counters: application reads and writes, and readahead."""
+"""Parses the texts of one mount (llite) into counters: what applications call, and readahead."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 
 from penstock.errors import DataError
-from penstock.observe.lustre.stats import check_whole, find_row, find_start_time, parse_stats
+from penstock.observe.lustre.stats import check_whole, find_count, find_row, find_start_time, parse_stats
 
 _ROWS = ((b"\nread_bytes", "app.read"), (b"\nwrite_bytes", "app.write"))
+_COUNTED = ((b"\nopen", "app.opens"), (b"\nclose", "app.closes"))
 
 
 def parse_mount(texts: Sequence[bytes | None]) -> dict[str, float]:
@@ -36,8 +37,26 @@ def _application(text: bytes) -> dict[str, float]:
             counters[f"{name}_calls"], counters[f"{name}_bytes"] = float(calls), float(total)
         except ValueError:
             counters[f"{name}_calls"] = counters[f"{name}_bytes"] = math.nan
+    for needle, name in _COUNTED:
+        try:
+            counters[name] = float((find_count(text, needle) or (0, None))[0])
+        except ValueError:
+            counters[name] = math.nan
+    counters.update(_fsyncs(text))
     try:
         counters["app.since_s"] = float(find_start_time(text)[1] or 0)
     except ValueError:
         raise DataError("llite stats: start_time is not a number") from None
+    return counters
+
+
+def _fsyncs(text: bytes) -> dict[str, float]:
+    """How often applications called fsync and, where this version says so, how long that took in all."""
+    try:
+        count, usec = find_count(text, b"\nfsync") or (0, 0)
+    except ValueError:
+        return {"app.fsyncs": math.nan, "app.fsync_usec": math.nan}
+    counters = {"app.fsyncs": float(count)}
+    if usec is not None:
+        counters["app.fsync_usec"] = float(usec)
     return counters

@@ -85,19 +85,37 @@ def find_row(text: bytes, needle: bytes) -> tuple[int, int] | None:
     (2, 6)
     >>> find_row(b"x 1\\nread_bytes_x 2 samples [bytes] 1 5 6 26\\n", b"\\nread_bytes")
     """
+    found = find_count(text, needle)
+    if found is None:
+        return None
+    count, total = found
+    if total is None:
+        raise ValueError("a row without its sum")
+    return count, total
+
+
+def find_count(text: bytes, needle: bytes) -> tuple[int, int | None] | None:
+    """The same for a row whose sum some versions do not keep; then the sum is None.
+
+    >>> find_count(b"x 1\\nfsync 2 samples [reqs]\\n", b"\\nfsync")
+    (2, None)
+    """
     at = text.find(needle)
     while at >= 0:
         start = at + len(needle)
         if text[start : start + 1].isspace():
-            fields = text[start : text.find(b"\n", start)].split(None, 6)
-            if len(fields) < 6 or fields[1] != b"samples":
-                raise ValueError("a row without its sum")
-            count, total = int(fields[0]), int(fields[5])
-            if count < 0 or total < 0:
-                raise ValueError("a negative counter")
-            return count, total
+            return _counted(text[start : text.find(b"\n", start)].split(None, 6))
         at = text.find(needle, start)
     return None
+
+
+def _counted(fields: Sequence[bytes]) -> tuple[int, int | None]:
+    if len(fields) < 3 or fields[1] != b"samples" or len(fields) in (4, 5):
+        raise ValueError("a row without its samples")
+    count, total = int(fields[0]), int(fields[5]) if len(fields) > 5 else None
+    if count < 0 or (total is not None and total < 0):
+        raise ValueError("a negative counter")
+    return count, total
 
 
 def find_rows(text: bytes, names: Sequence[bytes]) -> list[tuple[int, int]] | None:

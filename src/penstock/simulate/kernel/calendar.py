@@ -39,7 +39,10 @@ BULK_ACKNOWLEDGED = 22  # rpc, at its OSS
 REPLY_IS_IN = 23  # rpc, at its client: to be dealt with
 MESSAGE_LEAVES = 24  # rpc, at whoever sends its data
 DAEMON_HAS_TURN = 25  # client: works on a reply's pages
-KIND_COUNT = 26
+# Of an fsync.
+SYNC_ARRIVES = 26  # stream, at the OST
+SYNC_ANSWERED = 27  # stream, at its client
+KIND_COUNT = 28
 
 
 # A day of 100 microseconds has about a dozen events where 5,000 streams write; the ring of days is 6.5 s long,

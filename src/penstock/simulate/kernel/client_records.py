@@ -86,6 +86,7 @@ CLIENT = record(
     ("dirty", I),  # dirty pages of all its OSCs
     ("dirty_max", I),  # and how many there may be
     ("first_file", I),  # the first of its files; `file.next_in_client` leads on
+    ("metadata_us", F),  # a request to the metadata server and its answer
     # What its applications asked for, as the client counts it.
     ("read_calls", I),
     ("read_bytes", I),
@@ -95,6 +96,13 @@ CLIENT = record(
     ("write_bytes", I),
     ("write_min", I),
     ("write_max", I),
+    ("opens", I),  # files opened
+    ("closes", I),  # and closed
+    ("fsyncs", I),
+    ("fsync_us", F),  # time that threads spent in fsync: the sum,
+    ("fsync_min", F),
+    ("fsync_max", F),
+    ("fsync_squares", F),  # and the sum of squares
 )
 
 OSC = lined(
@@ -179,6 +187,7 @@ FILE = lined(
     ("touched_high", N),  # and the last
     ("next_in_client", N),
     ("disk_page", I),  # where the object begins on its device
+    ("awaited", N),  # dirty extents, in flight or not, that an fsync waits for
 )
 
 STREAM = lined(
@@ -206,12 +215,13 @@ STREAM = lined(
     ("request", N),  # pages of a call
     ("position_read", N),  # where a sequential stream reads next, in requests
     ("position_write", N),
-    ("sequential", N),
     ("rng", N),
     ("op_end", N),  # of a script: behind its last instruction; 0 if it follows none
     ("cache_pages", N),  # the page cache its client runs with
     ("next_in_file", N),
     ("next_wanted", N),  # the next that waits for a lock
+    ("sequential", S),
+    ("between", S),  # what it does between two calls, flags of `syncing`
     # Third line: readahead, and what it asked for.
     ("ra_start", N),  # readahead: where its window begins,
     ("ra_next", N),  # the first page not asked for,
@@ -235,6 +245,13 @@ STREAM = lined(
     ("paused", S),  # of an instruction: 0 not begun, 1 its pause is over, 2 waits at a gate
     ("repeats", S),  # 1 if it starts over at the end
     ("flushes", S),  # 1 if it flushes before it stops
+    ("syncing", S),  # how far its fsync is, see `states`
+    # Fifth line: programs that fsync, or close and open again.
+    ("fsync_bytes", I),  # it does so after writing so many bytes; 0: never
+    ("fsynced_bytes", I),  # what it had written at its last fsync
+    ("close_bytes", I),  # it closes after so many bytes, read or written; 0: never
+    ("closed_bytes", I),  # what it had read and written at its last close
+    ("fsync_us", F),  # when its fsync began
 )
 
 OP = record(  # one instruction of a script
@@ -280,6 +297,7 @@ EXTENT = lined(
     ("next", N),  # in its list, its RPC, or among the free
     ("state", S),  # see `states`
     ("kind", S),  # the list it stands in
+    ("awaited", S),  # 1 if an fsync waits for it
 )
 
 BLOCK = record(  # 64 pages of a file

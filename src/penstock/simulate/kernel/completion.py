@@ -17,6 +17,7 @@ from penstock.simulate.kernel.states import (
     READING,
     UPTODATE,
     WAITS_FOR_FLUSH,
+    WAITS_FOR_FSYNC,
     WAITS_FOR_READ,
     WAITS_FOR_SYNC,
     WAITS_FOR_WRITEBACK,
@@ -40,6 +41,9 @@ def _wake_page_waiters(w: World, f: int, now_us: float) -> None:
                 wake(w, s, now_us)
         elif mode == WAITS_FOR_FLUSH:
             if w.file.cached_extents[f] == 0 and w.file.writing[f] == 0:
+                wake(w, s, now_us)
+        elif mode == WAITS_FOR_FSYNC:
+            if w.file.awaited[f] == 0:
                 wake(w, s, now_us)
         elif mode == WAITS_FOR_SYNC and w.osc.writes[w.file.osc[f]] == 0:
             wake(w, s, now_us)

@@ -29,6 +29,7 @@ from penstock.simulate.kernel.states import (
     RUNNING,
     STOPPED,
     TO_READ,
+    WAITS_FOR_COMMIT,
     WAITS_FOR_LOCK,
 )
 from penstock.simulate.kernel.streams import wake
@@ -159,7 +160,8 @@ def _rouse(w: World, f: int, now_us: float) -> None:
     s = w.file.first_stream[f]
     while s != NONE:
         mode = w.stream.mode[s]
-        if mode != RUNNING and mode != STOPPED and mode != WAITS_FOR_LOCK:
+        answered = mode in (WAITS_FOR_LOCK, WAITS_FOR_COMMIT)
+        if mode != RUNNING and mode != STOPPED and not answered:
             wake(w, s, now_us)
         if w.stream.lock[s] != NONE and mode != WAITS_FOR_LOCK:
             w.stream.lock[s] = NONE

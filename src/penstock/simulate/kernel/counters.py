@@ -100,3 +100,15 @@ def tally_call(w: World, s: int) -> None:
         client.write_bytes[c] += size
         stream.write_calls[s] += 1
         stream.write_bytes[s] += size
+
+
+@kernel
+def tally_fsync(w: World, c: int, usec: float) -> None:
+    """An fsync on a client returns after so long."""
+    client = w.client
+    usec = float(int(usec))
+    client.fsync_min[c] = usec if client.fsyncs[c] == 0 else min(client.fsync_min[c], usec)
+    client.fsync_max[c] = max(client.fsync_max[c], usec)
+    client.fsyncs[c] += 1
+    client.fsync_us[c] += usec
+    client.fsync_squares[c] += usec * usec

@@ -27,6 +27,8 @@ from penstock.simulate.kernel.calendar import (
     RPC_IS_DUE,
     SEGMENT_ARRIVES,
     STREAM_RUNS,
+    SYNC_ANSWERED,
+    SYNC_ARRIVES,
     drop_first,
     next_time,
     schedule,
@@ -53,6 +55,7 @@ from penstock.simulate.kernel.server import (
     segment_arrives,
 )
 from penstock.simulate.kernel.streams import run_stream, wake
+from penstock.simulate.kernel.syncing import sync_arrives
 from penstock.simulate.kernel.transfer import message_leaves
 
 
@@ -88,6 +91,10 @@ def _step(w: World, kind: int, subject: int, now_us: float) -> None:
         bulk_acknowledged(w, subject, now_us)
     elif kind == DAEMON_HAS_TURN:
         daemon_has_turn(w, subject, now_us)
+    elif kind == SYNC_ARRIVES:
+        sync_arrives(w, subject, now_us)
+    elif kind == SYNC_ANSWERED:
+        wake(w, subject, now_us)
     else:
         reply_is_in(w, subject, now_us)
 

@@ -11,7 +11,7 @@ from penstock.simulate.kernel.offsets import note_start
 from penstock.simulate.kernel.pages import extent_at, label, set_state
 from penstock.simulate.kernel.queues import delist, enlist, free_extent, new_extent
 from penstock.simulate.kernel.records import NONE, World
-from penstock.simulate.kernel.states import ACTIVE, CACHE, FLYING, FULL, UNLISTED, UPTODATE
+from penstock.simulate.kernel.states import ACTIVE, CACHE, FLYING, FULL, UNLISTED, UPTODATE, URGENT
 
 
 @kernel
@@ -49,12 +49,22 @@ def activate(w: World, e: int) -> int:
 
 
 @kernel
+def await_extent(w: World, e: int) -> None:
+    """An fsync waits until the extent's pages are clean."""
+    if w.extent.awaited[e] == 0:
+        w.extent.awaited[e] = 1
+        w.file.awaited[w.extent.file[e]] += 1
+
+
+@kernel
 def _absorb(w: World, e: int, victim: int, tax_bytes: int) -> None:
     o = w.file.osc[w.extent.file[e]]
     label(w, w.extent.file[e], w.extent.start[victim], w.extent.pages[victim], e)
     w.extent.pages[e] += w.extent.pages[victim]
     w.extent.grant_bytes[e] += w.extent.grant_bytes[victim] - tax_bytes
     w.osc.grant_bytes[o] += tax_bytes
+    if w.extent.awaited[victim] == 1:
+        await_extent(w, e)
     free_extent(w, victim)
 
 
@@ -94,12 +104,15 @@ def add_run(w: World, f: int, page: int, pages: int, tax_bytes: int, now_us: flo
 
 @kernel
 def release(w: World, e: int) -> bool:
-    """The writer leaves the extent: cached now, and due for sending at once only if it is full."""
+    """The writer leaves the extent: cached now, and due for sending at once only if it is full or awaited."""
     w.extent.state[e] = CACHE
     note_start(w, w.extent.file[e], w.extent.start[e], 1)
     full = w.extent.pages[e] >= w.extent.most_pages[e]
     if full and w.extent.kind[e] == UNLISTED:
         enlist(w, e, FULL)
+    if w.extent.awaited[e] == 1 and w.extent.kind[e] == UNLISTED:
+        enlist(w, e, URGENT)
+        return True
     return full
 
 

@@ -38,14 +38,16 @@ def _server_of_file(w: World, f: int) -> int:
 
 
 @kernel
-def _to_server(w: World, f: int, now_us: float) -> float:
+def to_server(w: World, f: int, now_us: float) -> float:
+    """When a small request about a file, handed over now, is understood by its OST."""
     c = w.osc.client[w.file.osc[f]]
     s = _server_of_file(w, f)
     return send_small(w, link_between(w, c, s, 1), w.client.nic[c], now_us) + w.oss.request_us[s]
 
 
 @kernel
-def _to_client(w: World, f: int, now_us: float) -> float:
+def to_client(w: World, f: int, now_us: float) -> float:
+    """When an answer or a callback about a file, handed over now, arrives."""
     s = _server_of_file(w, f)
     return send_small(w, link_between(w, w.osc.client[w.file.osc[f]], s, 0), w.oss.nic[s], now_us)
 
@@ -71,7 +73,7 @@ def hold_lock(w: World, s: int, now_us: float) -> bool:
             w.file.lock[f] = k
             return True
         k = lock.next[k]
-    schedule(w, _to_server(w, f, now_us), LOCK_WANTED, s)
+    schedule(w, to_server(w, f, now_us), LOCK_WANTED, s)
     return False
 
 
@@ -85,7 +87,7 @@ def _conflicts(w: World, k: int, s: int) -> bool:
 def _call_back(w: World, k: int, now_us: float) -> None:
     if w.lock.called[k] == 0:
         w.lock.called[k] = 1
-        schedule(w, _to_client(w, w.lock.file[k], now_us), LOCK_CALLED_BACK, k)
+        schedule(w, to_client(w, w.lock.file[k], now_us), LOCK_CALLED_BACK, k)
 
 
 @kernel
@@ -162,7 +164,7 @@ def _grant(w: World, home: int, s: int, now_us: float) -> None:
     w.file.lock_head[home] = k
     w.file.lock_count[home] += 1
     w.stream.lock[s] = k
-    schedule(w, _to_client(w, w.stream.file[s], now_us), LOCK_ARRIVES, s)
+    schedule(w, to_client(w, w.stream.file[s], now_us), LOCK_ARRIVES, s)
 
 
 @kernel
@@ -204,7 +206,7 @@ def _give_up(w: World, k: int, now_us: float) -> None:
     spent_us = dropped * w.client.lru_free_us_page[w.osc.client[w.file.osc[f]]]
     w.lock.state[k] = LOCK_CANCELLING
     w.file.called_back[f] -= 1
-    schedule(w, _to_server(w, f, now_us + spent_us), LOCK_CANCELLED, k)
+    schedule(w, to_server(w, f, now_us + spent_us), LOCK_CANCELLED, k)
 
 
 @kernel

@@ -105,9 +105,25 @@ def discard(w: World, f: int, low: int, high: int) -> int:
 
 
 @kernel
+def _free_run(w: World, o: int) -> int:
+    """In a full ring drop the oldest run that is clean, or that a lock has emptied; returns how many pages went."""
+    if w.osc.lru_count[o] < w.osc.lru_size[o]:
+        return 0
+    for _ in range(w.osc.lru_count[o]):
+        slot = w.osc.lru_base[o] + w.osc.lru_head[o]
+        f, start, pages = w.lru.file[slot], w.lru.start[slot], w.lru.pages[slot]
+        _take_oldest(w, o, pages)
+        if not _dirty(w, f, start, pages):
+            return _drop(w, f, start, pages)
+        _append_run(w, o, f, start, pages)
+    return 0
+
+
+@kernel
 def forget(w: World, o: int, pages: int) -> int:
     """Drop about this many of the oldest clean pages; returns how many went."""
-    gone = 0
+    # Of a dirty run a part may be put back, which is one run more.
+    gone = _free_run(w, o)
     for _ in range(w.osc.lru_count[o]):
         if gone >= pages:
             break
@@ -132,8 +148,9 @@ def remember(w: World, f: int, page: int, pages: int) -> None:
     if w.file.shared[f] == 1:
         w.file.touched_low[f] = min(w.file.touched_low[f], page)
         w.file.touched_high[f] = max(w.file.touched_high[f], page + pages - 1)
-    if w.osc.lru_count[o] == w.osc.lru_size[o]:
-        forget(w, o, w.lru.pages[w.osc.lru_base[o] + w.osc.lru_head[o]])
+    gone = _free_run(w, o)
+    w.osc.lru_pages[o] -= gone
+    w.client.cached[w.osc.client[o]] -= gone
     _append_run(w, o, f, page, pages)
 
 

@@ -33,6 +33,7 @@ def new_extent(w: World, f: int, start: int, pages: int, most_pages: int) -> int
     w.extent.next[e] = NONE
     w.extent.grant_bytes[e] = 0
     w.extent.ready_us[e] = 0.0
+    w.extent.awaited[e] = 0
     return e
 
 
@@ -42,6 +43,8 @@ def free_extent(w: World, e: int) -> None:
     w.extent.state[e] = FREE
     if w.extent.lock[e] != NONE:
         w.lock.extents[w.extent.lock[e]] -= 1
+    if w.extent.awaited[e] == 1:
+        w.file.awaited[w.extent.file[e]] -= 1
     w.extent.next[e] = w.sim.ext_free[0]
     w.sim.ext_free[0] = e
 

@@ -9,15 +9,25 @@ from __future__ import annotations
 
 from penstock.simulate.kernel.calendar import STREAM_RUNS, schedule
 from penstock.simulate.kernel.compiler import kernel
+from penstock.simulate.kernel.counters import tally_fsync
 from penstock.simulate.kernel.flusher import make_urgent
 from penstock.simulate.kernel.records import PAGE, READ, WRITE, World
 from penstock.simulate.kernel.rng import integer
-from penstock.simulate.kernel.states import RUNNING, STOPPED, WAITS_AT_GATE, WAITS_FOR_FLUSH
+from penstock.simulate.kernel.states import (
+    DATA_LEAVES,
+    NO_FSYNC,
+    RUNNING,
+    STOPPED,
+    WAITS_AT_GATE,
+    WAITS_FOR_FLUSH,
+)
 
 # What an instruction does. Reads and writes are numbered as directions are.
 SYNC, MEET, PUT, TAKE, REST = 2, 3, 4, 5, 6
 # An instruction's distance between requests, when each falls anywhere.
 ANYWHERE = -1
+# The `pages` of a SYNC instruction that is for the last object of a file.
+LAST_OBJECT = 1
 
 
 @kernel
@@ -40,6 +50,9 @@ def _use(w: World, s: int, h: int, again: bool) -> None:
     old = stream.handle[s]
     if old == h and again:
         return
+    if not again:
+        w.client.opens[stream.client[s]] += 1
+        w.client.closes[stream.client[s]] += 1
     handle.ra_start[old] = stream.ra_start[s]
     handle.ra_next[old] = stream.ra_next[s]
     handle.ra_window[old] = stream.ra_window[s]
@@ -134,10 +147,19 @@ def _exchange(w: World, s: int, g: int, change: int, t_us: float) -> bool:
 
 
 @kernel
-def flush(w: World, s: int, t_us: float) -> bool:
-    """Whether all of the stream's file is on its server; if not, the stream waits for that."""
+def flush(w: World, s: int, t_us: float, last: bool) -> bool:
+    """Whether all of the stream's file is on its server; if not, the stream waits for that.
+
+    The last of a striped file's objects ends the call of fsync.
+    """
     f = w.stream.file[s]
+    if w.stream.syncing[s] == NO_FSYNC:
+        w.stream.syncing[s] = DATA_LEAVES
+        w.stream.fsync_us[s] = t_us
     if w.file.cached_extents[f] == 0 and w.file.writing[f] == 0:
+        if last:
+            w.stream.syncing[s] = NO_FSYNC
+            tally_fsync(w, w.stream.client[s], t_us - w.stream.fsync_us[s])
         return True
     _sleep(w, s, WAITS_FOR_FLUSH, t_us)
     make_urgent(w, f, t_us)
@@ -150,7 +172,7 @@ def _is_done(w: World, s: int, i: int, t_us: float) -> bool:
     kind = w.op.kind[i]
     if kind == SYNC:
         _use(w, s, w.op.handle[i], True)
-        return flush(w, s, t_us)
+        return flush(w, s, t_us, w.op.pages[i] == LAST_OBJECT)
     if kind == MEET:
         return _meet(w, s, w.op.handle[i], t_us)
     if kind == PUT:
@@ -170,6 +192,7 @@ def next_call(w: World, s: int, t_us: float) -> float:
         if stream.repeats[s] == 0:
             stream.mode[s] = STOPPED
             stream.call_us[s] = t_us
+            w.client.closes[stream.client[s]] += 1
             return t_us
         stream.op[s] = stream.op_first[s]
     i = stream.op[s]

@@ -16,7 +16,10 @@ UNLISTED, HIGH_PRIORITY, URGENT, FULL, TO_READ = 0, 1, 2, 3, 4
 
 # Why a stream does not run.
 RUNNING, WAITS_FOR_READ, WAITS_FOR_CACHE, WAITS_FOR_WRITEBACK, WAITS_FOR_SYNC, STOPPED = 0, 1, 2, 3, 4, 5
-WAITS_FOR_LOCK, WAITS_FOR_FLUSH, WAITS_AT_GATE = 6, 7, 8
+WAITS_FOR_LOCK, WAITS_FOR_FLUSH, WAITS_AT_GATE, WAITS_FOR_FSYNC, WAITS_FOR_COMMIT = 6, 7, 8, 9, 10
+
+# How far a stream's fsync is: none under way, its data leaves, the servers commit.
+NO_FSYNC, DATA_LEAVES, SERVERS_COMMIT = 0, 1, 2
 
 # An extent lock: granted but still on its way, in use by its client, on its way back, forgotten by the OST.
 LOCK_GRANTED, LOCK_HELD, LOCK_CANCELLING, LOCK_GONE = 0, 1, 2, 3

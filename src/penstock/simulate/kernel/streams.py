@@ -18,6 +18,7 @@ from penstock.simulate.kernel.records import NONE, READ, ROOMY, WRITE, World
 from penstock.simulate.kernel.rng import integer, uniform
 from penstock.simulate.kernel.scripted import flush, next_call
 from penstock.simulate.kernel.states import ABSENT, RUNNING, STOPPED, UPTODATE, WAITS_FOR_LOCK, WAITS_FOR_READ
+from penstock.simulate.kernel.syncing import between_calls
 from penstock.simulate.kernel.writing import end_write, write_on
 
 # Pages copied before the thread looks at the clock again.
@@ -98,11 +99,16 @@ def _work(w: World, s: int, t_us: float) -> float:
 @kernel
 def _begin_call(w: World, s: int, t_us: float) -> float:
     stream = w.stream
+    if stream.between[s] != 0:
+        ready_us = between_calls(w, s, t_us)
+        if stream.mode[s] != RUNNING or ready_us > t_us:
+            return ready_us
     if stream.stop_us[s] > 0.0 and t_us >= stream.stop_us[s]:
-        if stream.flushes[s] == 1 and not flush(w, s, t_us):
+        if stream.flushes[s] == 1 and not flush(w, s, t_us, True):
             return t_us
         stream.mode[s] = STOPPED
         stream.call_us[s] = t_us
+        w.client.closes[stream.client[s]] += 1
         return t_us
     if stream.active_us[s] > 0.0 and t_us >= stream.phase_us[s] + stream.active_us[s]:
         t_us += stream.idle_us[s]
