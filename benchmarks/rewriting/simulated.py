@@ -17,7 +17,7 @@ SECONDS = 18
 
 
 def _simulation(cell: Cell, seed: int, cluster: Cluster | None) -> Simulation:
-    """A client that has just dropped its cache, all files on one OST. A run begins with the grant the real one had."""
+    """A client with an empty cache and the grant that the real one had, if that is known; all files on one OST."""
     files = cell.file_mb * MIB // cell.streams // MIB * MIB
     work = Workload("rewriting", cell.streams, 0.0, False, MIB, files, 2 * GIB)
     twin = cluster or builtin_cluster("emulated-10ms")
