@@ -114,11 +114,14 @@ def read_cells(data: Path) -> list[Cell]:
         names = (f"s{row['file_mb']}", f"n{row['streams']}", f"p{row['pages']}", f"f{row['flight']}")
         name = "_".join([*names, f"d{row['dirty_limit_mb']}", *filter(None, [row["tag"]])])
         late = [second for second in seconds[row["set"], name] if second.t >= FROM_S]
-        place = (int(row[key]) for key in ("file_mb", "streams", "pages", "flight", "dirty_limit_mb"))
         cells.append(
             Cell(
-                row["set"],
-                *place,
+                set=row["set"],
+                file_mb=int(row["file_mb"]),
+                streams=int(row["streams"]),
+                pages=int(row["pages"]),
+                flight=int(row["flight"]),
+                limit_mb=int(row["dirty_limit_mb"]),
                 app=mean(second.app for second in late),
                 wire=mean(second.wire for second in late),
                 host_wait=float(row["host_wait"]),
