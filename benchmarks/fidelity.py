@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from benchmarks import fidelity_latency_page, fidelity_page, fidelity_real
+from benchmarks import fidelity_latency_page, fidelity_page, fidelity_real, fidelity_rewriting_page
 
 from penstock.report.heatmap import draw_maps
 from penstock.simulate.catalogue import named_plan
@@ -121,6 +121,9 @@ def write_page() -> None:
     ]
     held, tuner = OUT / "latency.json", OUT / "tuner.json"
     second = fidelity_latency_page.section(json.loads(held.read_text("utf-8"))) if held.is_file() else ""
+    rewriting = OUT / "rewriting.json"
+    if rewriting.is_file():
+        second += "\n" + fidelity_rewriting_page.section(json.loads(rewriting.read_text("utf-8")))
     worth = []
     if tuner.is_file():
         from benchmarks import fidelity_tuner

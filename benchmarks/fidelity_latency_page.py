@@ -43,19 +43,20 @@ WRONG = """### Where it is wrong
 - **`rr_1m_4`, first link: the real best is luck.** Seven settings (256 and 1,024 pages, 4 and more in flight) send
   the same RPCs, one of 1 MiB a call and at most four in flight. Six have 33.1-35.8 MB/s, 1024 x 16 has 39.4: until
   its half RPCs take 103 ms as in the other six, then 82 ms: the four readers fell out of step. The mean
-  of the seven is .893 of the luckiest. The simulated client ties them; it is mostly not in step there
-  (82 ms), only as fast, because a page that a call asks for costs it more than the real client's counters allow.
+  of the seven is .893 of the luckiest. The simulated client ties them, and has 1024 x 1 2 % above them; it is in
+  step for a part of the time only (76-93 ms), and as fast because a page that a call asks for costs it more than
+  the real client's counters allow.
 - **`sw_1m_1`, second link: the real best is luck.** With 1,024 pages the client's core is the limit and 1.0-1.5 RPCs
   are in flight on average, however many are allowed. The five settings have 55.7-67.6 MB/s, and within one cell half
   seconds differ by a factor of two (33-84 MB/s). The simulated client ties all five.
 - **`sr_1m_1`, second link**: four settings of 1,024 pages tie; their real values are 78.0-88.5 MB/s. The real best is
-  1024 x 1 (92.9), which the simulated client has 3 % below them: why two reads of 4 MiB suffice is not known.
+  1024 x 1 (92.9), which the simulated client has 1 % below them: why two reads of 4 MiB suffice is not known.
 - **`mix_rr_sw_1m`**: 256 x 16 and 1,024 pages with 4 and more in flight lie within 2 % in the simulation; in reality
   within 20 %, in no order (1024 x 4, 8, 16, 64: 53.3, 47.1, 53.9, 49.7 MB/s).
 - **Small reads in step.** With 17 reads of 64 or 256 KiB in flight the real client is in step for a part of the time
-  (44 ms; 101 ms, 112 in the first and 94 in the second half), the simulated one is not (34 and 87 ms): at 64 x 16
-  and 16 x 16 it is a fifth to a third too fast, and 64 x 16 is its best setting for `sr_64k_1`. Not tried: requests
-  that the daemon builds while it deals with replies may leave only when it has dealt with all of them.
+  (44 ms; 101 ms, 112 in the first and 94 in the second half), the simulated one is less so (35 and 93 ms): at
+  64 x 16 and 16 x 16 it is a tenth to a third too fast. Not tried: requests that the daemon builds while it
+  deals with replies may leave only when it has dealt with all of them.
 - **`rr_64k_16`** (16 threads) is up to a half too fast; its own repeats differ by as much.
 - **Reads beside writes** (`mix_rr_sw_1m`): the latency of an RPC, both directions together, is within 25 % at little
   more than half of the settings.

@@ -66,6 +66,8 @@ CLIENT = record(
     ("receive_us_page", F),  # processor time to receive a page
     ("observe_us", F),  # processor time to read all counters once
     ("work_exponential", F),  # the share of that time that is exponentially distributed
+    ("daemon_saved_us", F),  # processor time that its daemon may have before others
+    ("daemon_seen_us", F),  # when that was reckoned
     ("reply_owed_us", F),  # what its daemon still has to do for the reply at the head of the queue
     # What it has, and its state.
     ("nic", I),  # its network interface
@@ -245,6 +247,7 @@ STREAM = lined(
     ("paused", S),  # of an instruction: 0 not begun, 1 its pause is over, 2 waits at a gate
     ("repeats", S),  # 1 if it starts over at the end
     ("flushes", S),  # 1 if it flushes before it stops
+    ("at_work", S),  # 1 while it counts among its client's working threads
     ("syncing", S),  # how far its fsync is, see `states`
     # Fifth line: programs that fsync, or close and open again.
     ("fsync_bytes", I),  # it does so after writing so many bytes; 0: never

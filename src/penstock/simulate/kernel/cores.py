@@ -13,6 +13,9 @@ from penstock.simulate.kernel.rng import exponential
 
 # Kernel threads of a client that work on RPCs: ptlrpcd and socklnd's.
 RPC_THREADS = 2
+# How much a thread that slept may be ahead of one that did not: half of the scheduler's latency of 6 ms (CFS,
+# place_entity with GENTLE_FAIR_SLEEPERS).
+SLEEPERS_CREDIT_US = 3000.0
 
 
 @kernel
@@ -28,6 +31,19 @@ def _take(w: World, first: int, cores: int, work_us: float, now_us: float) -> fl
     core.free_us[best] = done_us
     core.busy_us[best] += work_us
     return done_us
+
+
+@kernel
+def client_free_us(w: World, c: int, now_us: float) -> float:
+    """When a client begins with work on an RPC that it is given now."""
+    cores = w.client.cores[c]
+    if cores == 0:
+        return now_us
+    first = w.client.core[c]
+    soonest_us = w.core.free_us[first]
+    for other in range(first + 1, first + cores):
+        soonest_us = min(soonest_us, w.core.free_us[other])
+    return max(now_us, soonest_us)
 
 
 @kernel
@@ -54,6 +70,27 @@ def in_turn(w: World, c: int, work_us: float, now_us: float) -> float:
     last_us = _take(w, w.client.core[c], cores, work_us, now_us)
     rivals = (RPC_THREADS + w.client.working[c]) / cores
     return min(last_us, now_us + work_us * max(1.0, rivals))
+
+
+@kernel
+def by_daemon(w: World, c: int, work_us: float, now_us: float) -> float:
+    """The same for the daemon that builds RPCs and deals with replies.
+
+    A thread that had less than its share of the core goes first, and the others' work is put off (Linux's CFS runs
+    the thread with the least virtual time). What it saves up while it sleeps is bounded.
+    """
+    client = w.client
+    cores = client.cores[c]
+    if cores == 0:
+        return now_us + work_us
+    rivals = max(1.0, (RPC_THREADS + client.working[c]) / cores)
+    saved_us = client.daemon_saved_us[c] + (now_us - client.daemon_seen_us[c]) / rivals
+    saved_us = min(saved_us, SLEEPERS_CREDIT_US)
+    client.daemon_seen_us[c] = now_us
+    client.daemon_saved_us[c] = max(0.0, saved_us - work_us)
+    if saved_us < work_us:
+        return in_turn(w, c, work_us, now_us)
+    return min(now_us + work_us, _take(w, client.core[c], cores, work_us, now_us))
 
 
 @kernel

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from penstock.simulate.kernel.calendar import DAEMON_HAS_TURN, REPLY_ARRIVES, schedule
 from penstock.simulate.kernel.compiler import kernel
-from penstock.simulate.kernel.cores import in_turn, on_client
+from penstock.simulate.kernel.cores import by_daemon, on_client
 from penstock.simulate.kernel.records import NONE, World
 
 
@@ -44,7 +44,7 @@ def daemon_has_turn(w: World, c: int, now_us: float) -> None:
     client = w.client
     r = client.reply_head[c]
     slice_us = min(client.reply_owed_us[c], client.slice_us[c])
-    done_us = in_turn(w, c, slice_us, now_us)
+    done_us = by_daemon(w, c, slice_us, now_us)
     client.reply_owed_us[c] -= slice_us
     if client.reply_owed_us[c] > 0.0:
         schedule(w, done_us, DAEMON_HAS_TURN, c)

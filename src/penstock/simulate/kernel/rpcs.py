@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.simulate.kernel.calendar import BUILDER_IS_FREE, REQUEST_ARRIVES, RPC_IS_DUE, schedule
 from penstock.simulate.kernel.compiler import kernel
-from penstock.simulate.kernel.cores import in_turn
+from penstock.simulate.kernel.cores import by_daemon
 from penstock.simulate.kernel.counters import account, tally_send
 from penstock.simulate.kernel.extents import depart
 from penstock.simulate.kernel.network import link_between, send_bulk, send_small
@@ -106,7 +106,7 @@ def rpc_is_due(w: World, r: int, now_us: float) -> None:
     o = w.rpc.osc[r]
     c = w.osc.client[o]
     work_us = _built_us(w, r, 0.0) + w.client.message_us[c]
-    built_us = in_turn(w, c, work_us, now_us)
+    built_us = by_daemon(w, c, work_us, now_us)
     w.osc.build_free_us[o] = max(w.osc.build_free_us[o], built_us)
     w.rpc.handed_us[r] = built_us
     hand_over(w, r, built_us)

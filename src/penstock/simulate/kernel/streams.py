@@ -78,10 +78,24 @@ def _spend(w: World, s: int, from_us: float, until_us: float) -> float:
     """The thread was at work from one time to another; on a processor that is modelled it still has to be."""
     if w.client.cores[w.stream.client[s]] == 0:
         return until_us
-    if w.stream.owed_us[s] <= 0.0 and until_us > from_us:
+    if until_us > from_us and w.stream.at_work[s] == 0:
+        w.stream.at_work[s] = 1
         w.client.working[w.stream.client[s]] += 1
     w.stream.owed_us[s] += until_us - from_us
     return from_us
+
+
+@kernel
+def _rest(w: World, s: int) -> None:
+    """The thread sleeps now: others no longer share their processor with it.
+
+    Until then it counts, also between two time slices: it is ready to run, and the operating system's scheduler
+    divides a core among all threads that are.
+    """
+    c = w.stream.client[s]
+    if w.client.cores[c] > 0 and w.stream.at_work[s] == 1:
+        w.stream.at_work[s] = 0
+        w.client.working[c] -= 1
 
 
 @kernel
@@ -91,8 +105,6 @@ def _work(w: World, s: int, t_us: float) -> float:
     slice_us = min(w.stream.owed_us[s], w.client.slice_us[c])
     done_us = in_turn(w, c, slice_us, t_us)
     w.stream.owed_us[s] -= slice_us
-    if w.stream.owed_us[s] <= 0.0:
-        w.client.working[c] -= 1
     return done_us
 
 
@@ -136,6 +148,8 @@ def _end_call(w: World, s: int, t_us: float) -> float:
     tally_call(w, s)
     stream.busy[s] = 0
     stream.wait_page[s] = NONE
+    if stream.think_us[s] > 0.0:
+        _rest(w, s)
     return t_us + stream.think_us[s]
 
 
@@ -173,6 +187,8 @@ def run_stream(w: World, s: int, now_us: float) -> None:
             t_us = _work(w, s, t_us)
         elif stream.busy[s] == 0:
             t_us = _begin_call(w, s, t_us)
+            if stream.busy[s] == 0:
+                _rest(w, s)
             if stream.mode[s] == STOPPED:
                 return
         elif stream.cursor[s] < stream.end[s]:
@@ -181,6 +197,7 @@ def run_stream(w: World, s: int, now_us: float) -> None:
         else:
             t_us = _end_call(w, s, t_us)
         if (stream.mode[s] != RUNNING and stream.owed_us[s] <= 0.0) or w.sim.full[0] != ROOMY:
+            _rest(w, s)
             return
         if t_us >= next_time(w) or t_us >= w.sim.until_us[0]:
             schedule(w, t_us, STREAM_RUNS, s)

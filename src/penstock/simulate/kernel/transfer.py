@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from penstock.simulate.kernel.calendar import MESSAGE_LEAVES, SEGMENT_ARRIVES, schedule
 from penstock.simulate.kernel.compiler import kernel
-from penstock.simulate.kernel.cores import on_client, on_server
+from penstock.simulate.kernel.cores import client_free_us, on_client, on_server
 from penstock.simulate.kernel.network import MESSAGE_BYTES, link_between, send_bulk
 from penstock.simulate.kernel.records import PAGE, READ, World
 
@@ -74,8 +74,12 @@ def start_bulk(w: World, r: int, now_us: float) -> None:
         rpc.hand_us[r] = messages * w.oss.message_us[s] + rpc.pages[r] * w.oss.send_us_page[s]
         rpc.ready_us[r] = on_server(w, s, rpc.hand_us[r], now_us)
     else:
-        rpc.hand_us[r] = messages * w.client.message_us[c] + rpc.pages[r] * w.client.send_us_page[c]
-        rpc.ready_us[r] = on_client(w, c, rpc.hand_us[r], now_us)
+        begin_us = client_free_us(w, c, now_us)
+        work_us = messages * w.client.message_us[c] + rpc.pages[r] * w.client.send_us_page[c]
+        rpc.ready_us[r] = on_client(w, c, work_us, now_us)
+        # However long the work takes this time, the first piece leaves when it begins. (The same for reads puts
+        # four readers into step that are not: docs/explanation/fidelity.md.)
+        rpc.hand_us[r] = rpc.ready_us[r] - begin_us
     rpc.sent[r] = 0
     rpc.received[r] = 0
     first_us = rpc.ready_us[r] - rpc.hand_us[r] * (1.0 - min(1.0, float(SEGMENT_PAGES) / float(rpc.pages[r])))
