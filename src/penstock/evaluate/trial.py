@@ -20,6 +20,8 @@ from penstock.knobs import Setting
 from penstock.simulate.assembly import Plan
 
 WARMUP_S = 5.0
+#: Fields of a course that came later. At these values they are no part of the key, so that stored results stay valid.
+ADDED: Mapping[str, object] = {"switches": (), "until_done": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,9 @@ class Trial:
         A model file counts by its content, wherever it lies.
         """
         document: Any = {"plan": plain(self.plan), "course": plain(self.course)}
+        for name, usual in ADDED.items():
+            if getattr(self.course, name) == usual:
+                del document["course"][name]
         policy = source_file(self.course.policy) if self.course.policy is not None else None
         if policy is not None and policy.is_file():
             document[str(policy)] = _digest(policy)
@@ -61,7 +66,8 @@ class Measured:
     `read` and `write` have one rate per interval; `clients` has one pair of rates per client. `late_moves` counts
     settings changed in the second half, on all clients. `jobs` are in the order of the plan; `targets` are those that
     hold their files, by client and OST. `wire` is what went over the wire, read and written. Times in `decided` count
-    from the end of the warm-up.
+    from the end of the warm-up, as does `done_s`, when fixed work was done. `writing` is kept of such work: the share
+    of its tasks that wrote at the end of each interval.
     """
 
     app_mbps: float
@@ -77,11 +83,20 @@ class Measured:
     wire: tuple[float, float] = (0.0, 0.0)
     decided: tuple[Decided, ...] = ()
     events: int = 0
+    done_s: float | None = None
+    writing: tuple[float, ...] = ()
 
     @property
     def series(self) -> tuple[float, ...]:
         """Both directions, interval by interval."""
         return tuple(read + write for read, write in zip(self.read, self.write, strict=True))
+
+    @property
+    def work_mbps(self) -> float:
+        """All that was moved over the time until the work was done; the usual rate if there was no such moment."""
+        if self.done_s is None:
+            return self.app_mbps
+        return sum(self.series) * INTERVAL_S / self.done_s
 
     def mean(self, from_s: float, to_s: float) -> float:
         """The mean rate over a part of the measured time, whole intervals only."""
@@ -95,9 +110,10 @@ def perform(trial: Trial) -> Measured:
 
 def _kept(done: Run, course: Course) -> Measured:
     figures, trail = done.total.figures, done.trail
-    middle_s = course.warmup_s + course.seconds / 2
+    lasted_s = done.total.seconds
+    middle_s = course.warmup_s + lasted_s / 2
     per_client = [
-        tuple(sum(column) / course.seconds / 1e6 for column in zip(*way, strict=True))
+        tuple(sum(column) / lasted_s / 1e6 for column in zip(*way, strict=True))
         for way in (trail.read_bytes, trail.write_bytes)
     ]
     first = [move for move in trail.moves if move.client == 0]
@@ -115,6 +131,8 @@ def _kept(done: Run, course: Course) -> Measured:
         done.wire_mbps,
         tuple(replace(each, t_s=round(each.t_s - course.warmup_s, 3)) for each in done.decided),
         done.events,
+        done.done_s,
+        trail.writing if course.until_done else (),
     )
 
 
@@ -130,6 +148,7 @@ def load(document: Mapping[str, Any]) -> Measured:
     fields["path"] = tuple(PathStep(s["t_s"], s["ost"], Setting(s["setting"])) for s in fields["path"])
     fields["jobs"] = tuple(Share(**job) for job in fields["jobs"])
     fields["targets"] = {_place(place): Share(**share) for place, share in fields["targets"].items()}
+    fields["writing"] = tuple(fields.get("writing", ()))
     fields["wire"] = (fields["wire"][0], fields["wire"][1])
     fields["decided"] = tuple(_load_decided(each) for each in fields["decided"])
     return Measured(**fields)
