@@ -10,7 +10,7 @@ from penstock.evaluate.lab import Lab
 from penstock.simulate.assembly import Plan
 
 #: Runs of a search last no longer than this.
-SEARCH_S = 20.0
+SEARCH_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ class Static(Experiment["StaticDocument"]):
 class Dynamic(Experiment["DynamicDocument"]):
     """CARAT's Fig. 7: workloads that follow each other."""
 
-    name, seconds, lists = "dynamic", 300.0, True
+    name, seconds, lists = "dynamic", 120.0, True
     help = (
         "The CARAT authors' 12 sequences of four workloads (Fig. 7); --seconds is one phase (the paper's: 300).\n\n"
         "Rows are phases. --list takes a sequence by the name of its file (write_sequence_2), a FILE with one "
