@@ -3,7 +3,7 @@
 usage: ./run bench baseline [--write] [--cluster NAME]... [--set NAME]... [--only ROW]... [--policy NAME]...
 
 Runs are kept in the user's cache by the mark of what drives them (CONTRIBUTING.md), so an interrupted run goes on
-where it stopped. `--write` writes the page `baseline.md` beside results.md and the table of its figures, if everything
+where it stopped. `--write` writes the page `baseline.md` beside results.md and the table of its figures if everything
 was asked for; else the page is printed. How long each set took is said on the way.
 """
 

@@ -113,8 +113,8 @@ evaluate.add_command(replay)
 def everything(as_json: bool, out: Path | None, scale: float, **options: Any) -> None:
     """All experiments, CARAT beside the judged policy, every baseline on six workloads.
 
-    About 25 minutes on two idle cores at full length with an empty cache; --scale shortens every run, and --only
-    names experiments: those of this group, `baselines`, and `beside` for the papers' own cluster.
+    More than half an hour on two idle cores at full length with an empty cache; --scale shortens every run, and
+    --only names experiments: those of this group, `baselines`, and `beside` for the papers' own cluster.
     """
     started = time.monotonic()
     if options["model"] == "own":
