@@ -22,6 +22,8 @@ from penstock.simulate.assembly import Plan
 WARMUP_S = 5.0
 #: Fields of a course that came later. At these values they are no part of the key, so that stored results stay valid.
 ADDED: Mapping[str, object] = {"switches": (), "until_done": False}
+#: Figures that other runs than fixed work do not have. Marks are made of all figures, so they are not written empty.
+FIXED_WORK = ("done_s", "writing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +139,11 @@ def _kept(done: Run, course: Course) -> Measured:
 
 
 def dump(measured: Measured) -> dict[str, Any]:
+    """The figures as JSON knows them. What only fixed work has is left out of other runs."""
     document: dict[str, Any] = plain(measured)
-    return document
+    return {
+        name: value for name, value in document.items() if name not in FIXED_WORK or value not in (None, [])
+    }
 
 
 def load(document: Mapping[str, Any]) -> Measured:
