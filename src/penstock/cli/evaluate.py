@@ -35,9 +35,9 @@ PICTURES = ("surfaces", "trails", "trail", "path")
 # experiment -> the rows and the time its example takes: seconds, not hours
 ROWS = {
     "static": "--only s_rd_rn_1m --seconds 5",
-    "dynamic": "--list read_sequence_0 --seconds 2",
+    "dynamic": "--list read_sequence_0 --seconds 1",
     "independent": "--only table-v --seconds 2",
-    "interference": "--list r_w_dd_10g_1 --seconds 2",
+    "interference": "--list r_r_dd_10g_1 --seconds 1",
     "applications": "--only vpic-1d --seconds 2",
     "cache": "--only in-place-updates --seconds 2",
 }
