@@ -31,10 +31,11 @@ class EvidenceCase:
     seconds: float
     phases: int = 1
     rounds: tuple[Round, ...] = ROUNDS
+    fixed_work: Course | None = None
 
     def course(self) -> Course:
-        """The default, held throughout."""
-        return Course(self.seconds, WARMUP_S)
+        """The default, held throughout, or until fixed work is done."""
+        return self.fixed_work or Course(self.seconds, WARMUP_S)
 
 
 def case_of(ask: Ask) -> EvidenceCase:
@@ -56,7 +57,10 @@ def _independent(request: Request, case: str) -> EvidenceCase:
 
 def _applications(request: Request, case: str) -> EvidenceCase:
     return EvidenceCase(
-        lambda seed: applications.plan_of(request, case, seed), request.seconds, rounds=applications.ROUNDS
+        lambda seed: applications.plan_of(request, case, seed),
+        request.seconds,
+        rounds=applications.ROUNDS,
+        fixed_work=applications.course_of(request),
     )
 
 

@@ -224,8 +224,9 @@ def sequences(book: RatioBook) -> Iterator[Section]:
             rows.append([case, "each phase's own optimum (ceiling)", "—", f"{best:.2f}"])
     if rows:
         text = (
-            "Four workloads after each other. One phase that is much faster than the others decides the total: the "
-            "geometric mean over phases is what to judge by.",
+            "Four workloads after each other, in sequences of ours (`penstock evaluate dynamic --list read --list "
+            "write --list mixed`). One phase that is much faster than the others decides the total: the geometric "
+            "mean over phases is what to judge by.",
         )
         table = Table(["sequence", "who", "total", "geometric mean over phases"], rows)
         yield Section("Dynamic workloads (c220g5)", text, (), [table])

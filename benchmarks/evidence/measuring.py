@@ -129,7 +129,7 @@ def reduced(ask: Ask, course: Course, run: Measured) -> Found:
     each_s = course.seconds / count
     phases = tuple(run.mean(i * each_s, (i + 1) * each_s) for i in range(count)) if count > 1 else ()
     read, write = (sum(client[way] for client in run.clients) for way in (0, 1))
-    app = budgets.settled(run, course.seconds) if ask.experiment == "budgets" else run.app_mbps
+    app = budgets.settled(run, course.seconds) if ask.experiment == "budgets" else run.work_mbps
     last = run.path[-1].setting if run.path else None
     setting = (last["pages"], last["flight"]) if last is not None else None
     held = course.limits_mib if course.policy is None else None

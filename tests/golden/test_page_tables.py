@@ -26,7 +26,8 @@ def test_page_shows_the_figures_of_its_table(path: Path) -> None:
     cells = " ".join(
         cell for tables in table.tables.values() for rows in tables for row in rows for cell in row
     )
-    assert told_ratios(page)
+    # Of one seed there are no intervals to tell.
+    assert told_ratios(page) or "[" not in cells
     assert {ratio for ratio in told_ratios(page) if ratio not in cells} == set()
 
 

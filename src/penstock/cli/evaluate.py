@@ -35,9 +35,9 @@ PICTURES = ("surfaces", "trails", "trail", "path")
 # experiment -> the rows and the time its example takes: seconds, not hours
 ROWS = {
     "static": "--only s_rd_rn_1m --seconds 5",
-    "dynamic": "--only read --seconds 2",
+    "dynamic": "--list read_sequence_0 --seconds 1",
     "independent": "--only table-v --seconds 2",
-    "interference": "--only read --seconds 2",
+    "interference": "--list r_r_dd_10g_1 --seconds 1",
     "applications": "--only vpic-1d --seconds 2",
     "cache": "--only in-place-updates --seconds 2",
 }
@@ -59,12 +59,19 @@ def _options(function: click.decorators.FC) -> click.decorators.FC:
             "--seeds", type=click.IntRange(1, 1000), default=1, show_default=True,
             help="So many seeds from --seed on, with confidence intervals.",
         ),
-        click.option("--only", multiple=True, metavar="ROW", help="This row only; repeat for more."),
         click.option("--out", type=PATH, help="Directory for report.html, report.md and results.json."),
     )  # fmt: skip
     for option in reversed(options):
         function = option(function)
     return lab_options(function)
+
+
+_ROWS = click.option("--only", multiple=True, metavar="ROW", help="This row only; repeat for more.")
+# The older name is still understood.
+_LISTS = click.option(
+    "--list", "--only", "only", multiple=True, metavar="NAME|FILE",
+    help="This list only; repeat for more. [default: the authors']",
+)  # fmt: skip
 
 
 def _command(experiment: Experiment[Any]) -> click.Command:
@@ -73,9 +80,10 @@ def _command(experiment: Experiment[Any]) -> click.Command:
     @evaluate.command(
         name,
         help=experiment.help,
-        short_help=experiment.help,
+        short_help=experiment.help.partition("\n")[0],
         epilog=f"Example: penstock evaluate {name} {ROWS[name]}",
     )
+    @(_LISTS if experiment.lists else _ROWS)
     @_options
     @click.option("--seconds", type=DURATION, default=seconds, show_default=True, help="Measured time.")
     def run(as_json: bool, out: Path | None, **options: Any) -> None:
@@ -97,6 +105,7 @@ evaluate.add_command(replay)
 
 
 @evaluate.command("all", epilog="Example: penstock evaluate all --only cache --scale 0.05 --out results")
+@_ROWS
 @_options
 @click.option(
     "--scale", type=click.FloatRange(0.01, 10), default=1.0, show_default=True, help="Shorten all runs."
@@ -104,8 +113,8 @@ evaluate.add_command(replay)
 def everything(as_json: bool, out: Path | None, scale: float, **options: Any) -> None:
     """All experiments, CARAT beside the judged policy, every baseline on six workloads.
 
-    About 25 minutes on two idle cores at full length with an empty cache; --scale shortens every run, and --only
-    names experiments: those of this group, `baselines`, and `beside` for the papers' own cluster.
+    More than half an hour on two idle cores at full length with an empty cache; --scale shortens every run, and
+    --only names experiments: those of this group, `baselines`, and `beside` for the papers' own cluster.
     """
     started = time.monotonic()
     if options["model"] == "own":
@@ -211,5 +220,9 @@ def _shown(table: Table) -> RichTable:
 def _without_pictures(document: dict[str, Any]) -> dict[str, Any]:
     """The document without data for pictures (by interval and by setting), which is in results.json."""
     kept = {key: value for key, value in document.items() if key not in PICTURES}
-    rows = [{key: value for key, value in row.items() if key not in PICTURES} for row in document["rows"]]
-    return {**kept, "rows": rows}
+    for part in ("rows", "lists"):
+        if part in document:
+            kept[part] = [
+                {key: value for key, value in row.items() if key not in PICTURES} for row in document[part]
+            ]
+    return kept

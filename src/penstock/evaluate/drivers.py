@@ -17,12 +17,27 @@ from penstock.simulate.simulation import Simulation
 
 
 @dataclass(frozen=True, slots=True)
+class Switch:
+    """From a time on, counted from the start of the simulation, some targets hold a setting.
+
+    They are those of one client, and those on one OST, where named; else all.
+    """
+
+    setting: Setting
+    from_s: float = 0.0
+    client: int | None = None
+    ost: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Course:
     """How a run is driven: a setting held throughout, or a policy that starts after the warm-up.
 
     Only the `tuned` clients run the policy, or all if it is empty. `guard` switches the agent's guard on or off; None
     uses the policy's own choice (see `make_guard`). `cache_ratio` is the share of a node's memory that dirty limits
-    may sum to. `limits_mib` holds such limits throughout, one per OST.
+    may sum to. `limits_mib` holds such limits throughout, one per OST. `switches` change what is held, each at the
+    first interval that begins at its time or later. A run `until_done` ends when every task with an end has reached
+    it, and after `seconds` in any case.
     """
 
     seconds: float
@@ -34,6 +49,8 @@ class Course:
     model: str | None = None
     cache_ratio: float = CACHE_RATIO
     limits_mib: tuple[int, ...] | None = None
+    switches: tuple[Switch, ...] = ()
+    until_done: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +85,39 @@ class Driver(Protocol):
 
 
 class Hold:
-    """No knob is changed."""
+    """No knob is changed, except by the switches of the course."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: Simulation, switches: Sequence[Switch] = ()) -> None:
         self._simulation = simulation
+        self._switches = sorted(switches, key=lambda switch: switch.from_s)
         self.decided: list[Decided] = []
         self.held_back: Counter[str] = Counter()
 
     def advance(self) -> int:
+        changed = self.switch()
         self._simulation.run_until(self._simulation.now_s + INTERVAL_S)
-        return 0
+        return changed
+
+    def switch(self) -> int:
+        """Make the switches whose time has come; returns the number of knob values that changed."""
+        changed = 0
+        while self._switches and self._switches[0].from_s <= self._simulation.now_s + 1e-9:
+            due = self._switches.pop(0)
+            for osc in _targets(self._simulation, due):
+                before = self._simulation.setting(osc)
+                after = self._simulation.set(osc, due.setting)
+                changed += sum(before[knob] != after[knob] for knob in after)
+        return changed
+
+
+def _targets(simulation: Simulation, switch: Switch) -> list[int]:
+    """OSCs are numbered client by client, OST by OST."""
+    osts = simulation.plan.cluster.layout.ost_count
+    return [
+        osc
+        for osc in range(simulation.oscs)
+        if switch.client in (None, osc // osts) and switch.ost in (None, osc % osts)
+    ]
 
 
 class Loops:
@@ -134,7 +174,7 @@ def make_driver(simulation: Simulation, course: Course) -> Driver:
     """The driver a course asks for, at the end of the warm-up."""
     tuned = _tuned(simulation, course)
     if course.policy is None or not tuned:
-        return Hold(simulation)
+        return Hold(simulation, course.switches)
     if course.policy == "oracle":
         from penstock.evaluate.oracle import Oracle
 

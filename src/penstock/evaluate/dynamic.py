@@ -1,199 +1,201 @@
-"""Dynamic workloads (CARAT's Fig. 7): sequences of four, compared with one static setting for the whole sequence.
+"""Dynamic workloads (CARAT's Fig. 7): the authors' sequences, compared with the ceiling of every phase.
 
 All workloads of a sequence use the same OSTs, so a tuner starts each with the setting of the one before. Throughput
-is that of the whole sequence, including all switches and adaptation.
+includes all switches and adaptation. The ceiling of a phase is what a search found for it: in its sequence, or alone
+on an idle client if that is more, because a phase may suffer from what the one before it left to be written.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from penstock.evaluate import phase_ceilings
+from penstock.evaluate.authors_lists import AUTHORS_SEQUENCES, Works
 from penstock.evaluate.drivers import Course
 from penstock.evaluate.figures import geomean, mean
 from penstock.evaluate.lab import Lab
+from penstock.evaluate.lists import distinct, find_list, namesakes
+from penstock.evaluate.phases import Phases
 from penstock.evaluate.request import Request
-from penstock.evaluate.rows import DynamicDocument, DynamicPolicy, DynamicRow, SequenceRatios
-from penstock.evaluate.search import CHOICE_SEED, ROUNDS, choose
+from penstock.evaluate.rows import DynamicDocument, DynamicPolicy, PhaseRow, SequenceRatios, SequenceTotal
 from penstock.evaluate.simulated_client import INTERVAL_S
-from penstock.evaluate.static import best_static
-from penstock.evaluate.trial import WARMUP_S, Measured, Trial
-from penstock.knobs import Setting
-from penstock.simulate.assembly import Job, Plan
-from penstock.simulate.catalogue import named_plan
-from penstock.simulate.cluster import Cluster
-from penstock.workload import parse_workload
+from penstock.evaluate.trial import Measured, Trial
 
 EXPERIMENT = "dynamic"
-# Each sequence has two workloads with one stream and two with five, sequential and random, small and large requests.
-SEQUENCES = {
+SINGLE, CEILING = "best-single", "ceiling"
+# Ours, with two workloads of one stream and two of five in each. Some pages of results are about them.
+SEQUENCES: dict[str, Works] = {
     "read": ("s_rd_sq_1m", "f_rd_rn_1m", "s_rd_rn_16m", "f_rd_sq_8k"),
     "write": ("s_wr_sq_1m", "f_wr_rn_1m", "s_wr_rn_1m", "f_wr_sq_16m"),
     "mixed": ("s_rd_rn_1m", "f_wr_rn_1m", "f_rd_sq_1m", "s_wr_rn_16m"),
 }
 FAST_S = {"30s": 30.0, "10s": 10.0}
 FAST_TOTAL_S = 240.0
-SEARCH_S = 60.0
-FINALISTS = 3
+FAST = {f"{name}-{pace}": works for pace in FAST_S for name, works in SEQUENCES.items()}
+KNOWN: Mapping[str, Works] = {**AUTHORS_SEQUENCES, **SEQUENCES, **FAST}
 REACHED = 0.9
 SMOOTH = round(2.0 / INTERVAL_S)
-NAMES = (*SEQUENCES, *(f"{name}-{pace}" for pace in FAST_S for name in SEQUENCES))
-
-
-@dataclass(frozen=True, slots=True)
-class Phases:
-    """Workloads that follow each other on one client, each for the same time."""
-
-    cluster: Cluster
-    workloads: tuple[str, ...]
-    turns: int
-    every_s: float
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All phases in order."""
-        return self.workloads * self.turns
-
-    @property
-    def seconds(self) -> float:
-        """How long it all lasts."""
-        return self.every_s * len(self.names)
-
-    def plan(self, seed: int) -> Plan:
-        """The plan. The warm-up runs the first workload and is not part of its time."""
-        jobs, start_s = [], 0.0
-        for number, name in enumerate(self.names):
-            stop_s = WARMUP_S + (number + 1) * self.every_s
-            jobs.append(
-                Job(
-                    parse_workload(name), 0, start_s, stop_s, osts=tuple(range(self.cluster.layout.ost_count))
-                )
-            )
-            start_s = stop_s
-        return Plan(self.cluster, tuple(jobs), 1, seed)
-
-    def rates(self, measured: Measured) -> list[float]:
-        """The mean rate of every phase."""
-        return [measured.mean(i * self.every_s, (i + 1) * self.every_s) for i in range(len(self.names))]
 
 
 def phases_of(request: Request, name: str) -> Phases:
-    """The sequence of a row, `read` or `read-10s`."""
-    sequence, _, pace = name.partition("-")
-    workloads = SEQUENCES[sequence]
-    if not pace:
+    """The sequence of a name or file: `write_sequence_2`, or ours such as `read` or `read-10s`."""
+    workloads = find_list(name, KNOWN)
+    if name not in FAST:
         return Phases(request.cluster, workloads, 1, request.seconds)
-    every_s = min(FAST_S[pace], request.seconds)
+    every_s = min(FAST_S[name.partition("-")[2]], request.seconds)
     turns = max(1, round(min(FAST_TOTAL_S, 4 * request.seconds) / every_s / len(workloads)))
     return Phases(request.cluster, workloads, turns, every_s)
 
 
+@dataclass(frozen=True, slots=True)
+class SequenceRuns:
+    """All that was measured of one sequence, by label and seed, and the settings that searches found for it."""
+
+    name: str
+    phases: Phases
+    choice: phase_ceilings.PhaseChoice
+    runs: Mapping[tuple[str, int], Measured]
+    seeds: Sequence[int]
+
+    def total(self, label: str) -> float:
+        """The mean rate over the whole sequence and all seeds."""
+        return mean([self.runs[label, seed].app_mbps for seed in self.seeds]).value
+
+    def rates(self, label: str) -> list[float]:
+        """The mean rate of every phase over all seeds."""
+        each = [self.phases.rates(self.runs[label, seed]) for seed in self.seeds]
+        return [statistics.fmean(of_phase) for of_phase in zip(*each, strict=True)]
+
+    def ceilings(self) -> list[float]:
+        """The ceiling of every phase."""
+        alone = [
+            statistics.fmean(self.runs[_alone(work), seed].app_mbps for seed in self.seeds)
+            for work in self.phases.names
+        ]
+        return [max(pair) for pair in zip(self.rates(CEILING), alone, strict=True)]
+
+
+def _alone(work: str) -> str:
+    """The label of a workload that runs alone."""
+    return f"alone {work}"
+
+
 def evaluate(lab: Lab, request: Request) -> DynamicDocument:
-    """All sequences under default, policies, the best single static setting and each workload's own."""
-    rows = {name: phases_of(request, name) for name in request.pick(NAMES)}
-    workloads = tuple(dict.fromkeys(work for phases in rows.values() for work in phases.workloads))
-    own = {
-        name: found.setting
-        for name, found in best_static(
-            lab, request.lasting(min(request.seconds, SEARCH_S)), workloads
-        ).items()
-    }
-    one = _best_single(lab, request, rows)
-    trials: dict[tuple[str, str, int], Trial] = {}
-    for name, phases in rows.items():
-        there = request.lasting(phases.seconds)
-        for seed in request.all_seeds:
-            plan = phases.plan(seed)
-            held = {"best-single": one[name], **{f"own {work}": own[work] for work in phases.workloads}}
-            for label, setting in held.items():
-                trials[name, label, seed] = there.held(plan, setting)
-            for policy in ("default", *request.policies):
-                trials[name, policy, seed] = there.trial(plan, policy, one[name])
-    measured = dict(zip(trials, lab.measure("sequences", list(trials.values())), strict=True))
-    documents = [_row(request, name, phases, one[name], measured) for name, phases in rows.items()]
-    summed = _summary(request, documents)
+    """The sequences asked for under default, policies, the best single setting, and every phase's ceiling."""
+    names = request.only or distinct(AUTHORS_SEQUENCES)
+    found = _measure(lab, request, {name: phases_of(request, name) for name in dict.fromkeys(names)})
+    lists = [_total(request, one) for one in found]
+    rows = [row for one in found for row in _rows(request, one)]
+    summed = _summary(request, lists)
     return {
         **request.about(EXPERIMENT),
-        "rows": documents,
+        "rows": rows,
+        "lists": lists,
         **summed[request.policy],
         "policies": summed,
     }
 
 
-def _best_single(lab: Lab, request: Request, rows: Mapping[str, Phases]) -> dict[str, Setting]:
-    """The setting with the highest throughput for a whole sequence: searched on its parts first, the last few as a
-    whole.
-    """
-    groups = {
-        "/".join(phases.workloads): [
-            named_plan(request.cluster, work, seed=request.seed) for work in phases.workloads
-        ]
-        for phases in rows.values()
-    }
-    parts = choose(lab, groups, min(request.seconds, SEARCH_S), ROUNDS[:3])
-    trials = {}
-    for name, phases in rows.items():
-        turns = 1 if phases.every_s >= SEARCH_S else phases.turns
-        shorter = Phases(phases.cluster, phases.workloads, turns, min(phases.every_s, SEARCH_S))
-        plan = shorter.plan(request.seed + CHOICE_SEED)
-        for setting in parts["/".join(phases.workloads)].ranking[:FINALISTS]:
-            trials[name, setting] = Trial(plan, Course(shorter.seconds, WARMUP_S, setting))
-    found = dict(zip(trials, lab.measure("search, whole sequences", list(trials.values())), strict=True))
+def _measure(lab: Lab, request: Request, sequences: Mapping[str, Phases]) -> list[SequenceRuns]:
+    chosen = phase_ceilings.search(lab, request, sequences)
+    trials: dict[tuple[str, str, int], Trial] = {}
+    for name, phases in sequences.items():
+        there = request.lasting(phases.seconds)
+        for seed in request.all_seeds:
+            plan, one = phases.plan(seed), chosen[name]
+            trials[name, SINGLE, seed] = there.held(plan, one.single)
+            usual = there.held(plan, None)
+            trials[name, CEILING, seed] = replace(
+                usual, course=replace(usual.course, switches=phases.switches(one.own))
+            )
+            for work, setting in zip(phases.names, one.alone, strict=True):
+                single = replace(phases, workloads=(work,), turns=1)
+                course = Course(phases.every_s, 0.0, setting)
+                trials[name, _alone(work), seed] = Trial(single.plan(seed), course)
+            for policy in ("default", *request.policies):
+                trials[name, policy, seed] = there.trial(plan, policy, one.single)
+    measured = dict(zip(trials, lab.measure("sequences", list(trials.values())), strict=True))
+    return [
+        SequenceRuns(
+            name,
+            phases,
+            chosen[name],
+            {(label, seed): run for (of, label, seed), run in measured.items() if of == name},
+            request.all_seeds,
+        )
+        for name, phases in sequences.items()
+    ]
+
+
+def _rows(request: Request, one: SequenceRuns) -> list[PhaseRow]:
+    """One row for every phase."""
+    labels = ("default", SINGLE, *request.policies)
+    rates = {label: one.rates(label) for label in labels}
+    ceilings = one.ceilings()
+    return [
+        {
+            "list": one.name,
+            "phase": at + 1,
+            "workload": work,
+            "seconds": one.phases.every_s,
+            "default_mbps": rates["default"][at],
+            "best_single_mbps": rates[SINGLE][at],
+            "ceiling_mbps": ceilings[at],
+            "ceiling": dict(one.choice.own[at]),
+            "policy_mbps": rates[request.policy][at],
+            "policies": {policy: rates[policy][at] for policy in request.policies},
+            "command": request.command(EXPERIMENT, one.name, [request.policy]),
+        }
+        for at, work in enumerate(one.phases.names)
+    ]
+
+
+def _total(request: Request, one: SequenceRuns) -> SequenceTotal:
+    phases, first = (
+        one.phases,
+        {label: run for (label, seed), run in one.runs.items() if seed == request.seed},
+    )
+    default, best, mine = one.total("default"), one.total(SINGLE), one.total(request.policy)
+    ceilings = one.ceilings()
+    ceiling = statistics.fmean(ceilings)
     return {
-        name: max((s for n, s in found if n == name), key=lambda s: found[name, s].app_mbps) for name in rows
-    }
-
-
-def _row(
-    request: Request,
-    name: str,
-    phases: Phases,
-    one: Setting,
-    measured: Mapping[tuple[str, str, int], Measured],
-) -> DynamicRow:
-    def over_seeds(label: str) -> float:
-        return mean([measured[name, label, seed].app_mbps for seed in request.all_seeds]).value
-
-    first = {
-        label: found for (row, label, seed), found in measured.items() if (row, seed) == (name, request.seed)
-    }
-    own = [phases.rates(first[f"own {work}"])[i] for i, work in enumerate(phases.names)]
-    default, best, mine = over_seeds("default"), over_seeds("best-single"), over_seeds(request.policy)
-    return {
-        "workload": name,
+        "list": one.name,
+        "also": namesakes(one.name, phases.workloads, AUTHORS_SEQUENCES),
         "phases": list(phases.names),
         "phase_s": phases.every_s,
         "default_mbps": default,
         "best_single_mbps": best,
-        "best_single": dict(one),
-        "own_optimum_mbps": statistics.fmean(own),
+        "best_single": dict(one.choice.single),
+        "ceiling_mbps": ceiling,
         "policy_mbps": mine,
         "vs_default": mine / default,
-        "phases_vs_default": {policy: _over_phases(first, phases, policy) for policy in request.policies},
         "vs_best_single": mine / best,
-        "vs_own_optimum": mine / statistics.fmean(own),
-        "policies": {policy: over_seeds(policy) for policy in request.policies},
-        "phase_mbps": {label: phases.rates(found) for label, found in first.items()},
-        "own_phase_mbps": own,
-        "adapt_s": adapting(first[request.policy], own, phases.every_s),
+        "vs_ceiling": mine / ceiling,
+        "policies": {policy: one.total(policy) for policy in request.policies},
+        "phases_vs_default": {
+            policy: _over_phases(one, policy, one.rates("default")) for policy in request.policies
+        },
+        "phases_vs_ceiling": {policy: _over_phases(one, policy, ceilings) for policy in request.policies},
+        "adapt_s": adapting(first[request.policy], ceilings, phases.every_s),
         "changes": first[request.policy].changes,
-        "trail": {label: list(first[label].series) for label in ("default", "best-single", request.policy)},
+        "trail": {label: list(first[label].series) for label in ("default", CEILING, request.policy)},
         "path": [
             [s.t_s, s.setting["pages"], s.setting["flight"]] for s in first[request.policy].path if s.ost == 0
         ],
-        "command": request.command(EXPERIMENT, name, [request.policy]),
+        "command": request.command(EXPERIMENT, one.name, [request.policy]),
     }
 
 
-def _over_phases(first: Mapping[str, Measured], phases: Phases, policy: str) -> float:
+def _over_phases(one: SequenceRuns, policy: str, against: Sequence[float]) -> float:
     """The geometric mean over phases, so that a much faster phase does not dominate."""
-    rates = (phases.rates(first[label]) for label in (policy, "default"))
-    return geomean(mine / base for mine, base in zip(*rates, strict=True) if base > 0)
+    pairs = zip(one.rates(policy), against, strict=True)
+    return geomean(mine / base for mine, base in pairs if base > 0)
 
 
 def adapting(measured: Measured, own: Sequence[float], every_s: float) -> list[float | None]:
-    """Seconds from each switch until two seconds in a row reached 90 % of the workload's own optimum.
+    """Seconds from each switch until two seconds in a row reached 90 % of the phase's ceiling.
 
     None if that never happened. Bytes moved before the switch do not count.
     """
@@ -211,22 +213,23 @@ def adapting(measured: Measured, own: Sequence[float], every_s: float) -> list[f
     return found
 
 
-def _summary(request: Request, rows: Sequence[DynamicRow]) -> dict[str, DynamicPolicy]:
+def _summary(request: Request, lists: Sequence[SequenceTotal]) -> dict[str, DynamicPolicy]:
     """The goal applies to long phases. Fast switching is summarised separately."""
-    slow = [row for row in rows if row["workload"] in SEQUENCES]
-    fast = [row for row in rows if row["workload"] not in SEQUENCES]
+    slow = [one for one in lists if one["list"] not in FAST]
+    fast = [one for one in lists if one["list"] in FAST]
     return {
         policy: {**_ratios(policy, slow or fast), "fast_switching": _ratios(policy, fast) if fast else None}
         for policy in request.policies
     }
 
 
-def _ratios(policy: str, rows: Sequence[DynamicRow]) -> SequenceRatios:
-    default = [row["policies"][policy] / row["default_mbps"] for row in rows]
-    best = [row["policies"][policy] / row["best_single_mbps"] for row in rows]
+def _ratios(policy: str, lists: Sequence[SequenceTotal]) -> SequenceRatios:
+    default = [one["policies"][policy] / one["default_mbps"] for one in lists]
+    best = [one["policies"][policy] / one["best_single_mbps"] for one in lists]
     return {
         "geomean_vs_default": geomean(default),
-        "phases_geomean_vs_default": geomean(row["phases_vs_default"][policy] for row in rows),
+        "phases_geomean_vs_default": geomean(one["phases_vs_default"][policy] for one in lists),
+        "phases_geomean_vs_ceiling": geomean(one["phases_vs_ceiling"][policy] for one in lists),
         "worst_vs_default": min(default),
         "geomean_vs_best_single": geomean(best),
         "worst_vs_best_single": min(best),

@@ -55,7 +55,7 @@ def evaluate(lab: Lab, request: Request, scale: float = 1.0) -> Iterator[dict[st
         there = replace(short, cluster=builtin_cluster(BESIDE), cluster_words=())
         singles = tuple(name for name in NAMES if name.startswith("s_"))
         yield run(lab, "static", replace(there, only=singles))
-        yield run(lab, "interference", replace(there, only=("read", "write", "mixed")))
+        yield run(lab, "interference", there)
 
 
 def run(lab: Lab, name: str, request: Request, role: str | None = None) -> dict[str, Any]:

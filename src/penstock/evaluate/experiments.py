@@ -26,11 +26,15 @@ D = TypeVar("D")
 
 
 class Experiment(ABC, Generic[D]):
-    """One experiment and its document. `seconds` is the default measured time of a run or a phase."""
+    """One experiment and its document. `seconds` is the default measured time of a run or a phase.
+
+    `lists` says that rows come from lists of workloads, which are named or are files.
+    """
 
     name: ClassVar[str]
     seconds: ClassVar[float]
     help: ClassVar[str]
+    lists: ClassVar[bool] = False
 
     @abstractmethod
     def run(self, lab: Lab, request: Request) -> D:
@@ -74,20 +78,24 @@ class Static(Experiment["StaticDocument"]):
 class Dynamic(Experiment["DynamicDocument"]):
     """CARAT's Fig. 7: workloads that follow each other."""
 
-    name, seconds = "dynamic", 300.0
-    help = "Sequences of four workloads (Fig. 7), and fast switching; --seconds is one phase."
+    name, seconds, lists = "dynamic", 120.0, True
+    help = (
+        "The CARAT authors' 12 sequences of four workloads (Fig. 7); --seconds is one phase (the paper's: 300).\n\n"
+        "Rows are phases. --list takes a sequence by the name of its file (write_sequence_2), a FILE with one "
+        "workload a line, or one of ours (read, write, mixed; read-30s, read-10s and so on: fast switching)."
+    )
 
     def run(self, lab: Lab, request: Request) -> DynamicDocument:
-        """Each sequence under default, best single setting, each phase's own optimum, and policies."""
+        """Each sequence under default, best single setting, each phase's ceiling, and policies."""
         from penstock.evaluate.dynamic import evaluate
 
         return evaluate(lab, request)
 
     def section(self, document: DynamicDocument) -> Section:
         """Throughput of whole sequences and how soon each phase was adapted to."""
-        from penstock.evaluate import sections
+        from penstock.evaluate import list_sections
 
-        return sections.dynamic(document)
+        return list_sections.dynamic(document)
 
     def claims(self, document: DynamicDocument) -> Iterator[list[str]]:
         """The largest gain in a phase."""
@@ -124,23 +132,28 @@ class Independent(Experiment["IndependentDocument"]):
 class Interference(Experiment["InterferenceDocument"]):
     """CARAT's Table VI: clients that share OSTs."""
 
-    name, seconds = "interference", 60.0
-    help = "Clients that share OSTs (Table VI): aggregate, fairness, 5 to 100 clients."
+    name, seconds, lists = "interference", 60.0, True
+    help = (
+        "The CARAT authors' lists of five clients that share OSTs (Table VI): aggregate, fairness, every client.\n\n"
+        "Rows are clients. --list takes a list by its set and run (r_w_dd_10g_1), a FILE with one workload a line, "
+        "or one of ours (read, write, mixed; read-some: two clients tuned; read-20, read-100: many clients). Of the "
+        "authors' 14 names only 9 lists differ: those are the default, and each is reachable by all its names."
+    )
 
     def run(self, lab: Lab, request: Request) -> InterferenceDocument:
-        """Mixes of clients on the same OSTs, all or some of them tuned."""
+        """Lists of clients on the same OSTs, all or some of them tuned."""
         from penstock.evaluate.interference import evaluate
 
         return evaluate(lab, request)
 
     def section(self, document: InterferenceDocument) -> Section:
         """Aggregates, fairness and oscillation."""
-        from penstock.evaluate import sections
+        from penstock.evaluate import list_sections
 
-        return sections.interference(document)
+        return list_sections.interference(document)
 
     def claims(self, document: InterferenceDocument) -> Iterator[list[str]]:
-        """The three mixes of Table VI."""
+        """The three kinds of Table VI."""
         from penstock.evaluate import claims
 
         return claims.interference(document)
@@ -150,7 +163,10 @@ class Applications(Experiment["ApplicationsDocument"]):
     """CARAT's Fig. 8 and Table VII, DIAL's Table II."""
 
     name, seconds = "applications", 60.0
-    help = "DLIO and H5bench kernels (Fig. 8, Table VII, DIAL's Table II)."
+    help = (
+        "DLIO and H5bench kernels (Fig. 8, Table VII, DIAL's Table II): the time that fixed work takes.\n\n"
+        "The default takes about --seconds. There is no warm-up: adaptation counts."
+    )
 
     def run(self, lab: Lab, request: Request) -> ApplicationsDocument:
         """Each application under everything."""

@@ -44,7 +44,7 @@ def _answer(document: Document) -> str:
     if mean is None:
         return f"{document.get('policy', 'Policies')} on the simulated cluster {document.get('cluster', '')}"
     low = f"; the worst gets {worst:.2f}" if worst is not None else ""
-    rows = len(document["rows"])
+    rows = len(document.get("lists", document["rows"]))
     count = f"{rows} simulated cases" if rows != 1 else "one simulated case"
     return f"**{document['policy']}** gets {mean:.2f} times what the default gets, over {count}{low}."
 
@@ -98,11 +98,9 @@ def _goals(first: Mapping[str, Document]) -> list[Section]:
             _goal("dynamic: vs best single static setting", first["dynamic"]["geomean_vs_best_single"], 1.0)
         )
     if "interference" in first:
-        mixes = [
-            row for row in first["interference"]["rows"] if row["workload"] in ("read", "write", "mixed")
-        ]
         rows += [
-            _goal(f"interference, all-{row['workload']}: vs default", row["vs_default"], 1.0) for row in mixes
+            _goal(f"interference, {one['list']}: vs default", one["vs_default"], 1.0)
+            for one in first["interference"]["lists"]
         ]
     rows += [
         _goal(f"{name}: geometric mean vs default over carat's", _against_carat(doc), 1.0)

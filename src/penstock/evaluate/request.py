@@ -16,6 +16,8 @@ from penstock.simulate.cluster import Cluster
 
 BEST_STATIC = "best-static"
 OWN, SHIPPED = "own", "shipped"
+#: Experiments whose rows come from lists of workloads.
+LISTED = ("dynamic", "interference")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +87,9 @@ class Request:
         words += ["--seeds", str(self.seeds)] if self.seeds > 1 else []
         words += ["--guard", "on" if self.guard else "off"] if self.guard is not None else []
         words += ["--model", self.model] if self.model is not None else []
+        option = "--list" if experiment in LISTED else "--only"
         for row in self.only if only is None else (only,):
-            words += ["--only", row]
+            words += [option, row]
         return shlex.join(words)
 
     def about(self, experiment: str) -> Head:

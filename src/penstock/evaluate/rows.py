@@ -81,24 +81,43 @@ class StaticDocument(Head, Ratios):
     trails: dict[str, RunTrail]
 
 
-class DynamicRow(TypedDict):
-    """One sequence. `adapt_s` has an entry a phase, None where 90 % of its own optimum was never reached."""
+class PhaseRow(TypedDict):
+    """One phase of a sequence, counted from 1. `ceiling` is the setting that a search found for it."""
 
+    list: str
+    phase: int
     workload: str
+    seconds: float
+    default_mbps: float
+    best_single_mbps: float
+    ceiling_mbps: float
+    ceiling: Values
+    policy_mbps: float
+    policies: dict[str, float]
+    command: str
+
+
+class SequenceTotal(TypedDict):
+    """One sequence as a whole. `also` are other names of it.
+
+    `adapt_s` has an entry a phase, None where 90 % of its ceiling was never reached.
+    """
+
+    list: str
+    also: list[str]
     phases: list[str]
     phase_s: float
     default_mbps: float
     best_single_mbps: float
     best_single: Values
-    own_optimum_mbps: float
+    ceiling_mbps: float
     policy_mbps: float
     vs_default: float
     vs_best_single: float
-    vs_own_optimum: float
+    vs_ceiling: float
     policies: dict[str, float]
     phases_vs_default: dict[str, float]
-    phase_mbps: dict[str, list[float]]
-    own_phase_mbps: list[float]
+    phases_vs_ceiling: dict[str, float]
     adapt_s: list[float | None]
     changes: int
     trail: dict[str, list[float]]
@@ -107,13 +126,14 @@ class DynamicRow(TypedDict):
 
 
 class SequenceRatios(TypedDict):
-    """A policy over sequences, against the default and the best single setting."""
+    """A policy over sequences, against the default, the best single setting and every phase's ceiling."""
 
     geomean_vs_default: float
     worst_vs_default: float
     geomean_vs_best_single: float
     worst_vs_best_single: float
     phases_geomean_vs_default: float
+    phases_geomean_vs_ceiling: float
 
 
 class DynamicPolicy(SequenceRatios):
@@ -123,9 +143,10 @@ class DynamicPolicy(SequenceRatios):
 
 
 class DynamicDocument(Head, DynamicPolicy):
-    """`evaluate dynamic`."""
+    """`evaluate dynamic`: a row a phase, and the sequences as wholes."""
 
-    rows: list[DynamicRow]
+    rows: list[PhaseRow]
+    lists: list[SequenceTotal]
     policies: dict[str, DynamicPolicy]
 
 
@@ -136,13 +157,22 @@ class BothRates(TypedDict):
     read_mbps: float
 
 
+class BothRatios(TypedDict):
+    """Writer and reader, each against the default."""
+
+    write: float
+    read: float
+
+
 class IndependentRow(TypedDict):
-    """One pair of processes; the three totals are of both together."""
+    """One pair of processes; the three totals are of both together. `ceiling` has a setting for each process."""
 
     workload: str
     processes: list[str]
     best_static: Values
+    ceiling: list[Values]
     mbps: dict[str, BothRates]
+    vs_default: dict[str, BothRatios]
     default_mbps: float
     best_static_mbps: float
     policy_mbps: float
@@ -150,7 +180,7 @@ class IndependentRow(TypedDict):
 
 
 class MeanRatio(TypedDict):
-    """A policy over all pairs."""
+    """A policy over all pairs, by the geometric mean of writer and reader."""
 
     geomean_vs_default: float
 
@@ -177,13 +207,39 @@ class SharedFigures(TypedDict):
     untuned_vs_default: float | None
 
 
-class InterferenceRow(TypedDict):
-    """One mix of clients."""
+class ClientRow(TypedDict):
+    """One client of a list, counted from 0. `alone_mbps` is what its workload gets at the default without others.
 
+    The ceiling maximises the total, so a single client may get more elsewhere. Lists of which only some clients are
+    tuned have none.
+    """
+
+    list: str
+    client: int
     workload: str
+    tuned: bool
+    alone_mbps: float
+    default_mbps: float
+    best_single_mbps: float | None
+    ceiling_mbps: float | None
+    ceiling: Values | None
+    policy_mbps: float
+    policies: dict[str, float]
+    command: str
+
+
+class InterferenceTotal(TypedDict):
+    """All clients of a list together. `also` are other names of it; `kind` is read, write or mixed."""
+
+    list: str
+    also: list[str]
+    kind: str
     clients: int
     tuned_clients: int
     default_mbps: float
+    best_single_mbps: float | None
+    best_single: Values | None
+    ceiling_mbps: float | None
     policy_mbps: float
     vs_default: float
     default_fairness: float
@@ -192,29 +248,49 @@ class InterferenceRow(TypedDict):
     command: str
 
 
-class MeanAndWorst(TypedDict):
-    """A policy over all mixes."""
+class InterferencePolicy(TypedDict):
+    """A policy over all lists; the last is None if no list has a ceiling."""
 
     geomean_vs_default: float
     worst_vs_default: float
+    geomean_vs_ceiling: float | None
 
 
-class InterferenceDocument(Head, MeanAndWorst):
-    """`evaluate interference`."""
+class InterferenceDocument(Head, InterferencePolicy):
+    """`evaluate interference`: a row a client, and the lists as wholes."""
 
-    rows: list[InterferenceRow]
-    policies: dict[str, MeanAndWorst]
+    rows: list[ClientRow]
+    lists: list[InterferenceTotal]
+    policies: dict[str, InterferencePolicy]
+
+
+class WorkTime(TypedDict):
+    """How long fixed work took, and the parts of it in which the application read and wrote.
+
+    Work that was not `done` was given up after that time.
+    """
+
+    seconds: float
+    read_s: float
+    write_s: float
+    done: bool
 
 
 class ApplicationRow(TypedDict):
-    """One application; `policies` has the default and the best static setting, too."""
+    """One application and its fixed work. Rates are that work over the time it took; the best static setting is one
+    for the whole run. `policies` and `times` have the default and the best static setting, too.
+    """
 
     workload: str
+    read_gb: float
+    write_gb: float
     default_mbps: float
     best_static_mbps: float
     best_static: Values
     policy_mbps: float
     policies: dict[str, float]
+    times: dict[str, WorkTime]
+    speedup: float
     command: str
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from penstock.campaign.workers import Workers
-from penstock.evaluate.drivers import Course, Decided, Driver, make_driver
+from penstock.evaluate.drivers import Course, Decided, Driver, Hold, make_driver
 from penstock.evaluate.simulated_client import INTERVAL_S
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Plan
@@ -61,13 +61,15 @@ class Move:
 class Trail:
     """The measured time by interval: the bytes of each client's applications, and the changes of knobs.
 
-    `grown_bytes` is by how much each client's dirty data grew.
+    `grown_bytes` is by how much each client's dirty data grew, `writing` the share of tasks with an end that wrote at
+    the end of each interval.
     """
 
     read_bytes: tuple[tuple[float, ...], ...]
     write_bytes: tuple[tuple[float, ...], ...]
     grown_bytes: tuple[tuple[float, ...], ...]
     moves: tuple[Move, ...]
+    writing: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class Run:
     """A complete run: totals, each client, each job of the plan, and the changes of knobs.
 
     `targets` are those with files of jobs, by client and OST. `wire_mbps` is what went over the wire, read and
-    written.
+    written. `done_s` is when the last task with an end reached it, counted from the end of the warm-up.
     """
 
     total: RunFigures
@@ -112,6 +114,7 @@ class Run:
     wire_mbps: tuple[float, float]
     decided: tuple[Decided, ...]
     held_back: Mapping[str, int]
+    done_s: float | None = None
 
 
 def run(plan: Plan, course: Course, progress: Callable[[float], None] = lambda _: None) -> Run:
@@ -122,21 +125,25 @@ def run(plan: Plan, course: Course, progress: Callable[[float], None] = lambda _
     if course.limits_mib is not None:
         for osc in range(simulation.oscs):
             simulation.set(osc, Setting(dirty=course.limits_mib[osc % len(course.limits_mib)]))
+    if course.warmup_s > 0:
+        # Switches at the start hold during the warm-up too.
+        Hold(simulation, [each for each in course.switches if each.from_s <= 0]).switch()
     simulation.run_until(course.warmup_s)
     before = [simulation.totals(client) for client in range(plan.clients)]
     events = simulation.totals().events
     streams, wire = _stream_counts(simulation), _wire_bytes(simulation)
     driver = make_driver(simulation, course)
     changes, trail = _drive(simulation, driver, course, progress)
-    by_job, by_target = _shares(simulation, _stream_counts(simulation) - streams, course.seconds)
+    lasted_s = simulation.now_s - course.warmup_s if course.until_done else course.seconds
+    by_job, by_target = _shares(simulation, _stream_counts(simulation) - streams, lasted_s)
     wire_read, wire_write = _wire_bytes(simulation)
     each = tuple(simulation.totals(client) - before[client] for client in range(plan.clients))
     total = each[0]
     for one in each[1:]:
         total = total + one
     return Run(
-        RunFigures(course.seconds, total),
-        tuple(RunFigures(course.seconds, one) for one in each),
+        RunFigures(lasted_s, total),
+        tuple(RunFigures(lasted_s, one) for one in each),
         simulation.setting(int(simulation.world.file.osc[0])),
         changes,
         simulation.totals().events - events,
@@ -144,9 +151,10 @@ def run(plan: Plan, course: Course, progress: Callable[[float], None] = lambda _
         tuple(simulation.lost_bytes(client) for client in range(plan.clients)),
         by_job,
         by_target,
-        ((wire_read - wire[0]) / course.seconds / 1e6, (wire_write - wire[1]) / course.seconds / 1e6),
+        ((wire_read - wire[0]) / lasted_s / 1e6, (wire_write - wire[1]) / lasted_s / 1e6),
         tuple(driver.decided),
         dict(driver.held_back),
+        simulation.done_s - course.warmup_s if course.until_done and simulation.done_s is not None else None,
     )
 
 
@@ -192,6 +200,8 @@ def _drive(
         changes += driver.advance()
         recorder.take()
         progress((simulation.now_s - start_s) / course.seconds)
+        if course.until_done and simulation.done_s is not None:
+            return changes, recorder.trail()
     if simulation.now_s < end_s:
         simulation.run_until(end_s)
     return changes, recorder.trail()
@@ -206,6 +216,7 @@ class Recorder:
         #: Bytes read, bytes written, growth of dirty data: of each a row per interval with a value per client.
         self._rows: tuple[list[tuple[float, ...]], ...] = ([], [], [])
         self._moves: list[Move] = []
+        self._writing: list[float] = []
         self._settings: dict[int, Setting] = {}
         self._before = self._moved()
         self._look()
@@ -216,11 +227,12 @@ class Recorder:
         for rows, after, before in zip(self._rows, now, self._before, strict=True):
             rows.append(tuple((after - before).tolist()))
         self._before = now
+        self._writing.append(self._simulation.writing_ratio)
         self._look()
 
     def trail(self) -> Trail:
         read, write, grown = (tuple(rows) for rows in self._rows)
-        return Trail(read, write, grown, tuple(self._moves))
+        return Trail(read, write, grown, tuple(self._moves), tuple(self._writing))
 
     def _moved(self) -> list[Any]:
         world = self._simulation.world

@@ -20,6 +20,10 @@ from penstock.knobs import Setting
 from penstock.simulate.assembly import Plan
 
 WARMUP_S = 5.0
+#: Fields of a course that came later. At these values they are no part of the key, so that stored results stay valid.
+ADDED: Mapping[str, object] = {"switches": (), "until_done": False}
+#: Figures that other runs than fixed work do not have. Marks are made of all figures, so they are not written empty.
+FIXED_WORK = ("done_s", "writing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,9 @@ class Trial:
         A model file counts by its content, wherever it lies.
         """
         document: Any = {"plan": plain(self.plan), "course": plain(self.course)}
+        for name, usual in ADDED.items():
+            if getattr(self.course, name) == usual:
+                del document["course"][name]
         policy = source_file(self.course.policy) if self.course.policy is not None else None
         if policy is not None and policy.is_file():
             document[str(policy)] = _digest(policy)
@@ -61,8 +68,10 @@ class Measured:
     `read` and `write` have one rate per interval; `clients` has one pair of rates per client. `late_moves` counts
     settings changed in the second half, on all clients. `jobs` are in the order of the plan; `targets` are those that
     hold their files, by client and OST. `wire` is what went over the wire, read and written. Times in `decided` count
-    from the end of the warm-up. `held_back` counts windows by rule (`penstock.evaluate.held_back`). `work` has a
-    series for each client: its rate in every interval, less what only filled the page cache, plus what left it.
+    from the end of the warm-up, as does `done_s`, when fixed work was done. `writing` is kept of such work: the share
+    of its tasks that wrote at the end of each interval. `held_back` counts windows by rule
+    (`penstock.evaluate.held_back`). `work` has a series for each client: its rate in every interval, less what only
+    filled the page cache, plus what left it.
     """
 
     app_mbps: float
@@ -80,11 +89,20 @@ class Measured:
     events: int = 0
     held_back: Mapping[str, int] = field(default_factory=dict)
     work: tuple[tuple[float, ...], ...] = ()
+    done_s: float | None = None
+    writing: tuple[float, ...] = ()
 
     @property
     def series(self) -> tuple[float, ...]:
         """Both directions, interval by interval."""
         return tuple(read + write for read, write in zip(self.read, self.write, strict=True))
+
+    @property
+    def work_mbps(self) -> float:
+        """All that was moved over the time until the work was done; the usual rate if there was no such moment."""
+        if self.done_s is None:
+            return self.app_mbps
+        return sum(self.series) * INTERVAL_S / self.done_s
 
     def mean(self, from_s: float, to_s: float) -> float:
         """The mean rate over a part of the measured time, whole intervals only."""
@@ -98,9 +116,10 @@ def perform(trial: Trial) -> Measured:
 
 def _kept(done: Run, course: Course) -> Measured:
     figures, trail = done.total.figures, done.trail
-    middle_s = course.warmup_s + course.seconds / 2
+    lasted_s = done.total.seconds
+    middle_s = course.warmup_s + lasted_s / 2
     per_client = [
-        tuple(sum(column) / course.seconds / 1e6 for column in zip(*way, strict=True))
+        tuple(sum(column) / lasted_s / 1e6 for column in zip(*way, strict=True))
         for way in (trail.read_bytes, trail.write_bytes)
     ]
     first = [move for move in trail.moves if move.client == 0]
@@ -120,6 +139,8 @@ def _kept(done: Run, course: Course) -> Measured:
         done.events,
         done.held_back,
         _work(trail),
+        done.done_s,
+        trail.writing if course.until_done else (),
     )
 
 
@@ -137,8 +158,11 @@ def _work(trail: Trail) -> tuple[tuple[float, ...], ...]:
 
 
 def dump(measured: Measured) -> dict[str, Any]:
+    """The figures as JSON knows them. What only fixed work has is left out of other runs."""
     document: dict[str, Any] = plain(measured)
-    return document
+    return {
+        name: value for name, value in document.items() if name not in FIXED_WORK or value not in (None, [])
+    }
 
 
 def load(document: Mapping[str, Any]) -> Measured:
@@ -148,6 +172,7 @@ def load(document: Mapping[str, Any]) -> Measured:
     fields["path"] = tuple(PathStep(s["t_s"], s["ost"], Setting(s["setting"])) for s in fields["path"])
     fields["jobs"] = tuple(Share(**job) for job in fields["jobs"])
     fields["targets"] = {_place(place): Share(**share) for place, share in fields["targets"].items()}
+    fields["writing"] = tuple(fields.get("writing", ()))
     fields["wire"] = (fields["wire"][0], fields["wire"][1])
     fields["decided"] = tuple(_load_decided(each) for each in fields["decided"])
     fields["work"] = tuple(tuple(series) for series in fields["work"])

@@ -7,7 +7,7 @@ are bytes here; the simulator works in whole pages, so a request costs every pag
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -207,6 +207,37 @@ def repeated(ops: Ops, objects: int, times: int) -> Ops:
     on_file = (copies["kind"] == READ) | (copies["kind"] == WRITE) | (copies["kind"] == SYNC)
     copies["handle"] += np.where(on_file, moved, 0)
     return copies
+
+
+def with_an_end(script: Script, rounds: float) -> Script:
+    """The script as fixed work: every task goes through its instructions so many times and then waits until what it
+    wrote is on the servers.
+
+    Tasks that meet stop after whole steps, at least one; others after whole rounds. Tasks that only feed others go on
+    as long as anybody takes.
+    """
+    tasks = tuple(task if (task.ops["kind"] == PUT).any() else _ending(task, rounds) for task in script.tasks)
+    return replace(script, tasks=tasks)
+
+
+def _ending(task: Task, rounds: float) -> Task:
+    meetings = np.flatnonzero(task.ops["kind"] == MEET)
+    if len(meetings):
+        whole, rest = divmod(max(1, round(rounds * len(meetings))), len(meetings))
+        part = task.ops[: meetings[rest - 1] + 1] if rest else task.ops[:0]
+    else:
+        whole, part = max(1, round(rounds)), task.ops[:0]
+    ops = np.concatenate([np.tile(task.ops, whole), part])
+    written = np.unique(ops["handle"][ops["kind"] == WRITE])
+    syncs = np.zeros(len(written), dtype=OP)
+    syncs["at_us"], syncs["kind"], syncs["handle"], syncs["fan"], syncs["count"] = (
+        NOT_BEFORE,
+        SYNC,
+        written,
+        1,
+        1,
+    )
+    return replace(task, ops=np.concatenate([ops, syncs]), repeats=False)
 
 
 def _pages(offset: int, size: int) -> tuple[int, int]:

@@ -16,8 +16,9 @@ from penstock.simulate.kernel.cores import look
 from penstock.simulate.kernel.counters import BYTES, COUNT, USEC, account_range
 from penstock.simulate.kernel.engine import run_until
 from penstock.simulate.kernel.knobset import apply_knobs
-from penstock.simulate.kernel.records import ARRAYS, PAGE, POOLS, World
-from penstock.simulate.kernel.states import IMPORT_WORDS
+from penstock.simulate.kernel.records import ARRAYS, PAGE, POOLS, WRITE, World
+from penstock.simulate.kernel.scripted import MEET, REST, SYNC
+from penstock.simulate.kernel.states import IMPORT_WORDS, STOPPED
 from penstock.spaces import lustre
 from penstock.units import GIB, MIB
 
@@ -78,6 +79,30 @@ class Simulation:
     def now_s(self) -> float:
         """Virtual seconds since the start."""
         return float(self.world.sim.now_us[0]) / SECOND_US
+
+    @property
+    def done_s(self) -> float | None:
+        """When the last task with an end reached it; None while one is at work, or if none has an end."""
+        stream = self.world.stream
+        ending = (stream.op_end > 0) & (stream.repeats == 0)
+        if not ending.any() or (stream.mode[ending] != STOPPED).any():
+            return None
+        return float(stream.call_us[ending].max()) / SECOND_US
+
+    @property
+    def writing_ratio(self) -> float:
+        """The share of the tasks with an end that write or wait for what they wrote; the others read.
+
+        Who meets the others, or rests, goes on with what it did last.
+        """
+        stream, op = self.world.stream, self.world.op
+        ending = np.flatnonzero((stream.op_end > 0) & (stream.repeats == 0))
+        if not len(ending):
+            return 0.0
+        kind = op.kind[np.minimum(stream.op[ending], stream.op_end[ending] - 1)]
+        neither = (kind == MEET) | (kind == REST)
+        writes = np.where(neither, stream.direction[ending] == WRITE, (kind == WRITE) | (kind == SYNC))
+        return float(writes.mean())
 
     @property
     def oscs(self) -> int:

@@ -3,14 +3,15 @@
 All ranks work on one striped file. Contiguous: each variable is a dataset, each rank's part of it one call (a 2D or
 3D block of a rank is contiguous too, h5bench splits the first dimension). Interleaved: one dataset of structures;
 HDF5 writes a variable into it through its 1 MiB conversion buffer, reading the structures back before each later
-variable. A strided selection reaches the file system as contiguous calls of ROMIO's 4 MiB data sieving buffer,
-holes included.
+variable. A strided selection takes a block out of every stride. It reaches the file system through ROMIO's data
+sieving: a call of 4 MiB from the next wanted byte on, small holes included; what lies between two calls is skipped.
 """
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 
+from penstock.errors import UsageError
 from penstock.simulate.applications._base import Parameter, SimulatedApplication, Site, Values
 from penstock.simulate.script import Script, ScriptFile, ScriptGate, Steps, Task, repeated
 from penstock.units import GIB, MIB
@@ -90,18 +91,47 @@ def _write_interleaved(name: str, values: Values, site: Site) -> Script:
     return _script(name, values, by_rank, file)
 
 
-def _read(name: str, values: Values, site: Site, sieve: bool) -> Script:
+def _read(name: str, values: Values, site: Site) -> Script:
+    asked = int(values.count("particles") * VALUE_BYTES * values.number("part"))
+    return _read_calls(name, values, site, [(0, asked)])
+
+
+def _read_strided(name: str, values: Values, site: Site) -> Script:
+    block, stride = values.count("block"), values.count("stride")
+    if block > stride:
+        raise UsageError(f"{name}: block={block} is larger than stride={stride}; the blocks would overlap")
+    return _read_calls(name, values, site, _sieved(values.count("particles") * VALUE_BYTES, block, stride))
+
+
+def _sieved(size: int, block: int, stride: int) -> list[tuple[int, int]]:
+    """The calls (offset, bytes) that read a block out of every stride.
+
+    >>> _sieved(12 << 20, 1 << 20, 8 << 20) == [(0, 4 << 20), (8 << 20, 1 << 20)]
+    True
+    """
+    end = (size - 1) // stride * stride
+    end += min(block, size - end)
+    calls, at = [], 0
+    while at < end:
+        call = min(SIEVE_BYTES, end - at)
+        calls.append((at, call))
+        at += call
+        # Behind the block that the call ended in or before, the next one begins.
+        at = at if at % stride < block else at // stride * stride + stride
+    return calls
+
+
+def _read_calls(name: str, values: Values, site: Site, calls: Sequence[tuple[int, int]]) -> Script:
+    """Every rank reads its part of every variable of every step by these calls (offset within the part, bytes)."""
     part, ranks, file = _dataset(values, site, name)
-    asked = int(part * values.number("part"))
     by_rank = []
     for rank in range(ranks):
         steps = Steps((file,))
         for step in range(values.count("steps")):
             for variable in range(VARIABLES):
                 start = ((step * VARIABLES + variable) * ranks + rank) * part
-                call = SIEVE_BYTES if sieve else asked
-                for offset in range(start, start + asked, call):
-                    steps.read(0, offset, min(call, start + asked - offset))
+                for offset, size in calls:
+                    steps.read(0, start + offset, size)
             _end_step(steps, values)
         by_rank.append(steps)
     return _script(name, values, by_rank, file)
@@ -140,25 +170,31 @@ VPIC = tuple(
     for dims, odd in (("1d", False), ("2d", False), ("3d", suffix != ""))
 )
 
-BDCATS = tuple(
-    SimulatedApplication(
-        f"bdcats-{kind}",
-        f"BDCATS-IO {kind} read of VPIC-IO's particles",
-        _BDCATS_SOURCE,
-        (
-            *_SHARED,
-            _READ_CACHE,
-            _particles(DIMENSIONS["1d"]),
-            Parameter(
-                "part",
-                part,
-                "share of each rank's particles that is read, or spanned by a strided selection",
-                "ratio",
-                0.001,
-                1,
+_BDCATS_SHARED = (*_SHARED, _READ_CACHE, _particles(DIMENSIONS["1d"]))
+BDCATS = (
+    *(
+        SimulatedApplication(
+            f"bdcats-{kind}",
+            f"BDCATS-IO {kind} read of VPIC-IO's particles",
+            _BDCATS_SOURCE,
+            (
+                *_BDCATS_SHARED,
+                Parameter("part", part, "share of each rank's particles that is read", "ratio", 0.001, 1),
             ),
+            _read,
+        )
+        for kind, part in (("full", 1.0), ("partial", 0.5))
+    ),
+    SimulatedApplication(
+        "bdcats-strided",
+        "BDCATS-IO strided read of VPIC-IO's particles",
+        f"{_BDCATS_SOURCE} The stride is ours: h5bench's sample (stride 2, block 2) selects everything, and DIAL "
+        "does not say which it used.",
+        (
+            *_BDCATS_SHARED,
+            Parameter("block", MIB, "bytes that are wanted of every stride", "size", 4, GIB),
+            Parameter("stride", 8 * MIB, "bytes from one wanted block to the next", "size", 4, GIB),
         ),
-        partial(_read, sieve=kind == "strided"),
-    )
-    for kind, part in (("full", 1.0), ("partial", 0.5), ("strided", 1.0))
+        _read_strided,
+    ),
 )
