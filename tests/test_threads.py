@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from penstock import threads
-from penstock.threads import Pace, WorkerPool
+from penstock.threads import CoreShare, WorkerPool
 
 
 class Clock:
@@ -16,13 +16,13 @@ class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.worked_s = 0.0
         self.rests: list[float] = []
-        monkeypatch.setattr(threads.time, "thread_time", lambda: self.worked_s)
-        monkeypatch.setattr(threads.time, "sleep", self.rests.append)
+        monkeypatch.setattr("penstock.threads.time.thread_time", lambda: self.worked_s)
+        monkeypatch.setattr("penstock.threads.time.sleep", self.rests.append)
         monkeypatch.setattr(threads, "_paid", threading.local())
 
 
 def test_a_thread_rests_nine_times_as_long_as_it_worked(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, pace = Clock(monkeypatch), Pace(0.1)
+    clock, pace = Clock(monkeypatch), CoreShare(0.1)
     pace.rest()
     clock.worked_s = 0.02
     pace.rest()
@@ -33,11 +33,11 @@ def test_a_thread_rests_nine_times_as_long_as_it_worked(monkeypatch: pytest.Monk
 
 def test_a_rest_has_an_end_and_a_whole_core_needs_none(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
-    Pace(0.01).rest()
+    CoreShare(0.01).rest()
     clock.worked_s = 3.0
-    Pace(0.01).rest()
+    CoreShare(0.01).rest()
     clock.worked_s = 4.0
-    Pace(1.0).rest()
+    CoreShare(1.0).rest()
     assert clock.rests == [1.0, 0.0]
 
 

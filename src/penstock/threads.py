@@ -28,7 +28,7 @@ def try_to_start(thread: threading.Thread) -> bool:
     return True
 
 
-class Pace:
+class CoreShare:
     """Keeps the thread that calls `rest` to a share of a core, so that the control loop is not kept waiting.
 
     All threads of a process take turns. Whoever answers others without a pause would take the turns of the loop.
@@ -54,7 +54,7 @@ class WorkerPool:
     """
 
     def __init__(self, name: str, workers: int, waiting: int, share: float = 1.0) -> None:
-        self._name, self._most, self._pace = name, workers, Pace(share)
+        self._name, self._most, self._pace = name, workers, CoreShare(share)
         self._tasks: queue.Queue[Task | None] = queue.Queue(waiting)
         self._threads: list[threading.Thread] = []
         self._closed = False

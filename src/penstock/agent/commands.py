@@ -21,7 +21,7 @@ from penstock.events import ControlEvent, LogEvent, TrialEvent, dump
 from penstock.serve.rendered import Rendered
 from penstock.serve.status import AgentStatus, document
 from penstock.snapshot import Target
-from penstock.threads import Pace
+from penstock.threads import CoreShare
 
 Arguments = Mapping[str, Any]
 Answer = Mapping[str, Any] | bytes
@@ -107,7 +107,7 @@ class AgentCommands:
     def _explain(self, arguments: Arguments) -> Mapping[str, Any]:
         agent = self._agent
         name, keep = str(arguments.get("id", "")), agent.config.log_keep
-        return explain(agent.places.log, name, keep=keep, pace=Pace(SHARE))
+        return explain(agent.places.log, name, keep=keep, pace=CoreShare(SHARE))
 
     def _verify(self, arguments: Arguments) -> Mapping[str, Any]:
         """The knobs that differ from what this agent last set, and the commands that undo everything."""

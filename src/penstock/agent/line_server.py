@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from penstock.agent.peer import Peer, peer_of
-from penstock.threads import Pace, try_to_start
+from penstock.threads import CoreShare, try_to_start
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ class LineServer:
         self._ready: list[Client] = []
         self._lock, self._staffing = threading.Lock(), threading.Lock()
         self._accept_from_s = 0.0
-        self._pace = Pace(SHARE)
+        self._pace = CoreShare(SHARE)
         self._stopping = False
         self._thread: threading.Thread | None = None
 

@@ -13,7 +13,7 @@ from penstock.agent.log import parse_line, settled, unsettled
 from penstock.agent.rotated_file import numbered
 from penstock.errors import AccessError, MissingError, PenstockError
 from penstock.events import DecisionEvent, EffectEvent, OutcomeEvent, dump
-from penstock.threads import Pace
+from penstock.threads import CoreShare
 
 LAST = "last"
 PIECE_BYTES = 1 << 18
@@ -23,7 +23,7 @@ DEADLINE_S = 4.0
 
 
 def explain(
-    path: Path, name: str, *, keep: int = 5, deadline_s: float = DEADLINE_S, pace: Pace | None = None
+    path: Path, name: str, *, keep: int = 5, deadline_s: float = DEADLINE_S, pace: CoreShare | None = None
 ) -> dict[str, Any]:
     """One decision with its outcome and its effect: the newest whose id begins so, or the newest of all (`last`).
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from penstock.errors import PenstockError
 from penstock.output_files import replace_file
-from penstock.threads import Pace, WorkerPool, try_to_start
+from penstock.threads import CoreShare, WorkerPool, try_to_start
 
 log = logging.getLogger(__name__)
 
@@ -143,7 +143,7 @@ class _MetricsServer(socketserver.ThreadingMixIn, http.server.HTTPServer):
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         self._open: dict[Any, None] = {}
         self._lock = threading.Lock()
-        self._pace = Pace(SHARE)
+        self._pace = CoreShare(SHARE)
         self.pool = WorkerPool("penstock-scrape", MOST_CONNECTIONS, 2 * MOST_CONNECTIONS, SHARE)
         super().__init__(address, _Page)
 

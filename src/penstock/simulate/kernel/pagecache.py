@@ -121,14 +121,19 @@ def _free_run(w: World, o: int) -> int:
 
 @kernel
 def forget(w: World, o: int, pages: int) -> int:
-    """Drop about this many of the oldest clean pages; returns how many went."""
+    """Drop about this many of the oldest clean pages; returns how many went.
+
+    Twice as many are looked at, and no more (osc_lru_shrink). Dirty ones go to the young end, so the next call finds
+    others.
+    """
     # Of a dirty run a part may be put back, which is one run more.
-    gone = _free_run(w, o)
+    gone, seen = _free_run(w, o), 0
     for _ in range(w.osc.lru_count[o]):
-        if gone >= pages:
+        if gone >= pages or seen >= 2 * pages:
             break
         slot = w.osc.lru_base[o] + w.osc.lru_head[o]
         part = _take_oldest(w, o, pages - gone)
+        seen += part
         f, start = w.lru.file[slot], w.lru.start[slot] - part
         if _dirty(w, f, start, part):
             _append_run(w, o, f, start, part)
