@@ -17,21 +17,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.evidence.baseline_rows import SETS, BaselineRow, rows_of, summary_table, tables
+from benchmarks.evidence.baseline_rows import (
+    SETS,
+    WORLDS,
+    BaselineRow,
+    rows_of,
+    summary_table,
+    tables,
+    world_rows,
+)
 from benchmarks.evidence.page_table import PageTable, commit_here, tables_of, write_table
 
+from penstock.evaluate.comparison import Terms
 from penstock.evaluate.drivers import Course
 from penstock.evaluate.experiments import EXPERIMENTS
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.marks import Marks
 from penstock.evaluate.request import Request
+from penstock.evaluate.scenarios import evaluate_worlds
 from penstock.evaluate.store import Store, default_directory
 from penstock.report.page import Section, markdown
 from penstock.simulate.cluster import find_cluster
+from penstock.train.draws import draw_worlds
 
 DOCS = Path(__file__).parent.parent / "docs" / "explanation"
 PAGE, TABLE = DOCS / "baseline.md", DOCS / "baseline" / "figures.json"
 CLUSTERS = ("c220g5", "c6525-25g")
+DRAWS, DRAW_SEED, WORLD_S = 30, 43, 120.0
+ALL_SETS = (*SETS, WORLDS)
 POLICIES = ("weir", "carat", "carat-authors", "dial", "greedy")
 TITLE = "Baseline: five policies on the authors' experiments"
 LEAD = (
@@ -43,7 +56,8 @@ LEAD = (
     "distinct lists of five clients, all together; the ceiling is a setting for each client. **applications**: fixed "
     "work, ratios of times; the ceiling is the best single setting, dirty limit included. **independent**: two "
     "processes of one client, the geometric mean of writer and reader; the ceiling is a setting for each. Ceilings "
-    "come from a search on another seed.",
+    "come from a search on another seed. **worlds**: 30 worlds drawn at random "
+    "([worlds.md](../reference/worlds.md), seed 43), 120 s each; no setting was searched.",
 )
 
 
@@ -60,13 +74,16 @@ class Asked:
     @property
     def everything(self) -> bool:
         """Whether the page may be written from it."""
-        return self == Asked(CLUSTERS, tuple(SETS), (), POLICIES, 1.0)
+        return self == Asked(CLUSTERS, ALL_SETS, (), POLICIES, 1.0)
 
 
 def measure(lab: Lab, asked: Asked) -> list[BaselineRow]:
     """All rows, set by set, and how long each set took."""
     found: list[BaselineRow] = []
     for name in asked.sets:
+        if name == WORLDS:
+            found += [] if asked.only else measure_worlds(lab, asked)
+            continue
         for cluster in asked.clusters:
             started = time.monotonic()
             only = tuple(row for row in asked.only if row in SETS[name].names)
@@ -77,6 +94,16 @@ def measure(lab: Lab, asked: Asked) -> list[BaselineRow]:
             found += rows_of(name, EXPERIMENTS[name].run(lab, request))
             say(f"{name} on {cluster}: {time.monotonic() - started:.0f} s")
     return found
+
+
+def measure_worlds(lab: Lab, asked: Asked) -> list[BaselineRow]:
+    """The policies in worlds drawn at random."""
+    started = time.monotonic()
+    worlds = list(draw_worlds(DRAW_SEED, max(1, round(DRAWS * asked.scale))))
+    terms = Terms(asked.policies, max(1.0, WORLD_S * asked.scale), 0, search=False)
+    rows = world_rows(evaluate_worlds(lab, worlds, terms))
+    say(f"{len(worlds)} worlds: {time.monotonic() - started:.0f} s")
+    return rows
 
 
 def sections(found: Sequence[BaselineRow], policies: Sequence[str]) -> list[Section]:
@@ -94,7 +121,7 @@ def options() -> argparse.Namespace:
     )
     parser.add_argument("--write", action="store_true", help="write the page")
     parser.add_argument("--cluster", action="append", help=f"only this one of {', '.join(CLUSTERS)}")
-    parser.add_argument("--set", action="append", choices=tuple(SETS), help="only this set; may be repeated")
+    parser.add_argument("--set", action="append", choices=ALL_SETS, help="only this set; may be repeated")
     parser.add_argument("--only", action="append", default=[], help="only this row; may be repeated")
     parser.add_argument("--policy", action="append", help="only this policy; may be repeated")
     parser.add_argument("--scale", type=float, default=1.0, help="shorten all runs")
@@ -107,7 +134,7 @@ def main() -> None:
     chosen = options()
     asked = Asked(
         tuple(chosen.cluster or CLUSTERS),
-        tuple(chosen.set or SETS),
+        tuple(chosen.set or ALL_SETS),
         tuple(chosen.only),
         tuple(chosen.policy or POLICIES),
         chosen.scale,

@@ -15,16 +15,17 @@ from penstock.report.page import Section, Table
 from penstock.workload import NAMES
 
 Document = Mapping[str, Any]
+WORLDS = "worlds"
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineRow:
-    """One case: ratios to the default of the ceiling and of every policy."""
+    """One case: ratios to the default of the ceiling, where one was searched, and of every policy."""
 
     set: str
     cluster: str
     case: str
-    ceiling: float
+    ceiling: float | None
     policies: Mapping[str, float]
 
 
@@ -41,6 +42,20 @@ def rows_of(name: str, document: Document) -> list[BaselineRow]:
     return [
         BaselineRow(name, document["cluster"], case, ceiling, dict(policies))
         for case, ceiling, policies in SETS[name].cases(document)
+    ]
+
+
+def world_rows(document: Document) -> list[BaselineRow]:
+    """The rows of worlds drawn at random, whose best setting is not searched."""
+    return [
+        BaselineRow(
+            WORLDS,
+            "drawn",
+            row["scenario"],
+            None,
+            {policy: each["vs_default"] for policy, each in row["policies"].items()},
+        )
+        for row in document["rows"]
     ]
 
 
@@ -103,8 +118,9 @@ def summary_table(rows: Sequence[BaselineRow], policies: Sequence[str]) -> Table
             f"({min(case.policies[policy] for case in cases):.2f})"
             for policy in policies
         ]
-        ceiling = geomean(case.ceiling for case in cases)
-        lines.append([name, cluster, str(len(cases)), f"{ceiling:.2f}", *means])
+        ceilings = [case.ceiling for case in cases if case.ceiling is not None]
+        ceiling = f"{geomean(ceilings):.2f}" if ceilings else "-"
+        lines.append([name, cluster, str(len(cases)), ceiling, *means])
     return Table(
         ["set", "cluster", "cases", "ceiling", *(f"{each}, mean (worst)" for each in policies)], lines
     )
@@ -121,7 +137,7 @@ def tables(rows: Sequence[BaselineRow], policies: Sequence[str]) -> list[Section
                 Table(
                     ["case", "ceiling", *policies],
                     [
-                        [case.case, f"{case.ceiling:.2f}", *(f"{case.policies[policy]:.2f}" for policy in policies)]
+                        [case.case, _ratio(case.ceiling), *(_ratio(case.policies[policy]) for policy in policies)]
                         for case in cases
                     ],
                 )
@@ -129,6 +145,10 @@ def tables(rows: Sequence[BaselineRow], policies: Sequence[str]) -> list[Section
         )
         for (name, cluster), cases in _grouped(rows).items()
     ]  # fmt: skip
+
+
+def _ratio(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
 
 
 def _grouped(rows: Sequence[BaselineRow]) -> dict[tuple[str, str], list[BaselineRow]]:
