@@ -30,7 +30,7 @@ def test_demo_work_changes_under_one_target_and_the_tuner_goes_back() -> None:
     seen = list(frames(DemoConfig(), "weir", 0))
     first, second, third = summarise(seen).phases
     assert first.workload == third.workload != second.workload
-    assert first.setting == third.first_choice != second.setting
+    assert first.setting == third.setting != second.setting
     # The phases share their target: the second starts where the first ended, not at the default.
     start = next(frame.tuned for frame in seen if frame.tuned.phase == 1)
     assert start.setting == first.setting

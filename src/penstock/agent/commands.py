@@ -13,9 +13,11 @@ from penstock.actuate.recovery import verify_all
 from penstock.agent.control import READ_VERBS, SHARE, encoded
 from penstock.agent.filesystems import ANSWER_SEARCH_S
 from penstock.agent.log_search import explain
+from penstock.agent.loop import Loop, Step
 from penstock.agent.names import resolve
 from penstock.agent.settings import AgentConfig, Mode
 from penstock.agent.startup import Places
+from penstock.agent.why_not import why_not
 from penstock.errors import UsageError, did_you_mean
 from penstock.events import ControlEvent, LogEvent, TrialEvent, dump
 from penstock.serve.rendered import Rendered
@@ -36,6 +38,8 @@ class Commanded(Protocol):
     places: Places
     paused: set[str]
     mutex: threading.Lock
+    latest: dict[Target, Step]
+    loop: Loop
 
     def status(self) -> AgentStatus: ...
 
@@ -81,6 +85,7 @@ class AgentCommands:
             "status": lambda _: self._status(),
             "explain": self._explain,
             "verify": self._verify,
+            "why-not": lambda arguments: why_not(agent, str(arguments.get("target", ""))),
             "mode": self._mode,
             "pause": lambda arguments: self._pause(arguments, agent.paused.add),
             "resume": self._resume,

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from penstock.actuate.node_actuator import Reach
 from penstock.agent.filesystems import MOUNT_KINDS, NODE_KNOBS, is_mount_kind, mount_scope
+from penstock.agent.old_guard_keys import modernised
 from penstock.agent.plugins import require_known
 from penstock.config import Duration, Section, load_layered, validate
 from penstock.decide.guard import GuardLimits
@@ -134,22 +135,23 @@ _LIMITS = GuardLimits()
 
 
 class GuardSection(Section):
-    """`[guard]`: how cautious the guard is."""
+    """`[guard]`: how cautious the guard is. Keys of an earlier version are read too (`old_guard_keys`)."""
 
     objective: Objective = _LIMITS.objective
     reference_windows: int = Field(_LIMITS.reference_windows, ge=1)
     reference_error: float = Field(_LIMITS.reference_error, gt=0)
     visit_loss_s: Duration = Field(_LIMITS.visit_loss_s, gt=0)
     visit_credit_s: Duration = Field(_LIMITS.visit_credit_s, ge=0)
-    loss_share: float = Field(_LIMITS.loss_share, ge=0, le=1)
-    loss_window_s: Duration = Field(_LIMITS.loss_window_s, gt=0)
+    price: float = Field(_LIMITS.price, ge=0, le=1)
+    minute_loss_s: Duration = Field(_LIMITS.minute_loss_s, ge=0)
     aftermath_s: Duration = Field(_LIMITS.aftermath_s, ge=0)
     reach: float = Field(_LIMITS.reach, gt=1)
     reach_down: float = Field(_LIMITS.reach_down, gt=1)
     fair_share: float = Field(_LIMITS.fair_share, ge=0, le=1)
-    hold_s: Duration = Field(_LIMITS.hold_s, ge=0)
-    hold_most_s: Duration = Field(_LIMITS.hold_most_s, ge=0)
-    forgive_s: Duration = Field(_LIMITS.forgive_s, gt=0)
+    crowd_log2: float = Field(_LIMITS.crowd_log2, ge=0, le=1)
+    cache_gains: bool = _LIMITS.cache_gains
+    unsent_s: Duration = Field(_LIMITS.unsent_s, gt=0)
+    least_drain: float = Field(_LIMITS.least_drain, ge=0, le=1)
     trial_s: Duration = Field(_LIMITS.trial_s, ge=0)
     blacklist_s: Duration = Field(_LIMITS.blacklist_s, gt=0)
     switchback_first_s: Duration = Field(_LIMITS.switchback_first_s, gt=0)
@@ -163,6 +165,11 @@ class GuardSection(Section):
     changes_per_hour: int = Field(_LIMITS.changes_per_hour, ge=0)
     breaker_s: Duration = Field(_LIMITS.breaker_s, gt=0)
     memory_floor_ratio: float = Field(_LIMITS.memory_floor_ratio, ge=0, lt=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_old_keys(cls, given: object) -> object:
+        return modernised(given) if isinstance(given, dict) else given
 
     def limits(self) -> GuardLimits:
         """The same numbers, as the guard takes them."""

@@ -32,6 +32,7 @@ def check(
     the exit code that `penstock agent run` would give.
     """
     from penstock.agent.checking import check_node
+    from penstock.agent.old_guard_keys import old_key_notes
     from penstock.agent.plugins import find_policy
     from penstock.agent.settings import read_settings
     from penstock.agent.startup import Places
@@ -40,10 +41,12 @@ def check(
     settings = read_settings(config).with_options(**{key: v for key, v in chosen.items() if v is not None})
     chosen_policy = find_policy(settings.policy)
     found = check_node(settings, Places(root, state_dir), chosen_policy)
+    notes = old_key_notes(config)
     if as_json:
-        emit_json({**dataclasses.asdict(found), "root": str(root), "state_dir": str(state_dir)})
+        where = {"root": str(root), "state_dir": str(state_dir)}
+        emit_json({**dataclasses.asdict(found), "notes": list(notes), **where})
         return
-    for line in _lines(found):
+    for line in [*(f"note: {note}" for note in notes), *_lines(found)]:
         click.echo(line)
 
 

@@ -69,16 +69,31 @@ def _targets_table(rows: list[dict[str, Any]]) -> Table:
     return table
 
 
-@click.command(epilog="Example: penstock agent explain last")
-@click.argument("decision_id", metavar="ID")
+@click.command(
+    epilog="Examples: penstock agent explain last; penstock agent explain scratch-OST0003 --why-not"
+)
+@click.argument("decision_id", metavar="ID|TARGET")
+@click.option(
+    "--why-not",
+    "asks_why_not",
+    is_flag=True,
+    help="Of a TARGET or a file system: which rules kept the best candidates from being tried, in windows.",
+)
 @state_dir_option
 @json_option
-def explain(decision_id: str, state_dir: Path, as_json: bool) -> None:
+def explain(decision_id: str, asks_why_not: bool, state_dir: Path, as_json: bool) -> None:
     """Show one decision: what changed, why, and every number it was based on.
 
     Reads the decision log, so it works without a running agent. The beginning of an id is enough;
-    `last` is the newest.
+    `last` is the newest. With --why-not the running agent is asked why it tries nothing new on a target.
     """
+    if asks_why_not:
+        answer = _ask(state_dir, "why-not", target=decision_id)
+        if as_json:
+            emit_json(answer)
+        else:
+            click.echo("\n".join(why_not_lines(answer["targets"])))
+        return
     from penstock.agent.log_search import explain as find
     from penstock.agent.startup import LOG_FILE
 
@@ -88,6 +103,28 @@ def explain(decision_id: str, state_dir: Path, as_json: bool) -> None:
         return
     for line in explanation(found["decision"], found["effect"]):
         click.echo(line)
+
+
+def why_not_lines(targets: list[dict[str, Any]]) -> list[str]:
+    """What keeps targets from something new, in lines for people: for each the rules, and the last word about it."""
+    lines = []
+    shown = [one for one in targets if one["windows"] or len(targets) == 1]
+    for one in shown:
+        group = (
+            f", in the group {one['unit']}" if one["unit"] and not one["unit"].endswith(one["target"]) else ""
+        )
+        lines.append(f"{one['target']}{group}: seen at work in {one['windows']} windows")
+        rules = sorted(one["held_back"].items(), key=lambda rule: -rule[1])
+        wide = max((len(rule) for rule, _ in rules), default=0)
+        lines += [
+            f"  {rule:<{wide}} {count:>6} windows; last: {one['sentences'][rule]}" for rule, count in rules
+        ]
+        if not rules:
+            lines.append("  no rule kept a candidate from being tried")
+        lines.append(f"  now: {one['sentence']}" + (f" [{one['reason']}]" if one["reason"] else ""))
+    if len(shown) < len(targets):
+        lines.append(f"{len(targets) - len(shown)} more targets: not seen at work")
+    return lines
 
 
 def explanation(decision: dict[str, Any], effect: dict[str, Any] | None) -> list[str]:

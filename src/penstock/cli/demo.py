@@ -194,7 +194,7 @@ def _lead(summary: DemoSummary, policy: str) -> list[str]:
         return [text]
     return [
         text,
-        f"When {back.workload} came back at {back.start_s:.0f} s, so did its setting, {back.first_choice}.",
+        f"When {back.workload} came back at {back.start_s:.0f} s, so did its setting, {back.setting}.",
     ]
 
 

@@ -118,6 +118,13 @@ def sent_at_least(rates: Rates, window: Window) -> Rates:
     return replace(rates, write=max(rates.write, sent_bytes(window) / window.seconds))
 
 
+def felt(rates: Rates, window: Window) -> Rates:
+    """The same rates as applications feel them: where a cache fills, what it takes is written for them."""
+    if not fills(window):
+        return rates
+    return replace(rates, write=(window.metrics.get("app.write_bytes") or 0.0) / window.seconds)
+
+
 def sent_bytes(window: Window) -> float:
     """Bytes written over the wire."""
     return window.metrics.get("write.bytes") or 0.0

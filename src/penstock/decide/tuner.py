@@ -17,6 +17,7 @@ from penstock.decide.answers import as_allowed
 from penstock.decide.budget import CacheBudget
 from penstock.decide.cache import Demand, DemandHistory, allocate, sparing
 from penstock.decide.groups import Group, beside, groups, mount_of
+from penstock.decide.guard import Guard, NodeView
 from penstock.decide.memory import WorkMemory, like
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.work import KEPT_WORKS, Work, WorkBook, WorkTracker, dominant
@@ -24,14 +25,13 @@ from penstock.decision import Decision, Outlook, changes, unit_name
 from penstock.decision_reasons import Reason
 from penstock.errors import KnobError
 from penstock.knobs import KnobSpace, Role, Setting
-from penstock.ports import Predictor
+from penstock.ports import Predictor, SpaceOf
 from penstock.ratios import cache_utilisation
 from penstock.snapshot import Target
 from penstock.units import MIB
 from penstock.window import Void, Window
 
 PolicyFactory = Callable[[KnobSpace, Random], Policy]
-SpaceOf = Callable[[Target], KnobSpace]
 
 
 @dataclass(slots=True)
@@ -83,20 +83,35 @@ class Tuner:
         self._books: dict[str, WorkBook] = {}
         self._recalled: tuple[WorkMemory, ...] = ()
         self._count = 0
+        #: Keeps records where there is no guard.
+        self._keeper = Guard(seed=seed, enforces=False)
 
-    def step(self, windows: Sequence[Window | Void], space_of: SpaceOf, now_s: float) -> tuple[Decision, ...]:
-        """Decide about every busy target. Idle and void windows lead to no decision."""
+    def step(
+        self, windows: Sequence[Window | Void], space_of: SpaceOf, now_s: float, guard: Guard | None = None
+    ) -> tuple[Decision, ...]:
+        """Decide about every busy target. Idle and void windows lead to no decision.
+
+        Policies that choose by a guard's offers get them from `guard`; without one everything is offered.
+        """
+        keeper = guard or self._keeper
         busy, resumed = self._take(windows, space_of)
         units = self._units(busy, space_of)
         decisions: dict[Target, Decision] = {}
         for unit, outlook in zip(units, self._outlooks([unit.memory for unit in units]), strict=True):
+            policy = unit.memory.policy
+            if policy.reads_offers:
+                shown = unit.memory.window
+                policy.offered(keeper.offer(unit.name, unit.work, unit.members, shown, policy.space))
             for decision in self._decide(unit, outlook, space_of, now_s):
                 decisions[decision.target] = decision
         if resumed:
             self._share_cache(decisions, windows, space_of, now_s)
         for target in resumed:
             self._memories[target].demand = Demand()
-        return tuple(decisions.values())
+        found = tuple(decisions.values())
+        if keeper is self._keeper and any(unit.memory.policy.reads_offers for unit in units):
+            keeper.review(windows, found, space_of, NodeView())
+        return found
 
     def recall(self, memories: Iterable[WorkMemory]) -> None:
         """Take over the memories of an earlier process. Each goes to the first group that does the same work."""
@@ -252,6 +267,7 @@ class Tuner:
             history=(window,),
             outlook=proposal.outlook,
             unit=unit_name(window.target),
+            held_back=proposal.held_back,
         )
 
     def _share_cache(

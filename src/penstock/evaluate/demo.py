@@ -125,12 +125,12 @@ class DemoSummary:
 
     @property
     def returned(self) -> PhaseFigures | None:
-        """The last phase with work seen before in which the tuner first chose the setting it had then."""
+        """The last phase with work seen before that ended at the setting the tuner had found for it then."""
         for late in range(len(self.phases) - 1, 1, -1):
             phase, between = self.phases[late], self.phases[late - 1]
             for early in self.phases[: late - 1]:
                 same_work = early.workload == phase.workload
-                if same_work and early.setting == phase.first_choice != between.setting:
+                if same_work and early.setting == phase.setting != between.setting:
                     return phase
         return None
 

@@ -65,8 +65,7 @@ function budget(status) {
 function bounds(status) {
   if (!status) return null;
   const rows = (status.bounds || []).map((each) => make("div", {}, meter(`Work lost to changes on ${short(each.mount)}`, each.lost_s, each.most_s,
-    `${each.lost_s.toFixed(1)} s of at most ${each.most_s.toFixed(0)} s`),
-    each.hold_s > 0 ? make("p", { class: "muted" }, `held at the original for ${each.hold_s.toFixed(0)} s more`) : null));
+    `${each.lost_s.toFixed(1)} s of at most ${each.most_s.toFixed(0)} s`)));
   return panel("What changes may cost", ...(rows.length ? rows : [make("p", { class: "muted" }, "Nothing was tried yet.")]));
 }
 
