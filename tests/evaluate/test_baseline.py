@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks import baseline
-from benchmarks.evidence.baseline_rows import SETS, BaselineRow, summary_table, tables
+from benchmarks.evidence.baseline_rows import SETS, WORLDS, BaselineRow, summary_table, tables
 
 from penstock.evaluate.experiments import EXPERIMENTS
 from penstock.evaluate.lab import Lab
@@ -46,8 +46,18 @@ def test_baseline_goes_on_where_it_stopped(tmp_path: Path) -> None:
         ("applications", "bdcats-strided"),
         ("independent", "table-v-one-server"),
     ]
-    assert all(row.ceiling >= 0.97 for row in first)
+    assert all(row.ceiling is not None and row.ceiling >= 0.97 for row in first)
     stages: list[str] = []
     lab = Lab(Store(tmp_path), 1, lambda stage, done, total: stages.append(stage))
     assert baseline.measure(lab, asked) == first
     assert not stages
+
+
+def test_worlds_drawn_at_random_are_part_of_it_without_a_ceiling(tmp_path: Path) -> None:
+    asked = baseline.Asked((), (WORLDS,), (), ("climb",), 1 / 30)
+    found = baseline.measure(Lab(Store(tmp_path), 1), asked)
+    assert [(row.set, row.ceiling, set(row.policies)) for row in found] == [
+        (WORLDS, None, {"climb", "nudge"})
+    ]
+    (line,) = summary_table(found, ("climb",)).rows
+    assert line[:4] == [WORLDS, "drawn", "1", "-"]
