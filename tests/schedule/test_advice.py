@@ -150,7 +150,7 @@ def test_advise_command_explains_itself(site: Path) -> None:
     listed = ",".join(map(str, document["resources"]))
     user = f"lfs setstripe -c {document['count']} -o {listed} '/scratch/my project'"
     assert document["commands"]["user"] == [user]
-    assert "of its life in I/O" in document["reason"] and document["running_jobs"] == 2
+    assert "of its run in I/O" in document["reason"] and document["running_jobs"] == 2
 
 
 def test_advise_command_keeps_a_ledger(site: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -17,6 +18,7 @@ from penstock.errors import DataError
 from penstock.schedule.advice import Rule, SiteScene, advise
 from penstock.schedule.application import Curve
 from penstock.schedule.belief import CLASSES, Measurement, believe, prior
+from penstock.schedule.certainty import Stakes, choose, told_apart
 from penstock.schedule.job import Job
 from penstock.schedule.profile import load_profiles
 
@@ -43,7 +45,7 @@ def test_belief_does_not_depend_on_the_order_of_measurements() -> None:
 
 def test_samples_scatter_as_the_belief_says() -> None:
     belief = believe("shared", 8, [Measurement(1, 1e9)])
-    draws = np.log(belief.samples(np.random.default_rng(1).standard_normal((20_000, 4)), 8))
+    draws = np.log(belief.samples(np.random.default_rng(1).standard_normal((20_000, 4)), range(1, 9)))
     for count in (1, 3, 8):
         assert draws[:, count - 1].std() == pytest.approx(belief.spread(count), rel=0.05)
 
@@ -105,7 +107,7 @@ def test_advised_measurement_gains_what_was_promised() -> None:
         and advice.certainty.measuring_gains is not None
         and job.belief is not None
     )
-    truths = job.belief.samples(np.random.default_rng(3).standard_normal((150, 4)), 8)
+    truths = job.belief.samples(np.random.default_rng(3).standard_normal((150, 4)), range(1, 9))
     rng = Random(4)
     saved = []
     for truth in truths:
@@ -145,6 +147,21 @@ def test_worst_slowdown_is_held_where_it_can_be() -> None:
     assert "no count keeps" not in held.reason
     tight = advise(replace(scene, rule=Rule(worst_slowdown=1.0001)), small)
     assert "no count keeps everybody within 1.0001" in tight.reason
+
+
+def test_wide_uncertain_curves_are_compared_on_fewer_counts_without_loss() -> None:
+    belief = believe("unknown", 512, [Measurement(1, 1e9), Measurement(64, 2e10)])
+    counts = range(1, 513)
+
+    def stakes(some: Sequence[int]) -> Stakes:
+        loss = tuple(0.02 * count for count in some)
+        return Stakes(400, 1000.0, 1e13, tuple(some), tuple(0.01 * count for count in some), loss)
+
+    every, apart = choose(belief, stakes(counts), 512), choose(belief, stakes(told_apart(counts)), 512)
+    normals = np.random.default_rng(5).standard_normal((400, len(belief.counts)))
+    idle = stakes(counts).idle_nodes(belief.samples(normals, counts)).mean(axis=0)
+    assert idle[apart.count - 1] < 1.01 * idle[every.count - 1]
+    assert len(told_apart(counts)) < 60 and told_apart([33, 35]) == [33, 35]
 
 
 def test_site_learns_from_ior_and_refuses_what_is_none(tmp_path: Path) -> None:

@@ -113,3 +113,29 @@ def test_unknown_allocation_suggests_the_nearest(set_file: str) -> None:
 def test_tables_are_printed_without_json(set_file: str) -> None:
     result = CliRunner().invoke(cli, ["schedule", "simulate", set_file], catch_exceptions=False)
     assert result.exit_code == 0 and "mean slowdown" in result.stdout and "silent" in result.stdout
+
+
+def test_generate_writes_a_set_of_the_paper_that_other_commands_take(tmp_path: Path) -> None:
+    out = str(tmp_path / "set.json")
+    made = run("generate", "--applications", "40", "--load", "0.4", "--seed", "3", "--out", out)
+    assert (made["applications"], made["resources"], made["compute_nodes"]) == (40, 20, 480)
+    assert made["least_io_load"] == pytest.approx(0.4, abs=0.025)
+    allocated = run("allocate", out, "--allocation", "nsys")
+    assert allocated["io_load"] == pytest.approx(made["least_io_load"])
+    again = str(tmp_path / "again.json")
+    run("generate", "--applications", "40", "--load", "0.4", "--seed", "3", "--out", again)
+    assert Path(again).read_text() == Path(out).read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "name --applications K"),
+        (("--applications", "4", "--site", "week.toml"), "name --applications K"),
+        (("--applications", "40", "--curves", "osts"), "--curves osts needs --data"),
+        (("--applications", "4", "--load", "3"), "too few for an I/O-load of 3"),
+    ],
+)
+def test_generate_refuses_what_makes_no_set(words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        run("generate", *words)

@@ -33,7 +33,7 @@ def test_reader_may_print_any_bytes_when_it_fails(
     (tmp_path / "noisy_reader.py").write_text("import sys\nsys.stderr.buffer.write(b'\\x92')\nsys.exit(1)\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(darshan_log, "READER", "noisy_reader")
-    with pytest.raises(DataError, match="damaged Darshan log"):
+    with pytest.raises(DataError, match="damaged or truncated Darshan log"):
         read_darshan(log)
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from tests.schedule import reference
 from tests.schedule.strategies import documents
 
+from penstock.errors import DataError
 from penstock.schedule.application import ApplicationSet, Curve
 from penstock.schedule.demand import demands_of, io_load
 from penstock.schedule.setfile import parse_set
@@ -68,3 +69,20 @@ def test_flat_curve_ties_take_the_smallest_count() -> None:
         2,
         2 if reference.n_sys(document["applications"][0], document) == 2 else 1,
     )
+
+
+def test_transfer_without_an_end_is_refused() -> None:
+    document = {
+        "resources": 4,
+        "compute_nodes": 10,
+        "applications": [
+            {
+                "name": "slow",
+                "compute_nodes": 2,
+                "bandwidth": {"1": 1e-300},
+                "phases": [{"compute_s": 1, "io_bytes": 1e308}],
+            }
+        ],
+    }
+    with pytest.raises(DataError, match="take too long"):
+        demands_of(read(document))

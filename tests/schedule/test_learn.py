@@ -151,6 +151,7 @@ def test_jobs_of_a_site_file_get_what_their_application_knows(tmp_path: Path) ->
         assert CliRunner().invoke(cli, command, catch_exceptions=False).exit_code == 0
 
 
+@pytest.mark.slow
 def test_command_learns_from_real_logs(shared_dir: Path, tmp_path: Path) -> None:
     pytest.importorskip("darshan")
     logs = shared_dir / "data" / "darshan"

@@ -111,6 +111,29 @@ def test_ledger_forgets_what_ended_long_ago(tmp_path: Path, monkeypatch: pytest.
     assert Ledger(path).read().grants == (HEAVY,)
 
 
+def test_torn_line_of_any_length_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_module, "TAIL_BYTES", 16)
+    for torn in (1, 15, 16, 17, 500):
+        path = tmp_path / f"{torn}.jsonl"
+        ledger = Ledger(path)
+        for grant in (HEAVY, LIGHT):
+            with path.open("ab") as stream:
+                stream.write(b"x" * torn)
+            with ledger.locked() as book:
+                book.start(grant)
+        assert [grant.job for grant in ledger.read().grants] == [HEAVY.job, LIGHT.job]
+
+
+def test_ledger_mentions_directories_of_jobs_that_run_or_ended(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "jobs.jsonl")
+    where = '/scratch/a "b"/ü'
+    with ledger.locked() as book:
+        book.start(replace(LIGHT, job=replace(LIGHT.job, directory=where)))
+        book.end("light")
+    assert ledger.mentions(where) and not ledger.mentions("/scratch/other")
+    assert Ledger(tmp_path / "none").mentions("/scratch/other"), "to be read, and then told what is wrong"
+
+
 def test_ledger_does_not_wait_for_ever(tmp_path: Path) -> None:
     path = tmp_path / "jobs.jsonl"
     with Ledger(path).locked() as book, pytest.raises(PenstockError, match="has held"):

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.schedule.strategies import documents
 
 from penstock.cli.main import cli
 from penstock.errors import ConfigError, PenstockError, UsageError
@@ -22,6 +25,7 @@ from penstock.schedule.generator import Scenario, generate
 from penstock.schedule.job import Job
 from penstock.schedule.placement import PLACERS
 from penstock.schedule.plan import allocate, place
+from penstock.schedule.setfile import parse_set
 from penstock.schedule.site_rule import ALLOCATION_FALLBACK
 
 RISING = Curve((1, 2, 4, 8), (1e9, 1.9e9, 3.6e9, 6.8e9))
@@ -50,6 +54,16 @@ def test_jobs_announced_together_get_the_counts_of_schedule_allocate(name: str) 
         counts = tuple(len(one.resources) for one in found)
         assert counts == allocate(workload, name, Random(seed)).counts
         assert {one.rule for one in found} == {name} and not any(one.missing for one in found)
+
+
+@given(documents(), st.sampled_from(list(ALLOCATORS)))
+def test_any_set_announced_together_gets_the_counts_of_schedule_allocate(
+    document: dict[str, Any], name: str
+) -> None:
+    workload = parse_set(json.dumps(document), "x")
+    scene = SiteScene(workload.resources, workload.compute_nodes, rule=Rule(name, seed=1))
+    found = tuple(len(one.resources) for one in advise_together(scene, jobs_of(workload)))
+    assert found == allocate(workload, name, Random(1)).counts
 
 
 @pytest.mark.parametrize("placement", list(PLACERS))
@@ -152,8 +166,10 @@ def test_reason_and_figures_are_those_of_the_placement_used() -> None:
     told = advise(scene, job)
     assert set(told.resources) & set(range(6)), "the test needs a place beside another job"
     here = told.options[len(told.resources) - 1]
-    assert here.slowdown > 1.4 and f"{here.slowdown:.2f} times its fastest" in told.reason
-    assert f"others lose {here.others_idle_nodes:.2f} nodes" in told.reason and here.others_idle_nodes > 0
+    assert here.slowdown > 1.4 and f"{here.slowdown:.2f} times as long as at its fastest" in told.reason
+    assert (
+        f"wait for it: {here.others_idle_nodes:.2f} on average" in told.reason and here.others_idle_nodes > 0
+    )
     assert here.io_load == pytest.approx(told.io_load_after)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import DataError, MissingError
-from penstock.schedule.setfile import load_set, parse_set
+from penstock.schedule.setfile import dump_set, load_set, parse_set
 
 GOOD: dict[str, Any] = {
     "resources": 4,
@@ -113,3 +113,8 @@ def test_missing_file_and_directory_are_told_apart(tmp_path: Path) -> None:
 def test_direct_access_is_ignored() -> None:
     workload = parse_set(json.dumps(GOOD), "set.json")
     assert workload.applications[0].curve.counts == (1, 4)
+
+
+def test_written_set_is_read_as_the_same() -> None:
+    known = parse_set(json.dumps(GOOD), "good")
+    assert parse_set(dump_set(known), "dumped") == known

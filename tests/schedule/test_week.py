@@ -140,6 +140,8 @@ def test_jobs_that_have_not_ended_and_bad_lines_are_counted(site: Path, tmp_path
     arguments = ["study", "--site", str(site), "--trace", str(path), "--out", str(tmp_path / "week")]
     found = run(*arguments)
     assert found["unfinished"] == trace.unfinished and found["bad_lines"][1]["lines"] == 2
+    page = Path(found["page"]).read_text()
+    assert "4 jobs ran, " in page and "Left out of the trace: not finished, RUNNING: 1" in page
     told = CliRunner().invoke(cli, ["schedule", *arguments], catch_exceptions=False).stdout
     assert (
         "not finished, RUNNING: 1" in told and "bad lines, Elapsed is not a time: 1 (first: line 13)" in told
@@ -225,6 +227,23 @@ def test_study_of_a_trace_writes_one_page(site: Path, tmp_path: Path) -> None:
         run("study", "--trace", trace)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("generate", "--days", "nan"),
+        ("generate", "--days", "inf"),
+        ("generate", "--days", "1e9"),
+        ("generate", "--others", "nan"),
+        ("advise", "--ledger", "jobs.jsonl", "--compare", "nan"),
+    ],
+)
+def test_numbers_that_are_none_are_refused(words: tuple[str, ...], site: Path) -> None:
+    command, *rest = words
+    where = ["--site", str(site)] if command == "generate" else [str(site)]
+    refused = CliRunner().invoke(cli, ["schedule", command, *where, *rest])
+    assert refused.exit_code == 2 and f"Invalid value for '{rest[-2]}'" in refused.stderr
+
+
 def granted(name: str, start_s: float, end_s: float | None) -> Grant:
     return Grant(Job(name, 4, 1000.0, 1e12, FLAT, resources=(0,)), start_s, "{}", end_s)
 
@@ -267,6 +286,9 @@ def test_compare_replays_the_ledger_under_every_rule(site: Path, tmp_path: Path)
     )
     text = unescape(page.read_text())
     assert text.count("<svg") >= 4 and "1.00 x the site's own rule" in text and "x default" not in text
+    own = rules["idle-nodes"]["mean_slowdown"]
+    least = min(row["mean_slowdown"] for row in found["rules"])
+    assert ("no rule would have had a smaller mean" in text) == (f"{own:.2f}" == f"{least:.2f}")
     command = ["schedule", "advise", str(site), "--ledger", str(ledger), "--compare"]
     told = CliRunner().invoke(cli, command, catch_exceptions=False)
     assert told.exit_code == 0 and "idle-nodes *" in told.stdout and "█" in told.stdout

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from penstock.cli.options import console, emit_json, json_option
+from penstock.cli.options import FiniteRange, console, emit_json, json_option
 from penstock.errors import ConfigError, PenstockError, UsageError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ MOST_OPTIONS = 12
 @click.option(
     "--compare",
     "compare_hours",
-    type=click.FloatRange(0, min_open=True),
+    type=FiniteRange(0, min_open=True),
     is_flag=False,
     flag_value=24.0,
     metavar="[HOURS]",

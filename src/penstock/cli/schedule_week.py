@@ -53,7 +53,7 @@ def study_week(plan: WeekPlan, out: Path, as_json: bool) -> None:
     }
     rows = [figures_of(name, replayed) for name, replayed in plays.items()]
     page = out / "week.html"
-    write_text(page, week_page(plays, rows, matched, plan.stripes))
+    write_text(page, week_page(plays, rows, matched, (plan.stripes, trace.remarks())))
     if as_json:
         emit_json(
             {

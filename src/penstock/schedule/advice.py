@@ -117,7 +117,7 @@ def _decide(
     if name == "idle-nodes":
         # Where the site names a placement, only the counts are taken, and so those jobs are not here yet.
         place_here = occupancy if scene.rule.placement is None else occupancy.copy()
-        found = [_one_by_one(place_here, job, scene.rule.worst_slowdown) for job in jobs]
+        found = decide_idle_nodes(place_here, jobs, scene.rule.worst_slowdown)
         if place_here is occupancy:
             return found
         placed = _place(occupancy, jobs, found, how)
@@ -161,11 +161,6 @@ def _settle_own(
     return made
 
 
-def _one_by_one(occupancy: Occupancy, job: Job, worst_slowdown: float) -> JobDecision:
-    found = decide_idle_nodes(occupancy, job, worst_slowdown)
-    return _settle(occupancy, [job], [found], [found.resources], IDLEST)[0]
-
-
 def _place(
     occupancy: Occupancy,
     jobs: Sequence[Job],
@@ -179,7 +174,7 @@ def _place(
     if rule.placement is None and rule.allocation == "idle-nodes":
         made = []
         for job, one, count in zip(jobs, counted, counts, strict=True):
-            made += _settle(occupancy, [job], [one], [tuple(sorted(occupancy.order[:count]))], IDLEST)
+            made += _settle(occupancy, [job], [one], [tuple(sorted(occupancy.idlest(count)))], IDLEST)
         return made
     facts = frozenset[str].intersection(*(job.known for job in jobs))
     placer = placement_for(rule.placement or DEFAULT_PLACEMENT, facts)

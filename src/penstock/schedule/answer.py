@@ -25,6 +25,7 @@ class Answer:
     def document(self) -> dict[str, Any]:
         """What `schedule advise --json` prints."""
         return asdict(self.advice) | {
+            "options": [option._asdict() for option in self.advice.options],
             "count": len(self.advice.resources),
             "names": list(self.names),
             "running_jobs": self.running_jobs,

@@ -106,8 +106,8 @@ class CurveBelief:
         """The median curve."""
         return Curve(self.counts, tuple(math.exp(value) for value in self.mean))
 
-    def samples(self, normals: Floats, limit: int) -> Floats:
-        """Bandwidth curves drawn from the estimate, one row per draw, at 1 .. `limit`.
+    def samples(self, normals: Floats, at: Sequence[int]) -> Floats:
+        """Bandwidth curves drawn from the estimate, one row per draw, at the given counts.
 
         Equal normals give equal draws.
         """
@@ -117,7 +117,7 @@ class CurveBelief:
         values, vectors = np.linalg.eigh(covariance)
         root = vectors * np.sqrt(np.clip(values, 0.0, None))
         drawn = np.array(self.mean) + normals[:, : len(self.counts)] @ root.T
-        weights = np.array([self.weights(count) for count in range(1, limit + 1)])
+        weights = np.array([self.weights(count) for count in at])
         curves: Floats = np.exp(drawn @ weights.T)
         return curves
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from penstock.errors import DataError
 from penstock.schedule.application import Application, ApplicationSet
 
 ROUNDING = 1e-12
@@ -46,6 +47,10 @@ def demand_of(application: Application, resources: int) -> Demand:
     nodes = application.compute_nodes
     bandwidth = (math.nan, *application.curve.up_to(ceiling))
     io_s = (math.nan, *[volume / one for one in bandwidth[1:]])
+    if not math.isfinite(max(io_s[1:]) + compute_s):
+        raise DataError(
+            f"{application.name}: {volume:g} bytes at {min(bandwidth[1:]):g} a second take too long"
+        )
     shares = [one / (one + compute_s) if one > 0 else 0.0 for one in io_s[1:]]
     stress = (math.nan, *[n * share for n, share in enumerate(shares, 1)])
     cpu_load = (math.nan, *[nodes * _ratio(compute_s, one) for one in io_s[1:]])

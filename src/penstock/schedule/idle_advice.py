@@ -1,15 +1,17 @@
-"""The online rule `idle-nodes` for one job, with uncertain curves and a bound on slowdowns."""
+"""The online rule `idle-nodes`, with uncertain curves and a bound on slowdowns."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from penstock.schedule.certainty import Certainty, Stakes, choose
+from penstock.schedule.certainty import Certainty, Stakes, choose, told_apart
 from penstock.schedule.demand import Demand, fits
 from penstock.schedule.job import Job
 from penstock.schedule.resource_use import Occupancy, Option, bearable, fewest_idle, options_of
+from penstock.schedule.sharing import held_at
+from penstock.schedule.turns import settle_in_turn
 
 IDLEST = "idlest"
 
@@ -32,25 +34,43 @@ class JobDecision:
     warning: str = ""
 
 
-def decide_idle_nodes(occupancy: Occupancy, job: Job, worst_slowdown: float = math.inf) -> JobDecision:
-    """The count with the fewest idle nodes, on the least occupied resources. The job's demand must be known.
+def decide_idle_nodes(
+    occupancy: Occupancy, jobs: Sequence[Job], worst_slowdown: float = math.inf
+) -> list[JobDecision]:
+    """For each job the count with the fewest idle nodes, on the least occupied resources, given all the others.
 
-    A count that slows the job or any running job down by more than `worst_slowdown` is left out, unless all counts
-    do.
+    A count that slows the job or any other job down by more than `worst_slowdown` is left out, unless all counts
+    do. The demands of the jobs must be known. The occupancy holds the jobs afterwards.
     """
-    demand = job.demand(occupancy.resources)
+    demands = [_demand(job, occupancy.resources) for job in jobs]
+
+    def choose(index: int) -> JobDecision:
+        found = _decide(occupancy, jobs[index], demands[index], worst_slowdown)
+        before = occupancy.io_load
+        after = before + held_at(demands[index], found.resources).stress / occupancy.resources
+        return replace(found, io_load=(before, after))
+
+    return settle_in_turn(occupancy, demands, choose)
+
+
+def _demand(job: Job, resources: int) -> Demand:
+    demand = job.demand(resources)
     if demand is None:
         raise ValueError(f"{job.name}: its demand is not known")
+    return demand
+
+
+def _decide(occupancy: Occupancy, job: Job, demand: Demand, worst_slowdown: float) -> JobDecision:
     if not demand.io_bytes > 0:
         reason = f"{job.name} moves no bytes: one resource will do"
-        return JobDecision(tuple(occupancy.order[:1]), reason)
+        return JobDecision(occupancy.idlest(1), reason)
     options = tuple(options_of(occupancy, demand))
     legal, held = bearable(options, occupancy, worst_slowdown)
     certainty = _certainty(occupancy, job, demand, legal)
     chosen = fewest_idle(legal) if certainty is None else options[certainty.count - 1]
     warning = "" if held else f"; no count keeps everybody within {worst_slowdown:g} times their fastest"
     reason = _reason(job, demand, chosen, options) + warning
-    resources = tuple(sorted(occupancy.order[: chosen.count]))
+    resources = tuple(sorted(occupancy.idlest(chosen.count)))
     return JobDecision(resources, reason, options, certainty, warning=warning)
 
 
@@ -61,7 +81,7 @@ def placed_reason(job: Job, placed: JobDecision) -> str:
     here = placed.options[len(placed.resources) - 1]
     return (
         f"on {here.count} of the idlest resources the fewest nodes would be idle; on those of placement "
-        f"{placed.placement} {_cost(job, here)}{placed.warning}"
+        f"{placed.placement} {_cost(job, here, placed.options[0])}{placed.warning}"
     )
 
 
@@ -69,31 +89,38 @@ def _certainty(occupancy: Occupancy, job: Job, demand: Demand, legal: Sequence[O
     """The choice under an uncertain curve, or None if the curve was measured."""
     if job.belief is None:
         return None
-    width = min(demand.limit, len(occupancy.order))
-    crowd = tuple(occupancy.load[occupancy.order[count]] for count in range(width))
-    met: set[int] = set()
-    others = []
-    for resource in occupancy.order[:width]:
-        met.update(occupancy.jobs[resource])
-        others.append(math.fsum(occupancy.weights[index] for index in met))
-    stakes = Stakes(job.compute_nodes, demand.compute_s, demand.io_bytes, crowd, tuple(others))
-    return choose(job.belief, stakes, [option.count for option in legal])
+    crowd, others, met = [], [], set[int]()
+    total = 0.0
+    for resource in occupancy.idlest(demand.limit):
+        crowd.append(occupancy.load[resource])
+        fresh = set(occupancy.jobs[resource]) - met
+        total += math.fsum(occupancy.weights[index] for index in fresh)
+        met |= fresh
+        others.append(total)
+    counts = tuple(told_apart([option.count for option in legal]))
+    at = [count - 1 for count in counts]
+    crowds, losses = tuple(crowd[place] for place in at), tuple(others[place] for place in at)
+    stakes = Stakes(job.compute_nodes, demand.compute_s, demand.io_bytes, counts, crowds, losses)
+    return choose(job.belief, stakes, len(crowd))
 
 
 def _reason(job: Job, demand: Demand, chosen: Option, options: Sequence[Option]) -> str:
-    parts = [f"on {chosen.count} {_cost(job, chosen)}"]
-    if chosen.count > 1:
-        one = options[0]
-        parts.append(f"on 1 it would be {100 * one.io_share:.1f} %")
+    parts = [_cost(job, chosen, options[0])]
     if chosen.count < demand.n_perf and demand.n_perf <= len(options):
         fast = options[demand.n_perf - 1]
-        why = "saturate the system" if not fits(fast.io_load) else f"cost {fast.idle_nodes:.2f} nodes in all"
-        parts.append(f"its fastest count, {demand.n_perf}, would {why}, not {chosen.idle_nodes:.2f}")
+        why = (
+            f"leave {fast.idle_nodes:.2f} nodes idle in all instead of {chosen.idle_nodes:.2f}"
+            if fits(fast.io_load)
+            else "saturate the system"
+        )
+        parts.append(f"its fastest count, {demand.n_perf}, would {why}")
     return "; ".join(parts)
 
 
-def _cost(job: Job, option: Option) -> str:
+def _cost(job: Job, option: Option, alone: Option) -> str:
+    otherwise = f" ({100 * alone.io_share:.1f} % with 1)" if option.count > 1 else ""
     return (
-        f"{job.name} spends {100 * option.io_share:.1f} % of its life in I/O, "
-        f"{option.slowdown:.2f} times its fastest, and others lose {option.others_idle_nodes:.2f} nodes"
+        f"with {option.count} {job.name} spends {100 * option.io_share:.1f} % of its run in I/O{otherwise}; "
+        f"its I/O takes {option.slowdown:.2f} times as long as at its fastest; other jobs' nodes that wait for it: "
+        f"{option.others_idle_nodes:.2f} on average"
     )

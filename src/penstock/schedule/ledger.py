@@ -24,6 +24,7 @@ WAIT_S = 60.0
 POLL_S = 0.02
 MOST_DEAD_LINES = 2000
 """With more lines than this that say nothing about a running job, the file is written anew."""
+TAIL_BYTES = 1 << 16
 MOST_HISTORY_BYTES = 32 << 20
 """The past jobs of at most two files of this size are kept: some 50,000 jobs each."""
 
@@ -50,6 +51,14 @@ class Ledger:
         """The present content. Nothing is changed."""
         with self._lock(fcntl.LOCK_SH, os.O_RDONLY):
             return LedgerContent(self.path)
+
+    def mentions(self, directory: str) -> bool:
+        """Whether any entry, also of a job that ended, may be about the directory. It takes no lock and is cheap."""
+        try:
+            return json.dumps(directory).encode() in self.path.read_bytes()
+        except OSError:
+            # Whoever reads the ledger next says what is wrong with it.
+            return True
 
     def history(self, since_s: float = 0.0) -> tuple[Grant, ...]:
         """Jobs that ended at `since_s` or later, and those that run, the first started first."""
@@ -314,8 +323,14 @@ def _write_all(handle: int, data: bytes, offset: int) -> None:
 
 
 def _whole_end(handle: int) -> int:
-    size = os.fstat(handle).st_size
-    return os.pread(handle, size, 0).rfind(b"\n") + 1
+    """Where the last complete line ends. A ledger is long, so it is searched from its end."""
+    start = os.fstat(handle).st_size
+    while start > 0:
+        width = min(start, TAIL_BYTES)
+        start -= width
+        if (found := os.pread(handle, width, start).rfind(b"\n")) >= 0:
+            return start + found + 1
+    return 0
 
 
 def _sync_directory(path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -58,9 +59,9 @@ class Desk:
         return self._complete(job, book, (advice, running), before)
 
     def _scene(self, jobs: Sequence[Job], running: tuple[Job, ...]) -> SiteScene:
-        names = [one.name for one in (*running, *jobs)]
+        names = Counter(one.name for one in (*running, *jobs))
         for job in jobs:
-            if names.count(job.name) > 1:
+            if names[job.name] > 1:
                 raise ConfigError(f"next: a job called {job.name!r} is running already, or announced twice")
         platform = self.platform
         closed = {*platform.unusable, *self.health.unusable}
@@ -105,7 +106,8 @@ class Desk:
 
         Only one job at a time may change a directory. If a running job has changed it, this job leaves it alone.
         """
-        earlier = self._holders(job, ledger.read())
+        mentioned = job.directory is not None and ledger.mentions(job.directory)
+        earlier = self._holders(job, ledger.read()) if mentioned else ()
         before = None if earlier else self.layout()
         with ledger.locked() as book:
             known = book.find(job.name)

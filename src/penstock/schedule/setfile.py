@@ -39,6 +39,29 @@ def parse_set(text: str, source: str) -> ApplicationSet:
         raise DataError(f"{source}: {error}") from None
 
 
+def dump_set(workload: ApplicationSet) -> str:
+    """The set as JSON, one application a line; read again it is the same set."""
+    lines = [json.dumps(_shown(one)) for one in workload.applications]
+    return (
+        f'{{"resources": {workload.resources}, "compute_nodes": {workload.compute_nodes}, "applications": [\n'
+        + ",\n".join(lines)
+        + "\n]}\n"
+    )
+
+
+def _shown(application: Application) -> dict[str, Any]:
+    curve = application.curve
+    found: dict[str, Any] = {
+        "name": application.name,
+        "compute_nodes": application.compute_nodes,
+        "bandwidth": {str(count): rate for count, rate in zip(curve.counts, curve.bytes_per_s, strict=True)},
+        "phases": [{"compute_s": one.compute_s, "io_bytes": one.io_bytes} for one in application.phases],
+    }
+    if application.resources is not None:
+        found["resources"] = list(application.resources)
+    return found
+
+
 def parse_curve(value: object, where: str) -> Curve:
     """A curve from `{"1": bytes_per_s, ...}`; a count of 0 is ignored."""
     if not isinstance(value, Mapping):

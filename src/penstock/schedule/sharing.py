@@ -35,6 +35,13 @@ class HeldShare:
         return self.count * self.io_share
 
 
+def held_at(demand: Demand, resources: tuple[int, ...]) -> HeldShare:
+    """An application as it runs on its resources."""
+    count = len(resources)
+    slowdown = demand.bandwidth[demand.n_perf] / demand.bandwidth[count]
+    return HeldShare(demand.compute_nodes, demand.compute_s, demand.io_s[count], slowdown, count, resources)
+
+
 @dataclass(frozen=True, slots=True)
 class Sharing:
     """The input of a rule: the platform and every application's demand, in file order.

@@ -23,9 +23,16 @@ HOW = (
 
 
 def week_page(
-    plays: Mapping[str, Replayed], rows: Sequence[RuleFigures], matched: Matched, stripes: int
+    plays: Mapping[str, Replayed],
+    rows: Sequence[RuleFigures],
+    matched: Matched,
+    told: tuple[int, Sequence[str]],
 ) -> str:
-    """A trace with and without us: the answer, idle nodes over time, and every application."""
+    """A trace with and without us: the answer, idle nodes over time, and every application.
+
+    `told` is the default count of resources, and what of the trace was left out.
+    """
+    stripes, left_out = told
     before, after = rows
     answer = (
         f"With `{after.rule}` the mean I/O slowdown is {after.mean_slowdown:.2f} instead of "
@@ -38,9 +45,12 @@ def week_page(
     ]
     picture = Figure("Idle nodes over time", draw(Drawing("Idle nodes over time", "nodes", series)))
     others = ", ".join(f"{why}: {count}" for why, count in matched.without_io.items()) or "none"
+    jobs = len(matched.arrivals) + sum(matched.without_io.values())
     lead = [
         HOW,
-        f"Without us every job has the default count ({stripes}), at random. Jobs that do no I/O here: {others}.",
+        f"{jobs} jobs ran, {len(matched.arrivals)} of them with I/O. Without us every job has the default count "
+        f"({stripes}), at random. Jobs that do no I/O here: {others}.",
+        *([f"Left out of the trace: {'; '.join(left_out)}."] if left_out else []),
     ]
     applications = _applications(plays, matched)
     chart = bars.draw("Slowdown without us / with us", applications, after.rule, "without us")
@@ -57,12 +67,18 @@ def week_page(
 
 def compare_page(plays: Mapping[str, Replayed], rows: Sequence[RuleFigures], own: str, hours: float) -> str:
     """The last hours of a ledger under every rule."""
-    best = min(rows, key=lambda row: row.mean_slowdown)
     mine = next(row for row in rows if row.rule == own)
-    answer = (
-        f"In the last {hours:g} hours `{best.rule}` would have had the least mean slowdown, "
-        f"{best.mean_slowdown:.2f}; `{own}`, the rule of this site, {mine.mean_slowdown:.2f}"
-    )
+    best = min(rows, key=lambda row: row.mean_slowdown)
+    if f"{best.mean_slowdown:.2f}" == f"{mine.mean_slowdown:.2f}":
+        answer = (
+            f"In the last {hours:g} hours no rule would have had a smaller mean slowdown than `{own}`, the rule of "
+            f"this site: {mine.mean_slowdown:.2f}"
+        )
+    else:
+        answer = (
+            f"In the last {hours:g} hours `{best.rule}` would have had the least mean slowdown, "
+            f"{best.mean_slowdown:.2f}; `{own}`, the rule of this site, {mine.mean_slowdown:.2f}"
+        )
     chart = bars.draw(
         "Slowdown of this site's rule / of each rule",
         [bars.Bar(row.rule, mine.mean_slowdown / row.mean_slowdown, None) for row in rows],
