@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from benchmarks.collective_study.bgq_study import noisy, rank_correlation
+from benchmarks.collective_study.bgq_methods import noisy
+from benchmarks.collective_study.bgq_study import rank_correlation
 
 from penstock.plan.collective.access import Access
 from penstock.plan.collective.candidates import candidates

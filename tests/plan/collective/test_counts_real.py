@@ -20,7 +20,7 @@ pytestmark = pytest.mark.live
 pytest.importorskip("mpi4py", reason="needs MPI: pip install 'penstock[mpi]'")
 
 # ranks -> (cases, most rounds of a case). Ranks beyond the cores wait for each other, so they get few.
-CASES = {2: (140, 40), 3: (30, 15), 4: (20, 12), 5: (6, 8), 8: (6, 4), 16: (2, 2)}
+CASES = {2: (170, 40), 3: (18, 15), 4: (10, 12), 5: (4, 8), 8: (2, 4), 16: (1, 2)}
 Case = tuple[Access, dict[str, str]]
 
 

@@ -227,16 +227,17 @@ def settle(advice: HintAdvice, trials: Sequence[HintTrial]) -> HintAdvice:
     else:
         name, found = chosen.candidate.name, gains[chosen.candidate.name]
         begin = (
-            "confirmed"
+            "confirmed:"
             if winner is not None and winner.candidate.name == name
-            else "no clear winner within noise"
+            else "no clear winner within noise, but"
         )
         reason = (
-            f"{begin}: {name} can be expected to take {1 / found.ratio:.2f} of the time without hints, "
+            f"{begin} {name} can be expected to take {1 / found.ratio:.2f} of the time without hints, "
             f"{found.certainty:.0%} certain that it gains at all"
         )
     promised = None if chosen is None else gains[chosen.candidate.name].ratio
-    reasons = (*advice.reasons, reason)
+    # What the forecast alone said first no longer counts.
+    reasons = (*advice.reasons[1:], reason)
     return replace(advice, chosen=chosen, reasons=reasons, trials=tuple(trials), sure=True, promised=promised)
 
 

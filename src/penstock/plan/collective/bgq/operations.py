@@ -1,4 +1,4 @@
-"""The operation-count model of the paper's Blue Gene/Q driver, its errata fixed.
+"""Counts the operations of one collective write by the paper's Blue Gene/Q driver, its errata fixed.
 
 Three slips of the printed formulas are corrected: messages of the shuffle have min(s_p, s_cb) bytes, not
 min(s_t, s_cb); with no complete round the only round is the locking one and is counted once; the incomplete
