@@ -88,7 +88,7 @@ def scaling(
         small = measured.long_enough(SHORTEST_S)
         large = everything.take(everything.nodes > LARGEST_TRAINING_NODES).long_enough(SHORTEST_S)
         for technique in techniques:
-            judged = judge(small, search(small, technique).best, 0)
+            judged = judge(small, search(small, technique), 0)
             model = model_of(small, judged, measured)
             parts = [judged.inside, judged.beyond]
             parts += [score(model, part) for part in (large.take(large.converged), large)]
@@ -127,7 +127,7 @@ def goals(storage: Mapping[str, WriteSamples], operation: str, limit: int, short
         if len(small) < FEWEST or not len(large):
             print(f"| {operation}s, {name} | - | too few samples | - | - | |")
             continue
-        judged = judge(small, search(small, "stack").best, 0)
+        judged = judge(small, search(small, "stack"), 0)
         model = model_of(small, judged, measured)
         print(goal_row(name, operation, model, score(model, large)), flush=True)
 

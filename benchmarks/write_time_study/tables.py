@@ -1,4 +1,4 @@
-"""Parts of a table of writes as the paper's studies need them, and the model of one trial of its search."""
+"""Parts of a table of writes as the paper's studies need them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from penstock.errors import DataError
-from penstock.plan.write.fitted import FittedModel, fit_model
-from penstock.plan.write.scale_search import ScaleTrial, split_validation
 from penstock.plan.write.write_samples import Mask, WriteSamples
 
 # The converged test sets by write scale (lowest and highest number of nodes).
@@ -23,12 +21,6 @@ def set_masks(samples: WriteSamples) -> dict[str, Mask]:
     }
     masks["unconverged"] = ~samples.converged & (samples.nodes >= TEST_SETS["small"][0])
     return masks
-
-
-def refit(samples: WriteSamples, trial: ScaleTrial, seed: int = 0, name: str = "") -> FittedModel:
-    """The model of a trial, fitted on exactly the samples it was chosen with."""
-    rows = ~split_validation(samples, seed) & np.isin(samples.nodes, trial.scales)
-    return fit_model(name or trial.technique, trial.technique, trial.given, samples.take(rows))
 
 
 def concatenate(parts: Sequence[WriteSamples]) -> WriteSamples:

@@ -23,6 +23,7 @@ def advice_of(path: Path, nodes: int | None = None) -> JobAdvice:
     return review_log(path, JobSite(nodes), None, None)
 
 
+@pytest.mark.slow
 def test_every_shared_log_is_reviewed(shared_dir: Path) -> None:
     logs = sorted((shared_dir / "data" / "darshan").glob("*.darshan"))
     assert len(logs) == 14
@@ -88,10 +89,19 @@ def test_what_is_no_log_is_refused(tmp_path: Path, text: bytes, capfd: pytest.Ca
     assert capfd.readouterr() == ("", "")
 
 
-def test_truncated_log_is_one_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "cut.darshan"
-    path.write_bytes(EXAMPLES[0].read_bytes()[:700])
-    with pytest.raises(DataError, match="damaged Darshan log"):
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.9, 0.999])
+def test_truncated_log_is_one_error(tmp_path: Path, capfd: pytest.CaptureFixture[str], share: float) -> None:
+    path, whole = tmp_path / "cut.darshan", EXAMPLES[0].read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(DataError, match="truncated Darshan log"):
+        read_log(path)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_log_damaged_inside_is_one_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path, whole = tmp_path / "x.darshan", EXAMPLES[0].read_bytes()
+    path.write_bytes(whole[:400] + bytes(len(whole) - 400))
+    with pytest.raises(DataError, match="damaged or truncated Darshan log"):
         read_log(path)
     assert capfd.readouterr() == ("", "")
 

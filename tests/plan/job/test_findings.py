@@ -54,6 +54,7 @@ def reviewed(path: Path) -> JobAdvice:
     return review_log(path, JobSite(), None, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("log", LOGS)
 def test_nothing_that_drishti_finds_is_missed(log: str, shared_dir: Path) -> None:
     """Critical findings and warnings, by the Drishti that is installed."""

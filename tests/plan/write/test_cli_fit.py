@@ -69,6 +69,35 @@ def test_plan_fit_then_write(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     assert prediction["advice"]["seconds"] <= prediction["seconds"] * 1.001
 
 
+def test_plan_fit_as_printed_is_the_papers_method(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("sklearn")
+    Path("ior.csv").write_text(ior_table())
+    asked = ["fit", "--data", "ior.csv", "--out", "mine.json", "--train-up-to", "8", "--json"]
+    assert run(monkeypatch, *asked, "--as-printed", "--technique", "lasso") == 0
+    said: dict[str, Any] = json.loads(capsys.readouterr().out)
+    lasso = said["techniques"]["lasso"]
+    assert said["as_printed"]
+    assert lasso["parameters"] == {"alpha": 0.01}
+    assert lasso["validation_mse"] <= lasso["base_validation_mse"]
+    # All larger runs are answered, and a fifth of the training samples was only chosen by.
+    assert (said["test"]["samples"], said["test"]["refused"]) == (12, 0)
+    assert said["training_samples"] < said["samples"] - 12
+    assert run(monkeypatch, *asked, "--technique", "lasso") == 0
+    assert "validation_mse" not in json.loads(capsys.readouterr().out)["techniques"]["lasso"]
+
+
+def test_plan_fit_as_printed_knows_no_stack(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("ior.csv").write_text(ior_table())
+    asked = ["fit", "--data", "ior.csv", "--out", "m.json", "--as-printed", "--technique", "stack"]
+    assert run(monkeypatch, *asked) == 2
+    assert "not stack" in capsys.readouterr().err
+
+
+@pytest.mark.slow
 def test_plan_fit_compares_the_techniques(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -186,7 +215,7 @@ def test_plan_sample_script_runs_as_printed(
     assert "# Writes " in text.splitlines()[3]
     for name in ("srun", "mpirun"):
         fake = tmp_path / name
-        fake.write_text(f'#!/bin/sh\necho "{name} $@" >>calls\n')
+        fake.write_text(f'#!/bin/sh\n[ "$1" = --version ] || echo "{name} $@" >>calls\n')
         fake.chmod(0o755)
     place = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "SLURM_JOB_ID": job}
     subprocess.run(["bash"], input=text.encode(), check=True, env=place, cwd=tmp_path)
@@ -194,6 +223,21 @@ def test_plan_sample_script_runs_as_printed(
     assert calls[0].startswith(begin)
     assert f"-o {tmp_path}/penstock-sample/W1/penstock.ior" in calls[0]
     assert (tmp_path / "penstock-results").is_dir()
+
+
+def test_plan_sample_writes_a_script_for_each_number_of_nodes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "sample.sh"
+    words = ["--cores", "4", "--nodes", "2", "--nodes", "4", "--budget", "4GiB", "--out", str(out)]
+    assert run(monkeypatch, "sample", *words) == 0
+    assert capsys.readouterr().out == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["sample-2.sh", "sample-4.sh"]
+    for nodes in (2, 4):
+        text = (tmp_path / f"sample-{nodes}.sh").read_text()
+        assert f"#SBATCH --nodes={nodes}\n" in text
+        assert text.count("while read") == 1
+        assert text.splitlines()[3].startswith("# Writes ")
 
 
 def test_plan_sample_stays_within_its_budget(
@@ -247,6 +291,7 @@ def test_plan_fit_says_what_was_left_out_and_suggests_where(
     assert set(found["inside"]) >= {"within_20", "held"}
 
 
+@pytest.mark.slow
 def test_plan_fit_takes_stripes_without_a_system(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -281,7 +326,7 @@ def test_plan_write_refuses_what_no_held_out_scale_supports(
     assert support["nodes"] == largest * 2 ** support["doublings"] > largest
     size = ["write", "--model", "mine.json", "--cores", "4", "--burst", "2000MB"]
     assert run(monkeypatch, *size, "--nodes", str(support["nodes"])) == 0
-    answer = capsys.readouterr().out.splitlines()[0]
+    answer = next(line for line in capsys.readouterr().out.splitlines() if " s expected" in line)
     low, _, high, *_ = answer.split()
     expected = float(answer.split(" s expected")[0].split()[-1])
     assert float(low) <= expected <= float(high)

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.write_time_study import figures, study
 from benchmarks.write_time_study.campaign import TEST_SCALES, Campaign, WritePath, allocate, measure_campaign
-from benchmarks.write_time_study.tables import refit, set_masks
+from benchmarks.write_time_study.tables import set_masks
 
 from penstock.errors import DataError, MissingError, ModelFileError, UsageError
 from penstock.plan.storage import Service, StorageSystem, load_system
@@ -20,12 +21,17 @@ from penstock.plan.write.fitted import FittedModel, fit_model
 from penstock.plan.write.folds import log_errors
 from penstock.plan.write.location import in_use, locate
 from penstock.plan.write.pattern import WritePattern
-from penstock.plan.write.scale_search import scale_subsets, search, split_validation
+from penstock.plan.write.published import published_model
+from penstock.plan.write.scale_search import refit, scale_subsets, search, split_validation
 from penstock.plan.write.stored_model import dump_model, load_model, parse_model
 from penstock.plan.write.techniques import COMPARED, DEFAULTS, TECHNIQUES, check_technique
 from penstock.plan.write.write_samples import WriteSamples
 
 pytest.importorskip("sklearn")
+
+
+STACK = pytest.param("stack", marks=pytest.mark.slow)
+EVERY = [STACK if name == "stack" else name for name in TECHNIQUES]
 
 
 @pytest.fixture(scope="session")
@@ -37,13 +43,13 @@ def fitted(technique: str, samples: WriteSamples) -> FittedModel:
     return fit_model("test", technique, DEFAULTS[technique], samples)
 
 
-@pytest.mark.parametrize("technique", TECHNIQUES)
+@pytest.mark.parametrize("technique", EVERY)
 def test_every_technique_predicts_its_training_data(technique: str, samples: WriteSamples) -> None:
     found = measure(fitted(technique, samples).predict_samples(samples), samples.seconds)
     assert found.mse < np.var(samples.seconds)
 
 
-@pytest.mark.parametrize("technique", TECHNIQUES)
+@pytest.mark.parametrize("technique", EVERY)
 def test_contributions_of_every_technique_sum_to_seconds(
     technique: str, samples: WriteSamples, campaign: Campaign
 ) -> None:
@@ -64,7 +70,7 @@ def test_contributions_need_no_correction(technique: str, samples: WriteSamples)
     assert sum(shares.values()) == pytest.approx(float(model.pipeline.predict(row[None, :])[0]), rel=1e-6)
 
 
-@pytest.mark.parametrize("technique", [*COMPARED, "stack"])
+@pytest.mark.parametrize("technique", [*COMPARED, STACK])
 def test_model_file_round_trip_predicts_the_same(
     technique: str, samples: WriteSamples, tmp_path: Path
 ) -> None:
@@ -248,3 +254,31 @@ def test_allocate_gives_distinct_nodes_of_the_machine() -> None:
         assert 0 <= placed.min() <= placed.max() < titan.compute.nodes
         skews.add(in_use(titan, "router", placed)[1])
     assert len(skews) > 1
+
+
+def test_search_as_printed_tunes_nothing_and_compares_mean_square_errors(samples: WriteSamples) -> None:
+    found = search(samples, "lasso", printed=True)
+    assert dict(found.best.given) == {"alpha": 0.01}
+    held = split_validation(samples, 0)
+    said = refit(samples, found.best).predict_samples(samples.take(held))
+    assert found.best.error == pytest.approx(measure(said, samples.seconds[held]).mse)
+    assert found.best.error <= found.base.error
+    assert len(found.trials) >= len(search(samples, "lasso").trials)
+
+
+def test_study_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    size, wanted = study.StudySize(6, 3, 5), {"printed": ("linear", "lasso")}
+    said: list[str] = []
+    first = study.run_study("titan", size, {"printed": ("linear",)}, tmp_path, said.append)
+    whole = study.run_study("titan", size, wanted, tmp_path, said.append)
+    assert [line.split(": ")[1] for line in said if "done" in line] == [
+        "printed linear done",
+        "printed lasso done",
+    ]
+    assert whole.chosen["printed", "linear"] == first.chosen["printed", "linear"]
+    monkeypatch.setattr(study, "search", None)
+    again = study.run_study("titan", size, wanted, tmp_path, said.append)
+    assert again.chosen == whole.chosen
+    rows = figures.adaptation(again, {"published": published_model(again.system)})
+    assert len(rows["published"]["predicted"]) == sum(run.converged for run in again.test.runs)
+    assert 0 <= figures.above(rows["published"]["predicted"], "titan") <= 100

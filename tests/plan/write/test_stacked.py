@@ -41,6 +41,7 @@ def measured(seconds_of: str) -> WriteSamples:
     return tabulate(system, patterns, times, np.ones(len(patterns), dtype=np.bool_))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["node", "job"])
 def test_stack_learns_which_rate_holds_at_larger_scales(kind: str) -> None:
     samples = measured(kind)
@@ -123,6 +124,7 @@ def test_forecast_is_what_its_interval_is_built_around() -> None:
     assert spread.said(members) == pytest.approx(members @ one_growth(folds), abs=0.1)
 
 
+@pytest.mark.slow
 def test_no_forecast_where_it_would_be_shorter_than_any_sample() -> None:
     samples = measured("node")
     small = samples.take(samples.nodes <= 8)
@@ -154,6 +156,7 @@ def test_interval_beyond_the_scales_is_never_narrower_than_inside() -> None:
     assert not model.supported(columns, small.seconds[:1])[0]
 
 
+@pytest.mark.slow
 def test_no_forecast_beyond_the_scales_where_most_samples_were_left_out() -> None:
     samples = measured("node")
     small = samples.take(samples.nodes <= 8)
@@ -162,7 +165,7 @@ def test_no_forecast_beyond_the_scales_where_most_samples_were_left_out() -> Non
     said = growth_doubt(small, kept)
     assert said is not None
     assert said.startswith("only 2 of ")
-    judged = judge(kept, search(kept, "stack").best, 0)
+    judged = judge(kept, search(kept, "stack"), 0)
     assert judged.support.doublings == 3
     model = model_of(kept, judged, small)
     assert model.support == Support(0.0, said)
@@ -243,10 +246,11 @@ def test_interval_of_ideas_widens_where_held_out_scales_were_missed() -> None:
     assert widths[1] > widths[0] + 0.5
 
 
+@pytest.mark.slow
 def test_stack_keeps_its_ideas_in_its_file() -> None:
     samples = measured("node")
     small = samples.take(samples.nodes <= 8)
-    model = model_of(small, judge(small, search(small, "stack").best, 0), small)
+    model = model_of(small, judge(small, search(small, "stack"), 0), small)
     again = parse_model(dump_model(model), "x")
     assert again.spreads == model.spreads
     assert model.spreads.ideas is not None
@@ -257,6 +261,7 @@ def test_stack_keeps_its_ideas_in_its_file() -> None:
     assert found.interval.low_s <= found.seconds <= found.interval.high_s
 
 
+@pytest.mark.slow
 def test_interval_beyond_the_scales_widens_with_the_nodes() -> None:
     samples = measured("node")
     small = samples.take(samples.nodes <= 8)

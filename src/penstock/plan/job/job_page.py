@@ -46,11 +46,14 @@ def _findings(advice: JobAdvice) -> Section:
     rows = []
     for one in advice.findings:
         gain = "" if one.gain_s is None else f"{one.gain_s:.3g}"
-        what = one.advice + (f" Line: `{one.change}`" if one.change else "")
-        what += f" See: `{one.check}`" if one.check else ""
+        what = one.advice + "".join(
+            f". {what}: `{line.replace(chr(96), '')}`"
+            for what, line in (("Line", one.change), ("Measure it", one.check))
+            if line
+        )
         share = f"{one.share(advice.facts.run_s):.0%}"
         rows.append([one.id, one.severity, share, one.evidence, what, gain])
-    heading = ["id", "severity", "share of the run", "evidence", "what to do", "gain s"]
+    heading = ["id", "severity", "share of the run", "evidence", "what to do", "could save s"]
     text = [] if rows else ["Nothing speaks against how this job reads and writes."]
     if sum(one.gain_s is not None for one in advice.findings) > 1:
         text = [OVERLAP]

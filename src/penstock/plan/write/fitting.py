@@ -27,7 +27,7 @@ from penstock.plan.write.folds import (
 from penstock.plan.write.gather import gather
 from penstock.plan.write.idea_spread import IdeaSpread, idea_spread
 from penstock.plan.write.ior_results import Assumed, IorRun, Tally, read_runs
-from penstock.plan.write.scale_search import ScaleTrial, held_out, search
+from penstock.plan.write.scale_search import ScaleSearch, ScaleTrial, held_out, refit, search
 from penstock.plan.write.stacked import crossed, one_growth, study
 from penstock.plan.write.support import Support, support_of
 from penstock.plan.write.techniques import COMPARED, STACK, quiet
@@ -61,8 +61,11 @@ class FitRequest:
     unconverged: str = "use"
     train_up_to: int | None = None
     seed: int = 0
+    as_printed: bool = False
 
     def __post_init__(self) -> None:
+        if self.as_printed and self.technique not in {"best", *COMPARED}:
+            raise UsageError(f"--as-printed: the paper compares {', '.join(COMPARED)}, not {self.technique}")
         for name in ("cores", "stripes", "train_up_to"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -73,9 +76,13 @@ class FitRequest:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One technique's best trial, with its errors on held-out patterns and on held-out larger scales."""
+    """One technique's best trial, with its errors on held-out patterns and on held-out larger scales.
+
+    `base` was trained on all scales; a stack has no other.
+    """
 
     trial: ScaleTrial
+    base: ScaleTrial
     inside: Accuracy
     beyond: Accuracy | None
     spreads: Spreads
@@ -133,11 +140,17 @@ def fit_runs(request: FitRequest, runs: Sequence[IorRun], progress: Progress) ->
     training, rest = usable.take(usable.nodes <= limit), usable.take(usable.nodes > limit)
     if len(training) == 0:
         raise DataError(f"no sample of up to {limit} nodes to train on")
-    judged = [judge(training, trial, request.seed) for trial in _search(training, request, progress)]
-    best = min(judged, key=lambda one: one.score)
+    judged = [judge(training, found, request.seed) for found in _search(training, request, progress)]
+    best = min(judged, key=lambda one: one.trial.error if request.as_printed else one.score)
     subject = Subject(request.operation, request.files or _files(runs))
     everything = samples.take(samples.nodes <= limit)
-    model = replace(model_of(training, best, everything), name=str(request.out), subject=subject)
+    if request.as_printed:
+        fitted = replace(
+            refit(training, best.trial, request.seed), spreads=best.spreads, support=best.support
+        )
+    else:
+        fitted = model_of(training, best, everything)
+    model = replace(fitted, name=str(request.out), subject=subject)
     return FitOutcome(
         model=model,
         judged=judged,
@@ -145,10 +158,17 @@ def fit_runs(request: FitRequest, runs: Sequence[IorRun], progress: Progress) ->
         used=len(usable),
         unconverged=int(np.count_nonzero(~usable.converged)),
         left_out={name: count for name, count in (left_out | dropped).items() if count},
-        test=score(model, rest) if len(rest) else None,
+        test=_test(model, rest, request.as_printed),
         tested=rest,
         runs=runs,
     )
+
+
+def _test(model: FittedModel, rest: WriteSamples, as_printed: bool) -> Accuracy | None:
+    """How the model does on larger runs. The paper's method answers for all of them and knows no intervals."""
+    if not len(rest):
+        return None
+    return measure(model.predict_samples(rest), rest.seconds) if as_printed else score(model, rest)
 
 
 def model_of(training: WriteSamples, judged: Judged, everything: WriteSamples) -> FittedModel:
@@ -179,7 +199,8 @@ def _files(runs: Sequence[IorRun]) -> str:
 
 def _usable(request: FitRequest, samples: WriteSamples) -> tuple[WriteSamples, dict[str, int]]:
     long = samples.long_enough(request.shortest)
-    kept = long if request.unconverged == "use" else long.take(long.converged)
+    every = request.unconverged == "use" and not request.as_printed
+    kept = long if every else long.take(long.converged)
     dropped = {
         f"samples shorter than {request.shortest:g} s (--shortest)": len(samples) - len(long),
         "samples whose runs differ too much (--unconverged use keeps them)": len(long) - len(kept),
@@ -203,16 +224,18 @@ def score(model: FittedModel, samples: WriteSamples) -> Accuracy:
     return replace(found, held=held, intervals=int(np.count_nonzero(known)), refused=refused)
 
 
-def _search(training: WriteSamples, request: FitRequest, progress: Progress) -> list[ScaleTrial]:
-    """The best trial of every technique asked for."""
-    wanted = (*COMPARED, STACK) if request.technique == "best" else (request.technique,)
+def _search(training: WriteSamples, request: FitRequest, progress: Progress) -> list[ScaleSearch]:
+    """The trials of every technique asked for."""
+    every = COMPARED if request.as_printed else (*COMPARED, STACK)
+    wanted = every if request.technique == "best" else (request.technique,)
     steps = [1 if technique == STACK else 2 ** len(training.scales) - 1 for technique in wanted]
     with progress(sum(steps)) as tick:
-        return [search(training, technique, request.seed, tick).best for technique in wanted]
+        return [search(training, technique, request.seed, tick, request.as_printed) for technique in wanted]
 
 
-def judge(training: WriteSamples, trial: ScaleTrial, seed: int) -> Judged:
-    """Hold patterns out of the trial's scales, then larger scales."""
+def judge(training: WriteSamples, found_by: ScaleSearch, seed: int) -> Judged:
+    """Hold patterns out of the best trial's scales, then larger scales."""
+    trial = found_by.best
     samples = training.take(np.isin(training.nodes, trial.scales))
     rows = samples.matrix(trainable(samples.system.kind, trial.technique))
     inside_folds, beyond_folds = grouped_folds(samples.shapes, seed), extrapolation_folds(samples.nodes)
@@ -238,6 +261,7 @@ def judge(training: WriteSamples, trial: ScaleTrial, seed: int) -> Judged:
     ]
     return Judged(
         replace(trial, given=given),
+        found_by.base,
         accuracies[0],
         accuracies[1] if beyond else None,
         spreads,

@@ -35,8 +35,10 @@ local m=$1 n=$2
 shift 2
 if [ -n "${SLURM_JOB_ID:-}" ]; then
     srun --nodes="$m" --ntasks=$((m * n)) --ntasks-per-node="$n" "$@"
-else
+elif mpirun --version 2>&1 | grep -q "Open MPI"; then
     mpirun -n $((m * n)) --map-by "ppr:$n:node" "$@"
+else
+    mpirun -n $((m * n)) -ppn "$n" "$@"
 fi
 }
 """
@@ -141,8 +143,13 @@ class ScriptStyle:
 
 def job_script(patterns: Sequence[SamplePattern], style: ScriptStyle) -> str:
     """A job script that runs as it is, or under Slurm's sbatch; submit it again until samples converge."""
-    by_scale = groupby(sorted(patterns, key=lambda one: one.nodes), key=lambda one: one.nodes)
-    return _header(patterns, style) + "\n".join(_scale(list(group), style) for _, group in by_scale)
+    return _header(patterns, style) + "\n".join(_scale(group, style) for group in by_nodes(patterns).values())
+
+
+def by_nodes(patterns: Sequence[SamplePattern]) -> dict[int, list[SamplePattern]]:
+    """The patterns of each number of nodes, the smallest first."""
+    ordered = sorted(patterns, key=lambda one: one.nodes)
+    return {nodes: list(group) for nodes, group in groupby(ordered, key=lambda one: one.nodes)}
 
 
 def _header(patterns: Sequence[SamplePattern], style: ScriptStyle) -> str:
@@ -174,7 +181,7 @@ def _scale(patterns: Sequence[SamplePattern], style: ScriptStyle) -> str:
     setstripe = 'lfs setstripe -c "$W" "$DIR/W$W"\n' if style.striped else ""
     lines = "".join(f"{one.cores} {one.burst_bytes // MIB} {one.stripes}\n" for one in patterns)
     return (
-        f"# {m} nodes, {len(patterns)} patterns: processes a node, K in MiB, W stripes.\n"
+        f"# {m} {'node' if m == 1 else 'nodes'}, {len(patterns)} patterns: processes a node, K in MiB, W stripes.\n"
         f"for round in $(seq {style.rounds}); do\nwhile read -r n K W; do\n"
         'mkdir -p "$DIR/W$W"\n'
         f'{setstripe}{start} ior -a POSIX {letters} -F -e -i 1 -t 1m -b "${{K}}m" -o "$DIR/W$W/penstock.ior" \\\n'
