@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from random import Random
-
 from penstock.decide.belief import Knowledge
 from penstock.decide.policies.weir import WeirPolicy
-from penstock.knobs import KnobSpace
 
 
 class NoLook(WeirPolicy):
@@ -14,9 +11,9 @@ class NoLook(WeirPolicy):
 
     name = "no-look"
 
-    def __init__(self, space: KnobSpace, rng: Random) -> None:
-        super().__init__(space, rng)
-        self._known = Knowledge(looks={})
+    def _take_over(self, known: Knowledge) -> None:
+        known.looks = {}
+        super()._take_over(known)
 
 
 POLICY = NoLook

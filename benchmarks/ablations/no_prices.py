@@ -1,13 +1,11 @@
-"""`weir` without a price for bytes and requests in flight: what others lose is not asked."""
+"""`weir` without a price for bytes and requests in flight: what others lose is not asked. The guard still asks it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from random import Random
 
-from penstock.decide.habits import HABITS
+from penstock.decide.guard.offer import Offer
 from penstock.decide.policies.weir import WeirPolicy
-from penstock.knobs import KnobSpace
 
 
 class NoPrices(WeirPolicy):
@@ -15,8 +13,9 @@ class NoPrices(WeirPolicy):
 
     name = "no-prices"
 
-    def __init__(self, space: KnobSpace, rng: Random) -> None:
-        super().__init__(space, rng, replace(HABITS, fair_log2=0.0, crowd_log2=0.0))
+    def offered(self, offer: Offer) -> None:
+        """What may be chosen, at no price."""
+        super().offered(replace(offer, limits=replace(offer.limits, fair_share=0.0, crowd_log2=0.0)))
 
 
 POLICY = NoPrices

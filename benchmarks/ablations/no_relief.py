@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from penstock.decide.policies.weir import WeirPolicy
-from penstock.knobs import Setting
+from penstock.decide.starving import Relief
+from penstock.knobs import KnobSpace
+
+
+class Never(Relief):
+    """A relief whose time never comes."""
+
+    def waits(self, now: int) -> bool:
+        """It is always too early."""
+        return True
 
 
 class NoRelief(WeirPolicy):
@@ -11,8 +22,9 @@ class NoRelief(WeirPolicy):
 
     name = "no-relief"
 
-    def _relief_at(self, place: Setting) -> Setting | None:
-        return None
+    def __init__(self, space: KnobSpace, rng: Random) -> None:
+        super().__init__(space, rng)
+        self._relief = Never(0)
 
 
 POLICY = NoRelief

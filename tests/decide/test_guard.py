@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
 
+from penstock.decide.belief import Measured
 from penstock.decide.guard import Guard, GuardLimits, NodeView
+from penstock.decide.guard.account import LONG_S, Account
+from penstock.decide.guard.offer import Offer
 from penstock.decide.guard.record import Ban
 from penstock.decide.objective import Rates, gain_log2, rates_of
-from penstock.decision import Decision
+from penstock.decision import Decision, unit_name
 from penstock.knobs import KnobSpace, Setting
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE, fuse
 from penstock.window import Void, VoidReason, Window
 
 A, B = (Target(f"fs-OST000{i}-osc-1", "fs", f"OST000{i}") for i in range(2))
-CALM = GuardLimits(jitter_s=0.0, dwell_s=0.0)
+# Without waits of its own, and without a price for requests in flight.
+CALM = GuardLimits(jitter_s=0.0, dwell_s=0.0, crowd_log2=0.0)
 BAD, GOOD = {"flight": 1}, {"pages": 256, "flight": 32}
 
 
@@ -113,7 +117,7 @@ def test_a_setting_that_somebody_else_made_has_no_effect_of_ours() -> None:
 def test_a_knob_that_somebody_else_took_over_is_no_part_of_the_original_any_more(
     steps: int, pages: int
 ) -> None:
-    node = Node(lambda setting: 2e8 if setting["pages"] == 64 else 1e8)
+    node = Node(lambda setting: 1.5e8 if setting["pages"] == 64 else 1e8)
     node.steps(5)
     node.step({"pages": 64, "flight": 32})
     node.steps(steps)
@@ -125,22 +129,8 @@ def test_a_knob_that_somebody_else_took_over_is_no_part_of_the_original_any_more
     assert node.setting.only("pages", "flight") == Setting({"pages": pages, "flight": 24})
 
 
-def test_the_bound_says_what_changes_have_cost_so_far() -> None:
-    node = Node(by_flight)
-    node.steps(5)
-    (untouched,) = node.guard.bounds(node.i * 0.5)
-    assert (untouched.lost_s, untouched.hold_s) == (0.0, 0.0)
-    node.step(BAD)
-    node.steps(6)
-    (used,) = node.guard.bounds(node.i * 0.5)
-    assert 0.0 < used.lost_s < used.most_s == CALM.loss_share * CALM.loss_window_s
-    assert used.hold_s > 0.0
-    (later,) = node.guard.bounds(node.i * 0.5 + CALM.loss_window_s)
-    assert (later.lost_s, later.hold_s) == (0.0, 0.0)
-
-
 def test_the_original_is_looked_at_again_and_the_setting_brought_back() -> None:
-    node = Node(by_flight)
+    node = Node(lambda setting: 1e8 if setting["flight"] == 8 else 1.5e8)
     node.steps(5)
     node.step(GOOD)
     reasons = node.steps(2 * round(CALM.switchback_first_s) + 9)
@@ -148,17 +138,18 @@ def test_the_original_is_looked_at_again_and_the_setting_brought_back() -> None:
     looking = reasons.index("guard.return") - reasons.index("guard.switchback")
     assert looking == 1 + CALM.switchback_windows
     assert node.setting["flight"] == 32
-    assert any(effect.switchback and effect.gain == pytest.approx(2.0) for effect in node.guard.effects())
+    assert any(effect.switchback and effect.gain == pytest.approx(1.5) for effect in node.guard.effects())
 
 
-def test_looks_that_cost_much_come_more_rarely_after_the_first() -> None:
-    looks = {}
-    for gain in (1.05, 4.0):
-        node = Node(lambda setting, gain=gain: 1e8 if setting["flight"] == 8 else gain * 1e8)  # type: ignore[misc]
-        node.steps(5)
-        node.step(GOOD)
-        looks[gain] = node.steps(300).count("guard.return")
-    assert looks[1.05] > looks[4.0] >= 1
+@pytest.mark.parametrize(("gain", "looks"), [(1.05, 3), (1.6, 2), (4.0, 0)])
+def test_looks_that_cost_much_come_more_rarely(gain: float, looks: int) -> None:
+    """A setting that brings twice as much and more is not looked away from for minutes."""
+    node = Node(lambda setting: 1e8 if setting["flight"] == 8 else gain * 1e8)
+    node.steps(5)
+    node.step(GOOD)
+    assert node.steps(300).count("guard.return") == looks
+    # None is left out for good.
+    assert "guard.return" in node.steps(640)
 
 
 def test_more_work_is_not_taken_for_a_better_setting() -> None:
@@ -202,7 +193,7 @@ def test_a_setting_that_turns_bad_is_taken_back_within_seconds() -> None:
     node.step(GOOD)
     node.steps(40)
     rates[32] = 5e7
-    assert "guard.revert" in node.steps(16)
+    assert "guard.revert" in node.steps(24)
 
 
 def test_a_setting_is_measured_before_the_original_is_looked_at_again() -> None:
@@ -250,8 +241,6 @@ def test_harm_is_taken_back_and_not_tried_again() -> None:
     assert reasons.count("guard.revert") == 1
     assert node.setting == LUSTRE.default
     node.steps(4)
-    assert node.step(BAD).reason == "guard.hold"
-    node.steps(25)
     assert node.step(BAD).reason == "guard.blacklist"
 
 
@@ -354,41 +343,19 @@ def test_the_file_systems_default_is_never_too_far_off() -> None:
     assert node.step({"pages": 1024, "flight": 8}).changes
 
 
-def test_nothing_changes_where_the_original_itself_is_anybodys_guess() -> None:
-    swings = itertools.cycle((1e6, 4e8, 2e7, 9e7, 6e8, 3e6))
-    node = Node(lambda setting: next(swings))
-    node.steps(12)
-    assert node.step(GOOD).reason == "guard.certainty"
-    assert node.step({"flight": 8}).wanted == LUSTRE.default
-
-
-@pytest.mark.parametrize(("times", "reason"), [(1.2, "guard.certainty"), (20.0, "test")])
-def test_a_setting_that_proved_far_better_than_an_uncertain_original_may_be_left_for_another(
-    times: float, reason: str
-) -> None:
-    swings = itertools.cycle((4e7, 1.6e8, 5e7, 1.5e8))
-    node = Node(lambda setting: next(swings) if setting["flight"] == 1 else 1e8 * times)
-    node.setting = node.original = LUSTRE.default.replace(pages=64, flight=1)
-    node.steps(6)
-    assert node.step({"pages": 1024, "flight": 8}).changes
-    node.steps(14)
-    assert node.setting == LUSTRE.default
-    assert node.step({"flight": 16}).reason == reason
-
-
 def from_a_bad_start(setting: Setting) -> float:
     """As a real client brought it: 64 x 1 a third of the default, a little more with 16 in flight, and with 32."""
     return {1: 13e6, 8: 33e6, 16: 37e6, 32: 39e6}[setting["flight"]]
 
 
 def at_a_bad_start(rate: Callable[[Setting], float]) -> Node:
-    """A node that found three times its original and has held that until the first look at the original was over."""
+    """A node that found three times its original and holds that."""
     node = Node(rate)
     node.setting = node.original = LUSTRE.default.replace(pages=64, flight=1)
     node.steps(6)
     node.step({"pages": 1024, "flight": 16})
     reasons = node.steps(44)
-    assert "guard.return" in reasons
+    assert not any(reason.startswith("guard.") for reason in reasons)
     assert node.setting == LUSTRE.default.replace(flight=16)
     return node
 
@@ -428,23 +395,13 @@ def test_few_windows_or_uncertain_ones_are_no_proof(swing: float, held: int, pro
     swings = itertools.cycle((1.0 - swing, 1.0 + swing))
     rates = {8: 33e6, 16: 40e6, 32: 1e6}
     node = Node(lambda setting: rates[setting["flight"]] * (next(swings) if setting["flight"] == 16 else 1.0))
-    node.guard.limits = replace(CALM, visit_loss_s=3.0)
+    node.guard.limits = replace(CALM, visit_loss_s=3.0, minute_loss_s=10.0)
     node.steps(6)
     node.step({"pages": 256, "flight": 16})
     node.steps(held)
     node.step({"pages": 256, "flight": 32})
     assert "guard.revert" in node.steps(30)
     assert node.setting == (LUSTRE.default.replace(pages=256, flight=16) if proven else node.original)
-
-
-def test_nothing_unproven_is_tried_where_the_page_cache_does_the_work() -> None:
-    found = []
-    for hit_ratio in (0.97, 0.5):
-        node = Node(by_flight)
-        node.hit_ratio = hit_ratio
-        node.steps(6)
-        found.append(node.step(GOOD).reason)
-    assert found == ["guard.cached", "test"]
 
 
 def test_harm_that_outlasts_a_visit_is_charged_to_it() -> None:
@@ -475,7 +432,7 @@ def test_bytes_in_flight_beyond_the_usual_must_pay_for_what_others_may_lose(
     reasons = node.steps(8)
     assert ("guard.revert" in reasons) != stays
     assert (node.setting["flight"] == 32) == stays
-    assert node.step({"flight": 32}).reason == ("test" if stays else "guard.hold")
+    assert node.step({"flight": 32}).reason == ("test" if stays else "guard.blacklist")
     node.steps(100)
     assert (node.step({"flight": 32}).reason == "guard.blacklist") != stays
 
@@ -581,7 +538,11 @@ def test_what_other_targets_lose_counts_while_as_many_of_them_are_busy() -> None
 
 def test_a_look_in_which_nothing_moved_is_not_believed_and_not_repeated_at_once() -> None:
     """Applications may wait for what was written before, so that a look sees nothing."""
-    node = Node(by_flight)
+
+    def by_half(setting: Setting) -> float:
+        return 1e8 if setting["flight"] == 8 else 1.5e8
+
+    node = Node(by_half)
     node.steps(5)
     node.step(GOOD)
     looks = []
@@ -589,7 +550,7 @@ def test_a_look_in_which_nothing_moved_is_not_believed_and_not_repeated_at_once(
         verdict = node.step()
         looks.append(verdict.reason)
         # While the original is in force, nothing moves.
-        node.rate = (lambda setting: 1.0) if node.setting == LUSTRE.default else by_flight
+        node.rate = (lambda setting: 1.0) if node.setting == LUSTRE.default else by_half
     assert looks.count("guard.return") == 1
     assert node.setting["flight"] == 32
 
@@ -618,3 +579,265 @@ def test_setting_that_a_look_does_not_show_to_be_better_is_given_up_without_blam
     assert node.step(GOOD).reason.startswith("guard.")
     (bound,) = node.guard.bounds(node.i * 0.5)
     assert bound.lost_s == 0.0
+
+
+def test_the_account_is_a_targets_and_counts_seconds_of_work() -> None:
+    """A loss is forgotten after ten minutes of work, however long the clock ran meanwhile."""
+    node = Node(by_flight)
+    node.steps(5)
+    (untouched,) = node.guard.bounds(node.i * 0.5)
+    assert untouched.lost_s == 0.0
+    node.step(BAD)
+    node.steps(6)
+    (used,) = node.guard.bounds(node.i * 0.5)
+    assert 0.0 < used.lost_s < used.most_s == CALM.price * LONG_S
+    # An hour without work changes nothing, and nor does other work.
+    node.i += 7200
+    node.step(work="writes")
+    (later,) = node.guard.bounds(node.i * 0.5)
+    assert later.lost_s == pytest.approx(used.lost_s)
+    node.steps(round(2 * LONG_S) + 2)
+    (worked,) = node.guard.bounds(node.i * 0.5)
+    assert worked.lost_s == 0.0
+
+
+def test_one_minute_of_work_costs_no_more_than_its_share() -> None:
+    """There is room for ten minutes, and yet no trial until the minute is over."""
+    account, limits = Account(), GuardLimits()
+    account.work(10.0)
+    account.charge(2.5)
+    assert account.room_s(limits) == pytest.approx(0.5)
+    account.work(61.0)
+    assert account.room_s(limits) == pytest.approx(limits.minute_loss_s)
+    for _ in range(4):
+        account.charge(2.5)
+        account.work(61.0)
+    assert account.room_s(limits) == pytest.approx(limits.price * LONG_S - 12.5)
+    # A refund makes room again.
+    account.charge(-2.5)
+    assert account.lost_s() == pytest.approx(10.0)
+
+
+def test_a_trial_that_lost_all_room_leaves_the_way_to_what_was_measured_to_be_better() -> None:
+    """Two windows of twice as much are no proof yet, but going there is not expected to cost anything."""
+    node = Node(by_flight, replace(CALM, minute_loss_s=1.5, blacklist_s=1.0))
+    node.steps(5)
+    node.step(GOOD)
+    node.steps(3)
+    node.step(BAD)
+    node.steps(6)
+    assert node.setting == LUSTRE.default
+    assert node.step({"flight": 2}).reason == "guard.loss"
+    assert node.step(GOOD).changes
+    assert set(node.steps(12)) == {"test"}
+
+
+def offered(node: Node) -> Offer:
+    """What the guard offers a unit after its last window."""
+    moved = {"read.bytes": 5e7, "app.read_bytes": 5e7}
+    t_s = (node.i + 1) * 0.5
+    window = Window(A, t_s - 0.5, t_s, node.setting, moved, node.original)
+    return node.guard.offer(unit_name(A), "reads", [window], window, node.space)
+
+
+@pytest.mark.parametrize(
+    ("steps", "limits", "rule"),
+    [
+        (1, CALM, "guard.reference"),
+        (6, replace(CALM, minute_loss_s=0.5), "guard.loss"),
+        (6, replace(CALM, changes_per_hour=0), "guard.budget"),
+        (6, replace(CALM, reach=1.0, reach_down=1.0), "guard.reach"),
+    ],
+)
+def test_an_offer_refuses_with_one_sentence_a_rule(steps: int, limits: GuardLimits, rule: str) -> None:
+    node = Node(by_flight, limits)
+    node.steps(steps)
+    offer = offered(node)
+    refusal = offer.refusal(Setting(GOOD))
+    assert refusal is not None
+    assert refusal.rule == rule
+    assert refusal.sentence
+    assert offer.refusal(node.original.only("pages", "flight")) is None
+    assert not offer.allowed(node.space.candidates())[node.space.candidates().places[Setting(GOOD)]]
+
+
+def test_the_mask_is_what_a_review_lets_through() -> None:
+    grid = LUSTRE.candidates()
+    node = Node(by_flight)
+    node.steps(5)
+    node.step(BAD)
+    node.steps(6)
+    mask = offered(node).allowed(grid)
+    assert 0 < mask.sum() < len(grid)
+    for allowed, setting in list(zip(mask, grid, strict=True))[::9]:
+        again = Node(by_flight)
+        again.steps(5)
+        again.step(BAD)
+        again.steps(6)
+        verdict = again.step(dict(setting))
+        assert verdict.reason.startswith("guard.") != allowed
+
+
+def test_a_guard_that_does_not_enforce_allows_everything_and_orders_nothing() -> None:
+    node = Node(by_flight)
+    node.guard = Guard(CALM, enforces=False)
+    assert set(node.steps(40, BAD)) == {"test"}
+    assert offered(node).allowed(LUSTRE.candidates()).all()
+    assert not offered(node).busy
+
+
+def rewrites(
+    file_bytes: float,
+    wish: dict[str, int],
+    limits: GuardLimits = CALM,
+    drains: float = 0.5,
+    happens: Mapping[int, Mapping[str, float]] | None = None,
+) -> tuple[Setting, list[str]]:
+    """A set of so many bytes rewritten at random: app = wire / (1 - d/F). The default sends 100 MB/s and keeps a
+    tenth dirty, the wish sends `drains` of that and keeps four fifths. What is decided within half a minute, where
+    in some intervals other things happen.
+    """
+    guard, setting, said = Guard(limits), LUSTRE.default, []
+    for i in range(60):
+        away = setting != LUSTRE.default
+        wire, share = (1e8 * drains, 0.8) if away else (1e8, 0.1)
+        app = wire / (1.0 - share)
+        metrics = {
+            "write.bytes": wire / 2,
+            "write.rpcs": wire / 2 / 4e6,
+            "write.usec": 7.5e6 / 2,
+            "app.write_bytes": app / 2,
+            "app.write_calls": app / 2e6,
+            "dirty.bytes": share * file_bytes,
+            "dirty.grown_bytes": 0.0,
+        } | dict((happens or {}).get(i, {}))
+        window = Window(A, i / 2, i / 2 + 0.5, setting, metrics, LUSTRE.default)
+        wanted = setting.replace(wish) if i in (10, 40, 55) else setting
+        decision = Decision(f"d{i}", i / 2, A, setting, wanted, "test", "test", {}, 0.9, work="writes")
+        (verdict,) = guard.review([window], [decision], space_of, NodeView())
+        setting = verdict.wanted
+        said.append(verdict.reason)
+    return setting, said
+
+
+SLOW = {"pages": 256, "flight": 1}
+
+
+def test_rewriting_that_fits_into_memory_is_tried_and_kept() -> None:
+    setting, said = rewrites(2.5e8, SLOW)
+    assert setting.only("pages", "flight") == Setting(SLOW)
+    assert not any(reason.startswith("guard.") for reason in said)
+
+
+def test_rewriting_that_would_leave_too_much_unsent_is_refused() -> None:
+    setting, said = rewrites(2e9, SLOW)
+    assert setting == LUSTRE.default
+    assert said[10] == "guard.drain"
+    # With more patience it may.
+    assert rewrites(2e9, SLOW, replace(CALM, unsent_s=60.0))[0] != LUSTRE.default
+
+
+def test_rewriting_that_hardly_sends_is_given_up_whatever_it_brings() -> None:
+    setting, said = rewrites(2.5e8, SLOW, drains=0.25)
+    assert said[10] == "test"
+    assert "guard.unpaid" in said
+    assert setting == LUSTRE.default
+    assert rewrites(2.5e8, SLOW, replace(CALM, least_drain=0.1), drains=0.25)[0] != LUSTRE.default
+
+
+def test_where_gains_of_the_cache_are_not_wanted_rewriting_is_left_alone() -> None:
+    setting, said = rewrites(2.5e8, SLOW, replace(CALM, cache_gains=False))
+    assert (setting, said[10]) == (LUSTRE.default, "guard.cached")
+
+
+STOPPED = {"app.write_bytes": 0.0, "app.write_calls": 0.0, "dirty.grown_bytes": -2.5e7}
+
+
+@pytest.mark.parametrize("what", [{"app.fsyncs": 1.0}, {"app.closes": 1.0}, STOPPED])
+def test_what_waits_is_sent_in_the_interval_in_which_the_program_ends_its_writing(
+    what: dict[str, float],
+) -> None:
+    """It may be tried again 5 s later."""
+    setting, said = rewrites(2.5e8, SLOW, happens={28: what})
+    assert said[28] == "guard.send"
+    assert not any(reason.startswith("guard.") for reason in (*said[:28], *said[29:]))
+    assert setting.only("pages", "flight") == Setting(SLOW)
+
+
+def test_a_program_that_ends_its_writing_again_and_again_is_left_alone_for_longer() -> None:
+    ends = {i: {"app.fsyncs": 1.0} for i in (14, 28, 42)}
+    few, said = rewrites(2.5e8, SLOW, happens=dict(list(ends.items())[:1]))
+    assert (said[14], said[40]) == ("guard.send", "test")
+    ends = {i: {"app.fsyncs": 1.0, "dirty.bytes": 2e8} for i in (14, 28, 42)}
+    often, said = rewrites(2.5e8, SLOW, happens=ends)
+    assert (said[42], said[55]) == ("guard.send", "guard.drain")
+    assert (few.only("pages", "flight"), often) == (Setting(SLOW), LUSTRE.default)
+
+
+def test_a_stall_that_the_writer_has_always_had_is_no_end_of_writing() -> None:
+    # At the original twice as much is sent, so twice as much leaves the pile.
+    at_home = {i: {**STOPPED, "dirty.grown_bytes": -5e7} for i in (6, 7)}
+    stalls = {**at_home, **dict.fromkeys((20, 21, 33), STOPPED)}
+    setting, said = rewrites(2.5e8, SLOW, happens=stalls)
+    assert "guard.send" not in said
+    assert setting.only("pages", "flight") == Setting(SLOW)
+    assert "guard.send" in rewrites(2.5e8, SLOW, happens={**stalls, 34: STOPPED, 35: STOPPED})[1]
+
+
+def test_files_that_are_closed_all_the_time_end_nothing() -> None:
+    closes = {i: {"app.closes": 3.0} for i in range(60)}
+    setting, said = rewrites(2.5e8, SLOW, happens=closes)
+    assert setting.only("pages", "flight") == Setting(SLOW)
+    assert "guard.send" not in said
+
+
+def test_a_setting_that_hardly_sends_gives_way_to_a_proven_one() -> None:
+    """Both bring more than the original. The slower one is given up for the one that sends enough."""
+    guard, setting, said = Guard(CALM), LUSTRE.default, []
+    sends = {8: (1e8, 0.1), 2: (5e7, 0.8), 1: (1e7, 0.97)}
+    for i in range(60):
+        wire, share = sends[setting["flight"]]
+        metrics = {
+            "write.bytes": wire / 2,
+            "write.rpcs": wire / 8e6,
+            "write.usec": 3.75e6,
+            "app.write_bytes": wire / (1.0 - share) / 2,
+            "app.write_calls": wire / (1.0 - share) / 2e6,
+            "dirty.bytes": share * 2.5e8,
+            "dirty.grown_bytes": 0.0,
+        }
+        window = Window(A, i / 2, i / 2 + 0.5, setting, metrics, LUSTRE.default)
+        wanted = setting.replace(flight=2 if i == 10 else 1) if i in (10, 30) else setting
+        decision = Decision(f"d{i}", i / 2, A, setting, wanted, "test", "test", {}, 0.9, work="writes")
+        (verdict,) = guard.review([window], [decision], space_of, NodeView())
+        setting = verdict.wanted
+        said.append(verdict.reason)
+    assert said.count("guard.unpaid") == 1
+    assert setting["flight"] == 2
+    # What memory does of the gain, and what waits, is told with it.
+    effects = guard.effects()
+    assert any(
+        e.memory_bytes_per_s == pytest.approx(2e8) and e.unsent_bytes == pytest.approx(2e8) for e in effects
+    )
+
+
+@pytest.mark.parametrize(
+    ("windows", "certain"), [((1.6e8, 1.5e8, 1.55e8), True), ((3e8, 0.4e8, 1.2e8), False)]
+)
+def test_a_way_back_must_be_certain_where_changes_have_cost_too_much(
+    windows: tuple[float, ...], certain: bool
+) -> None:
+    """Three windows say that both bring one and a half times the original; only of one they say it for sure."""
+    node = Node(by_flight)
+    node.steps(12)
+    measured = Measured()
+    for at, rate in enumerate(windows):
+        measured.take(Rates(rate, 0.0), at)
+    good = Setting(GOOD)
+    offer = offered(node)
+    offer.work.known.measured[good] = measured
+    assert offer.refusal(good) is None
+    offer.record.charge(20.0)
+    refusal = offer.refusal(good)
+    assert (refusal is None) == certain
+    assert refusal is None or refusal.rule == "guard.loss"

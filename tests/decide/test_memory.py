@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from penstock.decide.guard import Guard, GuardLimits
 from penstock.decide.memory import Memories, Remembered, WorkMemory, like
 from penstock.decide.memoryfile import MOST_BYTES, MOST_SETTINGS, MOST_UNITS, Kept, dump, parse
 from penstock.decide.objective import Rates
@@ -18,6 +19,7 @@ from penstock.knobs import Setting
 from penstock.predict.drawn import drawn_cases
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE
+from penstock.testing.policies import AskedPolicy
 from penstock.window import Window
 
 GRID = LUSTRE.candidates()
@@ -35,12 +37,13 @@ def run(memory: Memories, rates: dict[Setting, float], windows: int = 60) -> tup
     """Every setting that was moved to, in a world where settings not named bring a twentieth of the original."""
     policy, setting, moves = WeirPolicy(LUSTRE, Random(1)), LUSTRE.default, []
     policy.recall(memory)
-    cases = drawn_cases(GRID)
+    cases, asked = drawn_cases(GRID), AskedPolicy(policy, Guard(GuardLimits(jitter_s=0.0)))
     for i in range(windows):
         rate = rates.get(setting.only("pages", "flight"), rates[HOME] / 20) * 0.5
         metrics = {"read.bytes": rate, "app.read_bytes": rate, "app.read_calls": 10.0}
         window = Window(Target("t / reads", "t"), i * 0.5, i * 0.5 + 0.5, setting, metrics, LUSTRE.default)
-        wanted = policy.propose(window, Outlook("read", GRID, (), True, "m", cases=cases)).setting
+        asked.propose(window, Outlook("read", GRID, (), True, "m", cases=cases))
+        wanted = asked.verdict.wanted
         if wanted != setting:
             moves.append(wanted.only("pages", "flight"))
             setting = LUSTRE.settle(setting, wanted.only("pages", "flight"))
@@ -51,8 +54,10 @@ def test_a_remembered_setting_is_the_first_change_whatever_the_load_is_today() -
     policy, moves = run(
         remembered(home=100 * MB, best=200 * MB, other=150 * MB), {HOME: 10 * MB, BEST: 20 * MB}
     )
-    assert moves[0] == moves[-1] == BEST
+    assert moves[0] == BEST
     kept = policy.remembered()
+    # Trials that lose everything use up the account; what was measured to bring twice as much is returned to.
+    assert moves.count(BEST) > 1
     assert kept[BEST].rates.read == pytest.approx(20 * MB)
     assert kept[OTHER].rates.read == pytest.approx(15 * MB)
     assert kept[OTHER].windows < 20 < kept[BEST].windows
@@ -61,7 +66,8 @@ def test_a_remembered_setting_is_the_first_change_whatever_the_load_is_today() -
 def test_a_measurement_that_contradicts_ends_the_whole_recollection() -> None:
     memory = remembered(home=100 * MB, best=200 * MB, other=190 * MB)
     policy, moves = run(memory, {HOME: 100 * MB, BEST: 50 * MB, OTHER: 50 * MB})
-    assert moves[:2] == [BEST, HOME]
+    assert moves[0] == BEST
+    assert BEST not in moves[1:]
     assert OTHER not in policy.remembered()
     assert policy.remembered()[BEST].rates.read < 100 * MB
 

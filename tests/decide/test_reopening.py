@@ -21,6 +21,7 @@ from penstock.knobs import KnobSpace, Setting
 from penstock.predict.kinds import default_predictor
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE, fuse, nfs
+from penstock.testing.policies import AskedPolicy
 from penstock.window import Window
 
 HOME = Setting(ahead=128, flight=64, congested=48, dirty_ppm=10_000)
@@ -84,7 +85,7 @@ def reads(
         t_s = 0.25 * number
         metrics = {"read.bytes": moved, "write.bytes": 0.0, "dirty.bytes": 0.0, "app.write_bytes": 0.0}
         window = Window(target, t_s, t_s + 0.25, now, metrics | {"dirty.grown_bytes": 0.0}, home)
-        decisions = tuner.step([window], lambda _: space, t_s)
+        decisions = tuner.step([window], lambda _: space, t_s, guard)
         for decision in guard.review([window], decisions, lambda _: space, NodeView()):
             if decision.wanted != now:
                 now = space.settle(now, {change.knob_id: change.new for change in decision.changes})
@@ -110,11 +111,11 @@ def test_readahead_that_does_harm_is_left() -> None:
 
 
 def test_one_slow_window_before_files_are_opened_anew_ends_no_trial() -> None:
-    policy, setting, asked = WeirPolicy(fuse(), Random(1)), HOME, []
+    weir, setting, asked = AskedPolicy(WeirPolicy(fuse(), Random(1))), HOME, []
     for i in range(24):
         rate = 1e7 if i == 12 else 2e7
         window = Window(Target("mount.x", "/mnt"), i / 4, (i + 1) / 4, setting, {"read.bytes": rate}, HOME)
-        wanted = policy.propose(window).setting
+        wanted = weir.propose(window).setting
         if wanted != setting:
             setting = fuse().settle(setting, wanted)
             asked.append(setting["ahead"])

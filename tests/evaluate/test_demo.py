@@ -5,15 +5,16 @@ from __future__ import annotations
 import io
 import json
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from penstock.cli.demo import NEXT, demo, side_by_side
+from penstock.cli.demo import demo, next_lines, side_by_side
 from penstock.cli.main import cli
-from penstock.evaluate.demo import DemoConfig, PhaseSection, frames, summarise
+from penstock.evaluate.demo import DemoConfig, PhaseSection, frames, leftovers, summarise
 from penstock.evaluate.tuners import shipped_policy
 
 
@@ -30,7 +31,7 @@ def test_demo_work_changes_under_one_target_and_the_tuner_goes_back() -> None:
     seen = list(frames(DemoConfig(), "weir", 0))
     first, second, third = summarise(seen).phases
     assert first.workload == third.workload != second.workload
-    assert first.setting == third.first_choice != second.setting
+    assert first.setting == third.setting != second.setting
     # The phases share their target: the second starts where the first ended, not at the default.
     start = next(frame.tuned for frame in seen if frame.tuned.phase == 1)
     assert start.setting == first.setting
@@ -83,9 +84,17 @@ def test_demo_screen_shows_bars_settings_and_why() -> None:
     assert last.sentence[:20] in shown
 
 
-def test_demo_ends_with_three_commands_that_exist() -> None:
-    assert len(NEXT) == 3
-    for command in NEXT:
-        words = shlex.split(command)
-        assert words[0] == "penstock"
+def test_demo_ends_with_commands_that_exist(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for command in next_lines():
+        words = shlex.split(command, comments=True)
+        assert Path(words[0]).absolute() == Path(sys.prefix, "bin", "penstock")
         assert CliRunner().invoke(cli, [*words[1:3], "--help"]).exit_code == 0
+
+
+def test_demo_explains_what_the_writer_left() -> None:
+    seen = list(frames(DemoConfig(), "default", 0))
+    (left,) = leftovers(seen, summarise(seen))
+    assert (left.workload, left.start_s) == ("s_wr_rn_8k", 80.0)
+    assert left.end_s > 81.0
+    assert left.sent_bytes > 1e8

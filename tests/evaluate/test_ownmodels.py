@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from penstock.evaluate.ownmodels import FIRST_SEED, OwnWorld, own_models
 from penstock.evaluate.request import OWN, Request
 from penstock.predict import modelfile
@@ -11,6 +13,7 @@ from penstock.predict.featuresets import PRINTED
 from penstock.simulate.cluster import builtin_cluster
 
 
+@pytest.mark.slow
 def test_own_models_are_made_once_and_handed_to_their_policies(tmp_path: Path) -> None:
     cluster = builtin_cluster("c220g5")
     world = OwnWorld(cluster, runs=2, seconds=8.0)

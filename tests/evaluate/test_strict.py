@@ -73,6 +73,7 @@ def test_mistakes_of_a_policy_name_file_line_and_window(tmp_path: Path, body: st
     assert "window 1.5 to 2.0 s of " in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -152,6 +153,7 @@ def installed(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_an_installed_policy_does_by_name_what_its_file_does(installed: Path) -> None:
     words = ["simulate", "run", "--workload", "s_rd_rn_1m", "--seconds", "5", "--json", "--policy"]
     by_name = json.loads(run(*words, "small-rpcs", PYTHONPATH=str(installed)).stdout)

@@ -75,7 +75,7 @@ def test_walk_draws_a_new_setting_each_interval_and_windows_carry_it() -> None:
     assert [window.setting.only("pages", "flight") for _, window in seen] == expected
     for _, window in seen:
         allowed = min(window.setting["pages"] * window.setting["flight"] * 1e5, 1e8)
-        assert window.bytes_per_s == pytest.approx(allowed)
+        assert window.moved_per_s == pytest.approx(allowed)
 
 
 def test_rows_become_samples() -> None:

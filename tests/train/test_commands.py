@@ -91,6 +91,12 @@ def test_show_and_check_describe_a_model(model: Path, tmp_path: Path) -> None:
     assert json.loads(run("model", "check", model, "--json").stdout)["ok"] is True
 
 
+def test_model_that_ships_for_the_printed_algorithms_is_shown() -> None:
+    shown = json.loads(run("model", "show", "printed", "--json").stdout)
+    assert "now.page_utilisation" in shown["importance"]["read"]
+    assert "sound" in run("model", "check", "printed").stdout
+
+
 def test_the_shipped_model_is_sound_small_and_says_where_it_comes_from() -> None:
     shown = json.loads(run("model", "show", "default", "--json").stdout)
     assert set(shown["metrics"]) == {"read", "write"}

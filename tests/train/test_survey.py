@@ -71,6 +71,7 @@ def test_far_from_what_was_measured_a_case_says_what_others_of_its_kind_do() -> 
     assert made.cases[-1].gains[0, GRID.places[far]] == pytest.approx(np.log2(0.1), abs=0.7)
 
 
+@pytest.mark.slow
 def test_survey_command_writes_a_file_that_loads(tmp_path: Path) -> None:
     out = tmp_path / "survey.json"
     options = ["--worlds", "2", "--seconds", "0.5", "--workers", "1", "--seed", "5", "--json"]

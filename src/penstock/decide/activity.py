@@ -21,7 +21,7 @@ class Activity:
 
     def update(self, window: Window) -> bool:
         """Update the stage from one window. Returns true if this window begins an active stage."""
-        if window.bytes_per_s > 0:
+        if window.moved_per_s > 0:
             resumed = not self.active
             self.active, self.last_busy_s = True, window.t1_s
             return resumed

@@ -112,11 +112,6 @@ class Knowledge:
         measured = self.measured.get(setting)
         return measured is not None and measured.level.count >= windows
 
-    def best_elsewhere(self, place: Setting) -> Level | None:
-        """What the best of the other settings brought, among those seen in three windows or more."""
-        others = [m.level for s, m in self.measured.items() if s != place and m.level.count >= 3]
-        return max(others, key=lambda level: level.mean.total, default=None)
-
     def best_anchor(self, home: Setting) -> Setting:
         """The setting that gains are relative to: the original, or, before that was measured, the one with most
         windows.

@@ -16,6 +16,7 @@ from penstock.decide.objective import OTHERS_BUSY, OTHERS_BYTES, rates_of
 from penstock.decide.work import Work
 from penstock.decision import unit_name
 from penstock.knobs import Setting
+from penstock.knobs.target_kind import BYTES
 from penstock.snapshot import Target
 from penstock.window import Window
 
@@ -60,14 +61,23 @@ class Others:
 
 
 def beside(found: Sequence[Group]) -> list[Others | None]:
-    """For each group, the targets of all others; None where there are no others."""
-    if len(found) < 2:
+    """For each group, the targets of all others that move bytes as it does; None where there are no others.
+
+    Operations are counted by the mount and by its connections alike, so there the others are no others.
+    """
+    carriers = [group for group in found if group.target.kind.unit == BYTES]
+    if len(carriers) < 2:
         return [None] * len(found)
-    moved = [sum(rates_of(window).total * window.seconds for window in group.members) for group in found]
-    total, busy = sum(moved), sum(len(group.members) for group in found)
+    moved = {
+        group.target: sum(rates_of(window).total * window.seconds for window in group.members)
+        for group in carriers
+    }
+    total, busy = sum(moved.values()), sum(len(group.members) for group in carriers)
     return [
-        Others(max(total - own, 0.0), busy - len(group.members))
-        for own, group in zip(moved, found, strict=True)
+        Others(max(total - moved[group.target], 0.0), busy - len(group.members))
+        if group.target in moved
+        else None
+        for group in found
     ]
 
 
@@ -77,17 +87,19 @@ def groups(busy: Sequence[tuple[Window, Work, Setting]]) -> list[Group]:
     Each comes with its work and with the knobs that only have one value, because somebody else has set them. Targets
     that differ in these cannot share a setting, so they form groups of their own.
     """
-    found: dict[tuple[str, Work, Setting], list[Window]] = {}
+    found: dict[tuple[str, str, Work, Setting], list[Window]] = {}
     for window, work, held in busy:
-        found.setdefault((mount_of(window.target), work, held), []).append(window)
+        target = window.target
+        found.setdefault((mount_of(target), target.kind.name, work, held), []).append(window)
     return [
-        Group(Target(_name(members[0].target, work, held), members[0].target.fs), work, tuple(members))
-        for (_, work, held), members in found.items()
+        Group(_target(members[0].target, work, held), work, tuple(members))
+        for (_, _, work, held), members in found.items()
     ]
 
 
-def _name(first: Target, work: Work, held: Setting) -> str:
-    return unit_name(first, f"{work} with {held}" if held else str(work))
+def _target(first: Target, work: Work, held: Setting) -> Target:
+    named = str(work) if first.kind.unit == BYTES else f"{first.kind.name}: {work}"
+    return Target(unit_name(first, f"{named} with {held}" if held else named), first.fs, kind=first.kind)
 
 
 def mount_of(target: Target) -> str:

@@ -14,7 +14,8 @@ from penstock.decide.belief import Knowledge, Measured, kind_of
 from penstock.decide.level import MEMORY, Level
 from penstock.decide.objective import Objective, Rates, gain_log2
 from penstock.decide.work import Work
-from penstock.knobs import Candidates, KnobSpace, Setting
+from penstock.knobs import Candidates, KnobSpace, Setting, TargetKind
+from penstock.knobs.target_kind import DATA
 
 # A remembered setting counts as half the windows it was measured in, and as at most this many. So a setting that is
 # never measured again counts less after every restart.
@@ -52,11 +53,19 @@ class WorkMemory:
     fs: str
     work: Work
     settings: Memories
+    #: What the targets are, where they are no data paths.
+    targets: str = ""
 
 
-def like(memories: Iterable[WorkMemory], fs: str, work: Work) -> list[WorkMemory]:
-    """The memories of the same file system and of work that may be the same."""
-    return [memory for memory in memories if memory.fs == fs and memory.work.like(work)]
+def targets_of(kind: TargetKind) -> str:
+    """What a memory calls targets of a kind."""
+    return "" if kind.section == DATA else kind.name
+
+
+def like(memories: Iterable[WorkMemory], fs: str, work: Work, targets: str = "") -> list[WorkMemory]:
+    """The memories of the same file system and kind of targets, and of work that may be the same."""
+    mine = (memory for memory in memories if memory.fs == fs and memory.targets == targets)
+    return [memory for memory in mine if memory.work.like(work)]
 
 
 def remember(known: Knowledge) -> Memories:

@@ -51,7 +51,8 @@ class _Setting(_Part):
 
 class _Unit(_Part):
     fs: _Name
-    kind: Literal["read", "write", "both"]
+    kind: Literal["read", "write", "both", "query", "modify", "both operations"]
+    targets: Annotated[str, Field(max_length=64)] = ""
     request_log2: Annotated[float, Field(ge=-64, le=64)] | None
     time_s: _Rate
     settings: Annotated[list[_Setting], Field(min_length=2, max_length=MOST_SETTINGS)]
@@ -97,6 +98,7 @@ def unit_fields(memory: WorkMemory) -> dict[str, object]:
     return {
         "fs": memory.fs,
         "kind": memory.work.kind,
+        **({"targets": memory.targets} if memory.targets else {}),
         "request_log2": None if math.isnan(size) else size,
         "settings": [_setting(setting, one) for setting, one in sure],
     }
@@ -127,4 +129,4 @@ def _kept(unit: _Unit) -> Kept:
         for one in unit.settings
     }
     size = math.nan if unit.request_log2 is None else unit.request_log2
-    return Kept(WorkMemory(unit.fs, Work(unit.kind, size), settings), unit.time_s)
+    return Kept(WorkMemory(unit.fs, Work(unit.kind, size), settings, unit.targets), unit.time_s)

@@ -49,7 +49,9 @@ OTHERS_BYTES, OTHERS_BUSY = "others.bytes", "others.busy"
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Application throughput in each direction, in bytes per second, and the requests in flight.
+    """Application throughput in both ways of work, and the requests in flight.
+
+    `read` is that of a kind's first way and `write` that of its second, in its unit per second.
 
     `others` is what the node's other targets got meanwhile, `others_busy` how many of them were busy, both per target
     of the unit itself.
@@ -78,16 +80,31 @@ class Rates:
 def rates_of(window: Window) -> Rates:
     """The application's throughput: bytes read, and bytes written without those that only filled the page cache."""
     metrics, seconds = window.metrics, window.seconds
-    asked = metrics.get("app.read_bytes")
-    read = (metrics.get("read.bytes") if asked is None else asked) or 0.0
+    (first, second), waits = window.ways, waiting_share(window)
+    asked = metrics.get(first.asked)
+    read = (metrics.get(first.moved) if asked is None else asked) or 0.0
     return Rates(
         read / seconds,
         max(_written(window), 0.0) / seconds,
-        in_flight(window, "read") or 0.0,
-        in_flight(window, "write") or 0.0,
+        waits * (in_flight(window, first.name) or 0.0),
+        waits * (in_flight(window, second.name) or 0.0),
         (metrics.get(OTHERS_BYTES) or 0.0) / seconds,
         metrics.get(OTHERS_BUSY) or 0.0,
     )
+
+
+def waiting_share(window: Window) -> float:
+    """The part of its time that a request waits behind others; all of it where the least it takes is not known.
+
+    What is merely on a long way is in nobody's way, so a client that fills a long way takes no turns from others.
+    """
+    least_s = (window.metrics.get("round_trip.usec") or 0.0) / 1e6
+    if not least_s:
+        return 1.0
+    names = window.target.kind.way_names
+    requests = sum(window.metrics.get(f"{way}.rpcs") or 0.0 for way in names)
+    spent_s = sum(window.metrics.get(f"{way}.usec") or 0.0 for way in names) / 1e6
+    return max(1.0 - least_s * requests / spent_s, 0.0) if spent_s > 0 else 0.0
 
 
 def _written(window: Window) -> float:
@@ -118,9 +135,16 @@ def sent_at_least(rates: Rates, window: Window) -> Rates:
     return replace(rates, write=max(rates.write, sent_bytes(window) / window.seconds))
 
 
+def felt(rates: Rates, window: Window) -> Rates:
+    """The same rates as applications feel them: where a cache fills, what it takes is written for them."""
+    if not fills(window):
+        return rates
+    return replace(rates, write=(window.metrics.get("app.write_bytes") or 0.0) / window.seconds)
+
+
 def sent_bytes(window: Window) -> float:
-    """Bytes written over the wire."""
-    return window.metrics.get("write.bytes") or 0.0
+    """What was sent over the wire: bytes written, or operations that change something."""
+    return window.metrics.get(window.ways[1].moved) or 0.0
 
 
 def updated_bytes(window: Window) -> float:

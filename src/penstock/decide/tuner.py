@@ -17,21 +17,21 @@ from penstock.decide.answers import as_allowed
 from penstock.decide.budget import CacheBudget
 from penstock.decide.cache import Demand, DemandHistory, allocate, sparing
 from penstock.decide.groups import Group, beside, groups, mount_of
-from penstock.decide.memory import WorkMemory, like
+from penstock.decide.guard import Guard, NodeView
+from penstock.decide.memory import WorkMemory, like, targets_of
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.work import KEPT_WORKS, Work, WorkBook, WorkTracker, dominant
 from penstock.decision import Decision, Outlook, changes, unit_name
 from penstock.decision_reasons import Reason
 from penstock.errors import KnobError
 from penstock.knobs import KnobSpace, Role, Setting
-from penstock.ports import Predictor
+from penstock.ports import Predictor, SpaceOf
 from penstock.ratios import cache_utilisation
 from penstock.snapshot import Target
 from penstock.units import MIB
 from penstock.window import Void, Window
 
 PolicyFactory = Callable[[KnobSpace, Random], Policy]
-SpaceOf = Callable[[Target], KnobSpace]
 
 
 @dataclass(slots=True)
@@ -83,20 +83,35 @@ class Tuner:
         self._books: dict[str, WorkBook] = {}
         self._recalled: tuple[WorkMemory, ...] = ()
         self._count = 0
+        #: Keeps records where there is no guard.
+        self._keeper = Guard(seed=seed, enforces=False)
 
-    def step(self, windows: Sequence[Window | Void], space_of: SpaceOf, now_s: float) -> tuple[Decision, ...]:
-        """Decide about every busy target. Idle and void windows lead to no decision."""
+    def step(
+        self, windows: Sequence[Window | Void], space_of: SpaceOf, now_s: float, guard: Guard | None = None
+    ) -> tuple[Decision, ...]:
+        """Decide about every busy target. Idle and void windows lead to no decision.
+
+        Policies that choose by a guard's offers get them from `guard`; without one everything is offered.
+        """
+        keeper = guard or self._keeper
         busy, resumed = self._take(windows, space_of)
         units = self._units(busy, space_of)
         decisions: dict[Target, Decision] = {}
         for unit, outlook in zip(units, self._outlooks([unit.memory for unit in units]), strict=True):
+            policy = unit.memory.policy
+            if policy.reads_offers:
+                shown = unit.memory.window
+                policy.offered(keeper.offer(unit.name, unit.work, unit.members, shown, policy.space))
             for decision in self._decide(unit, outlook, space_of, now_s):
                 decisions[decision.target] = decision
         if resumed:
             self._share_cache(decisions, windows, space_of, now_s)
         for target in resumed:
             self._memories[target].demand = Demand()
-        return tuple(decisions.values())
+        found = tuple(decisions.values())
+        if keeper is self._keeper and any(unit.memory.policy.reads_offers for unit in units):
+            keeper.review(windows, found, space_of, NodeView())
+        return found
 
     def recall(self, memories: Iterable[WorkMemory]) -> None:
         """Take over the memories of an earlier process. Each goes to the first group that does the same work."""
@@ -105,7 +120,7 @@ class Tuner:
     def remembered(self) -> list[WorkMemory]:
         """What the policies of the tuning groups want to keep across a restart."""
         return [
-            WorkMemory(target.fs, memory.work, settings)
+            WorkMemory(target.fs, memory.work, settings, targets_of(target.kind))
             for target, memory in self._memories.items()
             if memory.work is not None and (settings := memory.policy.remembered())
         ]
@@ -124,7 +139,7 @@ class Tuner:
         """Record the windows. Returns the busy targets' memories, and the targets that begin an active stage."""
         busy, resumed = [], []
         for window in windows:
-            moving = isinstance(window, Window) and window.bytes_per_s > 0
+            moving = isinstance(window, Window) and window.moved_per_s > 0
             if not moving and window.target not in self._memories:
                 continue
             memory = self._memory(window.target, space_of)
@@ -195,7 +210,8 @@ class Tuner:
     def _introduce(self, memory: _Memory, group: Group) -> None:
         """Give the policy of a new group what is remembered of the same work."""
         memory.work = group.work
-        for known in like(self._recalled, group.target.fs, group.work)[-1:]:
+        target = group.target
+        for known in like(self._recalled, target.fs, group.work, targets_of(target.kind))[-1:]:
             memory.policy.recall(known.settings)
 
     def _decide(
@@ -252,6 +268,7 @@ class Tuner:
             history=(window,),
             outlook=proposal.outlook,
             unit=unit_name(window.target),
+            held_back=proposal.held_back,
         )
 
     def _share_cache(

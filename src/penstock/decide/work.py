@@ -6,8 +6,10 @@ import math
 from dataclasses import dataclass, field
 
 from penstock.decide.objective import SHARE, WAITING, drains, rates_of, sent_bytes, updated_bytes
-from penstock.knobs import KnobSpace, Role, Setting
+from penstock.knobs import KnobSpace, Role, Setting, TargetKind
+from penstock.knobs.target_kind import BYTES
 from penstock.ratios import in_flight, request_bytes, request_s
+from penstock.target_kinds import KINDS
 from penstock.units import format_size
 from penstock.window import DIRECTIONS, Window
 
@@ -33,12 +35,21 @@ CACHE_WINDOWS = 20
 CHANCE = 0.7
 # Applications may take this long to open files again, which knobs that act on newly opened files must wait for.
 OPEN_S = 3.0
-_COUNTED = {way: (f"{way}.bytes", f"app.{way}_bytes", f"app.{way}_calls") for way in DIRECTIONS}
+
+
+def both_of(kind: TargetKind) -> str:
+    """What the work of a target is called that does both."""
+    return "both" if kind.unit == BYTES else f"both {kind.unit}"
+
+
+_PLURALS = {way.name: way.plural for kind in KINDS.values() for way in kind.ways} | {
+    both_of(kind): " and ".join(way.plural for way in kind.ways) for kind in KINDS.values()
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Reading, writing or both, with the size of the application's requests as a base-2 logarithm (NaN if
+    """One way of work or both, with the size of the application's requests as a base-2 logarithm (NaN if
     unknown).
     """
 
@@ -53,7 +64,7 @@ class Work:
         )
 
     def __str__(self) -> str:
-        kind = {"read": "reads", "write": "writes", "both": "reads and writes"}[self.kind]
+        kind = _PLURALS[self.kind]
         return kind if math.isnan(self.request_log2) else f"{kind} of {format_size(2.0**self.request_log2)}"
 
 
@@ -82,42 +93,45 @@ class WorkTracker:
 
     def take(self, window: Window, book: WorkBook) -> Work:
         """Update from a busy window. Returns the entry of the book."""
-        seen = _picture(window)
+        seen, kind = _picture(window), window.target.kind
         if not self.picture:
             self.picture = seen
         for i, value in enumerate(seen):
             self.picture[i] += FRESH * (value - self.picture[i])
         if self.work is None:
-            self.work = book.find(_work(seen))
-        elif self.work.like(_work(self.picture)):
+            self.work = book.find(_work(seen, kind))
+        elif self.work.like(_work(self.picture, kind)):
             self.odd = 0
         else:
             self.odd += 1
             if self.odd >= ODD_WINDOWS:
-                self.odd, self.picture, self.work = 0, seen, book.find(_work(seen))
+                self.odd, self.picture, self.work = 0, seen, book.find(_work(seen, kind))
         return self.work
 
 
 def moved(window: Window) -> tuple[float, float]:
-    """The bytes read and written over the wire. An unknown value counts as 0."""
-    return window.metrics.get("read.bytes") or 0.0, window.metrics.get("write.bytes") or 0.0
+    """What was moved over the wire in each way of work. An unknown value counts as 0."""
+    first, second = window.ways
+    return window.metrics.get(first.moved) or 0.0, window.metrics.get(second.moved) or 0.0
 
 
 def requests_of(window: Window) -> float | None:
     """Requests that completed in a window; None where they are not counted."""
-    counted = [count for way in DIRECTIONS if (count := window.metrics.get(f"{way}.rpcs")) is not None]
+    names = window.target.kind.way_names
+    counted = [count for way in names if (count := window.metrics.get(f"{way}.rpcs")) is not None]
     return sum(counted) if counted else None
 
 
 def dominant(window: Window) -> str:
-    """The direction that moved more bytes. It selects the model."""
+    """The way of work that moved more. It selects the model."""
+    first, second = window.target.kind.way_names
     read, write = moved(window)
-    return "read" if read > write else "write"
+    return first if read > write else second
 
 
 def echo_windows(window: Window) -> int:
     """The number of windows in which RPCs that were sent before a change still complete: the time of one RPC."""
-    took_s = max(request_s(window, direction) or 0.0 for direction in DIRECTIONS)
+    took_s = max(request_s(window, way) or 0.0 for way in window.target.kind.way_names)
     return min(round(took_s / window.seconds), LONGEST_ECHO)
 
 
@@ -209,24 +223,26 @@ def _picture(window: Window) -> list[float]:
     second.
     """
     metrics, found = window.metrics, []
-    for way, names in _COUNTED.items():
+    for way in window.ways:
+        names = way.moved, way.asked, way.calls
         sent, asked, calls = ((metrics.get(name) or 0.0) / window.seconds for name in names)
-        found += [sent, in_flight(window, way) or 0.0, asked, calls]
+        found += [sent, in_flight(window, way.name) or 0.0, asked, calls]
     if drains(window):
         # The pages still being sent belong to earlier work.
         found[4:] = [0.0] * 4
     return found
 
 
-def _work(picture: list[float]) -> Work:
+def _work(picture: list[float], of: TargetKind) -> Work:
+    first, second = of.way_names
     read, read_flight, read_asked, read_calls, write, write_flight, write_asked, write_calls = picture
     total = read + write
     reads = read > 0 and (read >= SHARE * total or read_flight >= WAITING)
     writes = write > 0 and (write >= SHARE * total or write_flight >= WAITING)
     if reads and writes:
-        kind, asked, calls = "both", read_asked + write_asked, read_calls + write_calls
+        kind, asked, calls = both_of(of), read_asked + write_asked, read_calls + write_calls
     elif reads or (not writes and read >= write):
-        kind, asked, calls = "read", read_asked, read_calls
+        kind, asked, calls = first, read_asked, read_calls
     else:
-        kind, asked, calls = "write", write_asked, write_calls
+        kind, asked, calls = second, write_asked, write_calls
     return Work(kind, math.log2(asked / calls) if asked > 0 and calls > 0 else math.nan)

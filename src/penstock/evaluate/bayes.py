@@ -36,7 +36,7 @@ class BayesPolicy(Policy):
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         """Measure the setting in force. After some windows report it to the study and ask for the next setting."""
-        if window.bytes_per_s <= 0 or self._skip > 0:
+        if window.moved_per_s <= 0 or self._skip > 0:
             self._skip = max(0, self._skip - 1)
             return Proposal(window.setting, Reason.SETTLING, "the interval of a change is not judged")
         self._rates.append(_rate(window))
@@ -82,7 +82,7 @@ class BayesPolicy(Policy):
 def _rate(window: Window) -> float:
     """The application's throughput, if the client shows it."""
     moved = window.rate("app.read_bytes") + window.rate("app.write_bytes")
-    return moved if moved > 0 else window.bytes_per_s
+    return moved if moved > 0 else window.moved_per_s
 
 
 def _study(rng: Random) -> Any:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Self
 
@@ -20,6 +22,8 @@ from penstock.knobs import Setting
 from penstock.window import Window
 from penstock.workload import parse_workload
 
+# An application that gets less than this share of its phase's mean waits.
+WAITING = 0.3
 APPLICATION = ("app.read_bytes", "app.write_bytes")
 
 
@@ -77,6 +81,8 @@ class DemoPoint:
     setting: Setting
     sentence: str
     changes: tuple[str, ...]
+    #: What left the client's cache for the server.
+    sent_bytes_per_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +131,41 @@ class DemoSummary:
 
     @property
     def returned(self) -> PhaseFigures | None:
-        """The last phase with work seen before in which the tuner first chose the setting it had then."""
+        """The last phase with work seen before that ended at the setting the tuner had found for it then."""
         for late in range(len(self.phases) - 1, 1, -1):
             phase, between = self.phases[late], self.phases[late - 1]
             for early in self.phases[: late - 1]:
                 same_work = early.workload == phase.workload
-                if same_work and early.setting == phase.first_choice != between.setting:
+                if same_work and early.setting == phase.setting != between.setting:
                     return phase
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """What a writer left in the cache is sent at the start of the next phase, whose own work waits for it."""
+
+    workload: str
+    start_s: float
+    end_s: float
+    sent_bytes: float
+
+
+def leftovers(seen: Sequence[Frame], summary: DemoSummary) -> list[Leftover]:
+    """Where the work of a phase begins with waiting for the writes of the one before, by the default client."""
+    found = []
+    for number, phase in enumerate(summary.phases[1:], 1):
+        part = [frame.default for frame in seen if frame.default.phase == number]
+        waits = list(takewhile(partial(_waits, 1e6 * phase.default_mbps), part))
+        if waits:
+            step_s = (waits[-1].t_s - phase.start_s) / len(waits)
+            sent = sum(point.sent_bytes_per_s for point in waits) * step_s
+            found.append(Leftover(summary.phases[number - 1].workload, phase.start_s, waits[-1].t_s, sent))
+    return found
+
+
+def _waits(usual_bytes_per_s: float, point: DemoPoint) -> bool:
+    return point.bytes_per_s < min(WAITING * usual_bytes_per_s, point.sent_bytes_per_s)
 
 
 def read_config(path: Path | None) -> DemoConfig:
@@ -200,7 +233,7 @@ def _point(steps: Sequence[Step], phase: int, workload: str) -> DemoPoint:
     windows = [step.window for step in steps if isinstance(step.window, Window)]
     rate = sum(window.rate(metric) for window in windows for metric in APPLICATION)
     busiest = max(
-        steps, key=lambda step: step.window.bytes_per_s if isinstance(step.window, Window) else -1.0
+        steps, key=lambda step: step.window.moved_per_s if isinstance(step.window, Window) else -1.0
     )
     setting = busiest.window.setting if isinstance(busiest.window, Window) else Setting()
     sentence = busiest.decision.sentence if busiest.decision is not None else "idle"
@@ -210,4 +243,5 @@ def _point(steps: Sequence[Step], phase: int, workload: str) -> DemoPoint:
         if step.decision is not None and step.receipt is not None and step.receipt.error is None
         for change in step.decision.changes
     )
-    return DemoPoint(busiest.window.t1_s, rate, phase, workload, setting, sentence, changes)
+    sent = sum(window.rate("write.bytes") for window in windows)
+    return DemoPoint(busiest.window.t1_s, rate, phase, workload, setting, sentence, changes, sent)

@@ -169,7 +169,7 @@ class Cluster:
         assert self._before is not None
         seen = tuple(one for one in windows(self._before, after) if isinstance(one, Window))
         self._before = after
-        busiest = max(seen, key=lambda one: one.bytes_per_s, default=None)
+        busiest = max(seen, key=lambda one: one.moved_per_s, default=None)
         setting = after.targets[0].setting if busiest is None else busiest.setting
         observation: Observation = {knob: float(value) for knob, value in setting.items()}
         ratios = [carat_metrics(one, LUSTRE) for one in seen]

@@ -157,7 +157,7 @@ def _replay(
 
 
 def _decide(tuner: Tuner, guard: Guard | None, window: Window, space: KnobSpace) -> Decision | None:
-    decisions = tuner.step([window], lambda _: space, window.t1_s)
+    decisions = tuner.step([window], lambda _: space, window.t1_s, guard)
     if guard is not None:
         decisions = guard.review([window], decisions, lambda _: space, NodeView())
     return decisions[0] if decisions else None

@@ -56,6 +56,23 @@ def policy_table(policies: Mapping[str, Mapping[str, object]], columns: Sequence
     return Table(["policy", *(column.replace("_", " ") for column in columns)], rows)
 
 
+def rivals_table(
+    rows: Sequence[tuple[str, float]], rates: Mapping[str, Mapping[str, float]], what: str
+) -> list[Table]:
+    """Where several policies ran, each row's rate by policy and against the default; `rows` are names and rates."""
+    if len(rates) < 2:
+        return []
+    cells = [
+        [
+            name,
+            f"{default:.1f}",
+            *(f"{own[name]:.1f} ({own[name] / max(default, 1e-9):.2f})" for own in rates.values()),
+        ]
+        for name, default in rows
+    ]
+    return [Table([what, "default (MB/s)", *(f"{policy} (ratio)" for policy in rates)], cells)]
+
+
 _STATIC = ("geomean_vs_default", "geomean_vs_best_static", "worst_vs_default", "headroom_captured")
 
 
@@ -107,8 +124,14 @@ def static(document: StaticDocument) -> Section:
         title("Static workloads", document),
         text,
         figures,
-        [policy_table(document["policies"], _STATIC), table],
+        [policy_table(document["policies"], _STATIC), table, *_static_rivals(document)],
     )
+
+
+def _static_rivals(document: StaticDocument) -> list[Table]:
+    rows = [(row["workload"], row["default_mbps"]) for row in document["rows"]]
+    rates = {policy: figures["mbps"] for policy, figures in document["policies"].items()}
+    return rivals_table(rows, rates, "workload")
 
 
 def _without_rewriting(document: StaticDocument) -> list[str]:
@@ -256,7 +279,14 @@ def applications(document: ApplicationsDocument) -> Section:
         )
         for r in document["rows"]
     ]
-    tables = [policy_table(document["policies"], _STATIC), Table(heading, rows)]
+    policies = document["policies"]
+    rates = {each: {row["workload"]: row["policies"][each] for row in document["rows"]} for each in policies}
+    default = [(row["workload"], row["default_mbps"]) for row in document["rows"]]
+    tables = [
+        policy_table(policies, _STATIC),
+        Table(heading, rows),
+        *rivals_table(default, rates, "application"),
+    ]
     figures = [Figure("Throughput against the default", bars.draw("applications", drawn, document["policy"]))]
     return Section(title("Applications", document), text, figures, tables)
 

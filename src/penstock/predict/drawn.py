@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from penstock.decision import Cases
 from penstock.knobs import Candidates
-from penstock.window import DIRECTIONS
 
 Floats = NDArray[np.float64]
 DRAWN = 192
@@ -39,7 +38,9 @@ def drawn_cases(candidates: Candidates, seed: int = 0) -> Cases:
     rng = np.random.default_rng(seed)
     declared = any(candidates.space[knob_id].limits for knob_id in candidates.ids)
     if declared:
-        (read, read_more), (write, write_more) = (_limited(candidates, way, rng) for way in DIRECTIONS)
+        (read, read_more), (write, write_more) = (
+            _limited(candidates, way, rng) for way in candidates.space.kind.way_names
+        )
         crowding = rng.exponential(CROWDING_LOG2, (2, DRAWN, 1))
         both = np.stack([read - crowding[0] * write_more, write - crowding[1] * read_more], axis=1)
         return Cases({"read": read[:, None], "write": write[:, None], "both": both})

@@ -68,9 +68,12 @@ def past_features(stack: Floats, direction: str, limit_bytes: Floats | None = No
         logs = np.log2(metrics + offset)
     snapshots = np.where(np.isfinite(logs), logs, np.nan)
     changes = metrics[:, :-1] - metrics[:, 1:]
-    return np.ascontiguousarray(
-        np.hstack([part.reshape(len(stack), -1) for part in (snapshots, changes)]), dtype=np.float64
-    )
+    return np.ascontiguousarray(np.hstack([_flat(snapshots), _flat(changes)]), dtype=np.float64)
+
+
+def _flat(part: Floats) -> Floats:
+    """One row a sample, also where there is none."""
+    return part.reshape(len(part), part.shape[1] * part.shape[2])
 
 
 def candidate_features(pages: Floats, flight: Floats) -> Floats:

@@ -76,7 +76,7 @@ def tabulate(workload: str, iteration: int, seen: Sequence[tuple[int, Window]]) 
     Targets are numbered in the order of their names.
     """
     order: dict[Target, int] = {target: at for at, target in enumerate(sorted({w.target for _, w in seen}))}
-    busy = {window.target for _, window in seen if window.bytes_per_s > 0}
+    busy = {window.target for _, window in seen if window.moved_per_s > 0}
     seen = [(number, window) for number, window in seen if window.target in busy]
     values = np.empty((len(seen), len(NUMBERS)))
     for row, (_, window) in enumerate(seen):

@@ -46,7 +46,7 @@ class HeldCell:
         inside = [item for item in seen if item.t0_s in ran and item.t1_s in ran]
         busiest = max(
             {item.target for item in inside},
-            key=lambda target: sum(w.bytes_per_s * w.seconds for w in inside if w.target == target),
+            key=lambda target: sum(w.moved_per_s * w.seconds for w in inside if w.target == target),
             default=None,
         )
         found = [item for item in inside if item.target == busiest]
@@ -75,7 +75,7 @@ def _workload(name: str, cells: Mapping[Setting, list[HeldCell]]) -> RecordedWor
             RecordedInterval(window, tuple(seen[:at]))
             for seen in (cell.windows() for cell in repeats)
             for at, window in enumerate(seen)
-            if window.bytes_per_s > 0
+            if window.moved_per_s > 0
         ]
         for setting, repeats in cells.items()
     }

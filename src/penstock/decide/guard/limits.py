@@ -15,16 +15,17 @@ class GuardLimits:
     objective: Objective = "fair"
     #: Busy windows at the original setting before anything may change: fewer say too little about noisy work.
     reference_windows: int = 4
-    #: How far off the mean of those windows may be, as a share: where that is not known no loss could be noticed.
-    reference_error: float = 0.15
+    #: Where their mean may be further off than this, as a share, twice as many are waited for and some.
+    reference_error: float = 0.08
     #: Seconds of the original's work that one visit to other settings may lose, net of what it gains, before it ends.
     visit_loss_s: float = 1.0
     #: Seconds that a visit can earn by bringing more than the original, to set against later losses: a setting that
     #: proved itself survives a stall, and one that turns bad is still noticed within seconds.
     visit_credit_s: float = 2.0
-    #: Share of any `loss_window_s` that all visits together may lose before the target stays at its original.
-    loss_share: float = 0.02
-    loss_window_s: float = 600.0
+    #: The price of tuning: the share of any ten minutes of a target's work that changes may cost it, ...
+    price: float = 0.02
+    #: ... of which so many seconds at most in any minute.
+    minute_loss_s: float = 3.0
     #: For so long after a visit that did harm, what the original lacks is charged to that visit.
     aftermath_s: float = 60.0
     #: No knob is raised further than so many times from the original, or from a setting that proved itself, ...
@@ -34,11 +35,18 @@ class GuardLimits:
     #: What other clients lose cannot be seen here, so bytes in flight beyond those of the original and of the default
     #: have a price: twice the bytes must bring twice as much. With 0.5 it is the square root of that, with 0 nothing.
     fair_share: float = 1.0
-    #: Wait after a visit that did harm; every further one doubles it, up to the most; `forgive_s` without harm
-    #: halves it.
-    hold_s: float = 10.0
-    hold_most_s: float = 600.0
-    forgive_s: float = 300.0
+    #: The same for requests in flight, which others find before them at servers with few threads: the gain that twice
+    #: as many must bring, as a base-2 logarithm (3.5 %).
+    crowd_log2: float = 0.05
+    #: Whether gains of the page cache count, bytes written over before they were sent. If not, such work is left
+    #: alone.
+    cache_gains: bool = True
+    #: What is written over in memory waits unsent. At the rate that the original sends with it would be sent in so
+    #: many seconds at most, ...
+    unsent_s: float = 10.0
+    #: ... and the setting in force sends at least this share of what the original does, so that little is lost if the
+    #: node or the agent dies.
+    least_drain: float = 0.3
     #: How long a unit has to show what a new setting does before another unit of its mount may try one.
     trial_s: float = 4.0
     #: A setting that did harm is not tried again for this long; every repetition doubles it.

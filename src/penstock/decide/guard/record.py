@@ -8,13 +8,16 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 
+from penstock.decide.belief import Knowledge
+from penstock.decide.guard.account import LONG_S, Account
 from penstock.decide.guard.limits import GuardLimits
 from penstock.decide.guard.reference import Reference
+from penstock.decide.guard.rewriting import Rewriting
 from penstock.decide.level import Level
 from penstock.decide.objective import WINDOW_SLACK_LOG2, Rates, gain_log2
 from penstock.decide.reopening import Reopening
-from penstock.decide.work import CacheShare, LargestRequest
-from penstock.knobs import KnobSpace, Role, Setting
+from penstock.decide.work import LargestRequest
+from penstock.knobs import KnobSpace, Setting
 
 PATH_STEPS = 6
 KEPT_WORKS = 16
@@ -30,6 +33,11 @@ PROVEN_WINDOWS = 8
 # A trial is taken back to a setting measured in so many windows whose gain lies above 1 with 95 % certainty.
 REFUGE_WINDOWS = 6
 CERTAIN = 1.96
+
+
+# After an end of writing, settings that send slowly are not tried for so long; where writing ended so often within so
+# many seconds, not until that is over.
+ENDED_S, MOST_ENDINGS, OFTEN_S = 5.0, 3, 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +93,9 @@ class Visit:
         self.level.take(rates)
 
     def move(self, place: Setting, decisions: Mapping[str, str], price: float) -> None:
-        """Another setting; what was lost so far still counts."""
+        """Another setting, which is judged by itself; what was lost so far is on the account."""
         self.place, self.decisions, self.level, self.reported = place, decisions, Level(), False
+        self.lost_s = 0.0
         self.surge, self.price = Level(), price
 
 
@@ -125,39 +134,109 @@ class Proof:
 
 
 @dataclass(slots=True)
+class Pauses:
+    """Intervals in a row in which nothing was written, and the most of them after which writing went on."""
+
+    now: int = 0
+    longest: int = 0
+
+    def take(self, *, writes: bool) -> None:
+        """Add an interval."""
+        if writes:
+            self.longest = max(self.longest, self.now)
+        self.now = 0 if writes else self.now + 1
+
+    def is_long(self, most: int) -> bool:
+        """Whether this is no mere stall, which takes `most` intervals at most."""
+        return self.now > min(self.longest, most)
+
+
+@dataclass(slots=True)
 class WorkRecord:
-    """One kind of work of a unit: what the original brings, which settings proved themselves, which did harm."""
+    """One kind of work of a unit: what settings brought, which proved themselves, which did harm."""
 
     reference: Reference = field(default_factory=Reference)
+    #: What every setting brought, the original among them, and what the work looks like.
+    known: Knowledge = field(default_factory=Knowledge)
     proven: set[Setting] = field(default_factory=set)
     banned: dict[Setting, Ban] = field(default_factory=dict)
     #: What every visited setting brought.
     proofs: dict[Setting, Proof] = field(default_factory=dict)
-    #: How much of it the page cache does at the original.
-    cache: CacheShare = field(default_factory=CacheShare)
+    #: How much of it is written over in memory, at the original and in the visit.
+    rewriting: Rewriting = field(default_factory=Rewriting)
+    unsent: Rewriting = field(default_factory=Rewriting)
+    #: Settings with no more bytes in flight than this left too much unsent, and are not tried until then.
+    slow_drain_bytes: int = 0
+    slow_until_s: float = float("-inf")
+    #: When the program last ended its writing: called fsync, closed its file or stopped.
+    endings: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_ENDINGS))
+    pauses: Pauses = field(default_factory=Pauses)
     #: What its requests carry there.
     request: LargestRequest = field(default_factory=LargestRequest)
     #: What the last visit that was taken back had brought; judged once more against a fresh look at the original.
     accused: Accused | None = None
     #: What the original brought before the last visit that was taken back, while that may still do harm.
     aftermath: Aftermath | None = None
+    #: Which rules kept the best candidate from being tried.
+    held_back: dict[str, HeldBackWindows] = field(default_factory=dict)
 
-    def refuge(self, leaving: Setting, now_s: float, limits: GuardLimits) -> Setting | None:
-        """The best setting that is known for sure to bring more than the original; None if there is none.
+    def ended(self, now_s: float) -> None:
+        """The program ended its writing. What follows at once belongs to the same end."""
+        if not self.endings or now_s - self.endings[-1] > ENDED_S:
+            self.endings.append(now_s)
+        else:
+            self.endings[-1] = now_s
 
-        None too if that is the one being left: what was certain and lost all the same shows that the world is
-        another one, so the original must be measured first.
+    def ended_for_s(self, now_s: float) -> float:
+        """For how long no setting that sends slowly may be tried: a while after an end of writing, and longer where
+        writing ends again and again.
+        """
+        if not self.endings:
+            return 0.0
+        often = len(self.endings) == MOST_ENDINGS
+        again_s = self.endings[0] + OFTEN_S - now_s if often else 0.0
+        return max(self.endings[-1] + ENDED_S - now_s, again_s, 0.0)
+
+    def hold_back(self, rule: str, sentence: str) -> None:
+        """Count one more window for a rule."""
+        before = self.held_back.get(rule, HeldBackWindows())
+        self.held_back[rule] = HeldBackWindows(before.windows + 1, sentence)
+
+    def brought_more(self, place: Setting, price: float, limits: GuardLimits, *, surely: bool) -> bool:
+        """Whether a setting was measured to bring more than the original, and enough for its bytes in flight."""
+        original = self.reference.level
+        if not self.known.knows(place, 2) or original.count == 0:
+            return False
+        brought = self.known.measured[place].level
+        gain = gain_log2(brought.mean, original.mean, limits.objective)
+        off = CERTAIN * math.hypot(brought.error, original.error) / math.log(2) if surely else 0.0
+        return gain - price >= math.log2(1.0 + limits.least_gain) and gain > off
+
+    def refuge(self, leaving: Setting, now_s: float, limits: GuardLimits, *, lost: bool) -> Setting | None:
+        """The best other setting that is known for sure to bring more than the original; None if there is none.
+
+        None too if the one being left was certain and `lost` all the same: that shows that the world is another one,
+        so the original must be measured first.
         """
         original = self.reference.level
         certain = {
             place: proof.gain(original, limits)
             for place, proof in self.proofs.items()
-            if now_s - proof.t_s <= limits.loss_window_s and proof.is_certain(original, limits)
+            if now_s - proof.t_s <= LONG_S and proof.is_certain(original, limits)
         }
-        if not certain or leaving in certain:
+        if lost and leaving in certain:
             return None
+        certain.pop(leaving, None)
         free = [place for place in certain if place not in self.banned or now_s >= self.banned[place].until_s]
         return max(free, key=lambda place: certain[place], default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBackWindows:
+    """In how many windows a rule kept the best candidate from being tried, and what it said last."""
+
+    windows: int = 0
+    sentence: str = ""
 
 
 @dataclass(slots=True)
@@ -186,36 +265,22 @@ class Aftermath:
 
 
 @dataclass(slots=True)
-class Account:
-    """What changes have cost lately, all units of one mount together."""
+class MountTrial:
+    """What the units of one mount share: which of them was last let go to a setting that was not proven, and when."""
 
-    #: Losses of the last minutes: when, and how many seconds of the original's work.
-    losses: deque[tuple[float, float]] = field(default_factory=deque)
-    strikes: int = 0
-    harmed_s: float = float("-inf")
-    hold_until_s: float = float("-inf")
-    #: Which unit was last let go to a setting that was not proven, and when.
     trying: tuple[str, float] = ("", float("-inf"))
-
-    def lost_s(self, now_s: float, limits: GuardLimits) -> float:
-        """What was lost within the window the bound speaks of."""
-        while self.losses and self.losses[0][0] < now_s - limits.loss_window_s:
-            self.losses.popleft()
-        return sum(lost for _, lost in self.losses)
-
-    def harm(self, now_s: float, limits: GuardLimits) -> None:
-        """A visit did harm: wait, twice as long as after the last one."""
-        forgiven = int(max(0.0, now_s - self.harmed_s) / limits.forgive_s) if self.strikes else 0
-        self.strikes = max(0, self.strikes - forgiven) + 1
-        self.harmed_s = now_s
-        self.hold_until_s = now_s + min(limits.hold_s * 2.0 ** (self.strikes - 1), limits.hold_most_s)
 
 
 @dataclass(slots=True)
 class UnitRecord:
-    """The part of a unit's history that the guard's rules need."""
+    """What is known of a unit: where it is, and for each kind of work what settings brought there and what they lost.
 
-    account: Account
+    The guard judges by it, and policies choose by it.
+    """
+
+    mount: MountTrial
+    #: What changes cost its members, all kinds of work together.
+    accounts: tuple[Account, ...] = ()
     #: The originals that everything here was measured against, by target. They are compared, never returned to.
     homes: dict[str, Setting] = field(default_factory=dict)
     works: dict[str, WorkRecord] = field(default_factory=dict)
@@ -224,6 +289,9 @@ class UnitRecord:
     place: Setting | None = None
     #: Windows until the interval shows the setting in force and nothing else.
     settle: int = 0
+    #: Windows so far, and those in a row that only filled the cache.
+    windows: int = 0
+    filling: int = 0
     #: Whether a knob that acts on new opens is felt already.
     opens: Reopening = field(default_factory=Reopening)
     visit: Visit | None = None
@@ -236,6 +304,15 @@ class UnitRecord:
     quiet_until_s: float = float("-inf")
     last_busy_s: float = float("-inf")
     pauses: int = 0
+
+    def room_s(self, limits: GuardLimits) -> float:
+        """What the next change may cost, in seconds of the original's work."""
+        return min((account.room_s(limits) for account in self.accounts), default=0.0)
+
+    def charge(self, lost_s: float) -> None:
+        """Changes cost every member so much, or brought so much back."""
+        for account in self.accounts:
+            account.charge(lost_s)
 
     def place_of(self, setting: Setting) -> Setting:
         """The part of a setting that policies turn."""
@@ -257,10 +334,11 @@ class UnitRecord:
 
 
 def charge(visit: Visit, rates: Rates, original: Rates, seconds: float, limits: GuardLimits) -> float:
-    """Add a window to a visit; returns the seconds of the original's work that this window alone lost."""
+    """Add a window to a visit; returns by how much its loss on balance grew, below zero where it shrank."""
+    before = max(visit.lost_s, 0.0)
     lost = shortfall(rates, original, limits, visit.price)
     visit.lost_s = max(-limits.visit_credit_s, visit.lost_s + lost * seconds)
-    return float(max(0.0, lost) * seconds)
+    return max(visit.lost_s, 0.0) - before
 
 
 def charge_net(
@@ -311,17 +389,6 @@ def shortfall(rates: Rates, original: Rates, limits: GuardLimits, price: float =
 def allowance_s(reference: Reference, limits: GuardLimits) -> float:
     """What a visit may lose: more where the work itself is unsteady, so that noise does not end good visits."""
     return limits.visit_loss_s * (1.0 + 2.0 * min(reference.level.noise, 0.75))
-
-
-def price_of(space: KnobSpace, place: Setting, home: Setting, limits: GuardLimits) -> float:
-    """What a setting must bring for bytes in flight beyond those of the original and the default, in doublings;
-    nothing where requests have no size that a knob limits.
-    """
-    if space.of_role(Role.REQUEST_SIZE) is None:
-        return 0.0
-    room, original = (space.in_flight_bytes(space.default.replace(each)) for each in (place, home))
-    usual = max(original, space.in_flight_bytes(space.default), 1)
-    return limits.fair_share * math.log2(max(room / usual, 1.0))
 
 
 def gain_of(visit: Visit, work: WorkRecord, limits: GuardLimits) -> float:

@@ -33,19 +33,20 @@ class Reference:
         """Measure anew: what was known before is compared with it, not mixed into it."""
         self.fresh = Level()
 
-    def end_look(self) -> None:
-        """Believe the new level; where it agrees with the old one both count.
+    def end_look(self) -> bool:
+        """Believe the new level; where it agrees with the old one both count. Returns whether it is another world.
 
         A look that saw nothing done says nothing: applications waited for what was written before it.
         """
         fresh, self.fresh = self.fresh, None
         if fresh is None or fresh.mean.total <= 0:
-            return
+            return False
         if self.level.count == 0 or self._moved(fresh):
             self.level = fresh
-            return
+            return True
         for _ in range(fresh.count):
             self.level.take(fresh.mean)
+        return False
 
     def _moved(self, fresh: Level) -> bool:
         """Whether the world is another one now."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from penstock.decide.guard.account import LONG_S, Account
 from penstock.decide.guard.limits import GuardLimits
-from penstock.decide.guard.record import Account
+from penstock.decide.guard.record import HeldBackWindows, Visit
+from penstock.decide.guard.turn import Turn
 from penstock.snapshot import Target
 
 
@@ -26,6 +29,8 @@ class Effect:
     """What a change turned out to do against the original setting.
 
     From a `switchback` the original was measured around the same time; otherwise it was measured before the change.
+    Of what it brings, `memory_bytes_per_s` were written over in memory and never had to be sent; `unsent_bytes` wait.
+    Both are 0 where rewriting is no part of the work.
     """
 
     decision_id: str
@@ -36,24 +41,43 @@ class Effect:
     gain: float
     error: float
     switchback: bool
+    memory_bytes_per_s: float = 0.0
+    unsent_bytes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class BoundUse:
-    """What changes cost a mount lately, in seconds of the original's work, and the most they may cost.
-
-    `hold_s` is how long the guard still keeps the mount at its original after the last harm.
-    """
+    """What changes cost the dearest target of a mount lately, in seconds of the original's work, and the most."""
 
     mount: str
     lost_s: float
     most_s: float
-    hold_s: float
 
 
-def bound_use(mount: str, account: Account, limits: GuardLimits, now_s: float) -> BoundUse:
+@dataclass(frozen=True, slots=True)
+class UnitHeldBack:
+    """Which rules kept the best candidate of a unit from being tried, for the work it does now.
+
+    `windows` is in how many windows the unit was seen at work.
+    """
+
+    unit: str
+    work: str
+    windows: int
+    rules: Mapping[str, HeldBackWindows]
+
+
+def effects_of(turn: Turn, visit: Visit, ratio: float, error: float, *, switchback: bool) -> list[Effect]:
+    """What the setting in force turned out to do, for every member that a decision of ours brought there."""
+    before, after, seen = turn.work.reference.level.mean.total, visit.level.mean.total, turn.work.unsent
+    memory = (seen.over, seen.waiting) if seen.large else (0.0, 0.0)
+    return [
+        Effect(decision_id, member.target, turn.now_s, before, after, ratio, error, switchback, *memory)
+        for member in turn.unit.members.values()
+        if (decision_id := visit.decisions.get(member.target.name)) is not None
+    ]
+
+
+def bound_use(mount: str, account: Account, limits: GuardLimits) -> BoundUse:
     """What one mount has used; the account is only read, so that any thread may ask."""
-    since_s = now_s - limits.loss_window_s
-    lost_s = sum(lost_s for t_s, lost_s in list(account.losses) if t_s >= since_s)
-    held_s = max(0.0, account.hold_until_s - now_s)
-    return BoundUse(mount, lost_s, limits.loss_share * limits.loss_window_s, held_s)
+    return BoundUse(mount, account.lost_s(), limits.price * LONG_S)

@@ -7,19 +7,17 @@ gives the numbers it looked at. Going back to the original is never refused, so 
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from penstock.decide.guard.limits import GuardLimits
-from penstock.decide.guard.record import PATH_STEPS, UnitRecord, WorkRecord, allowance_s, gain_of
-from penstock.decision import Decision
+from penstock.decide.guard.prices import fullness, price_of
+from penstock.decide.guard.record import PATH_STEPS, UnitRecord, WorkRecord
+from penstock.decide.level import Level
 from penstock.decision_reasons import Reason
 from penstock.knobs import Setting
 
 HOUR_S = 3600.0
-# Besides what a visit may lose, the intervals in which it begins and ends may be lost whole.
-ENDS_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +31,10 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a policy wants for a unit: the decision that says so, the place it leads to, and the original."""
+    """What somebody may want for a unit: the place it leads to, the original, and the numbers given for it."""
 
     unit: str
-    decision: Decision
+    numbers: Mapping[str, float | None]
     place: Setting
     home: Setting
     record: UnitRecord
@@ -54,8 +52,7 @@ Rule = Callable[[Wish, GuardLimits], Refusal | None]
 
 def finite(wish: Wish, limits: GuardLimits) -> Refusal | None:
     """A policy that cannot say what it expects in numbers does not know what it does."""
-    numbers = {"confidence": wish.decision.confidence, **wish.decision.evidence}
-    odd = [name for name, value in numbers.items() if value is not None and not is_finite(value)]
+    odd = [name for name, value in wish.numbers.items() if value is not None and not is_finite(value)]
     if not odd:
         return None
     return Refusal(Reason.GUARD_FINITE, f"not finite: {', '.join(odd)}", {"not_finite": len(odd)})
@@ -63,11 +60,7 @@ def finite(wish: Wish, limits: GuardLimits) -> Refusal | None:
 
 def breaker(wish: Wish, limits: GuardLimits) -> Refusal | None:
     """Swinging between two settings stops all changes for a while."""
-    record = wish.record
-    if _swings(record):
-        record.broken_until_s = wish.now_s + limits.breaker_s
-        record.path.clear()
-    left_s = record.broken_until_s - wish.now_s
+    left_s = wish.record.broken_until_s - wish.now_s
     if left_s <= 0:
         return None
     return Refusal(
@@ -87,37 +80,46 @@ def jitter(wish: Wish, limits: GuardLimits) -> Refusal | None:
 
 def reference(wish: Wish, limits: GuardLimits) -> Refusal | None:
     """Nothing changes before it is known what the original brings for this work."""
-    seen = wish.work.reference.level.count
-    if seen >= limits.reference_windows:
+    level = wish.work.reference.level
+    seen, needed = level.count, windows_needed(level, limits)
+    if seen >= needed:
         return None
-    sentence = f"the original was seen in {seen} windows of this work, {limits.reference_windows} are needed"
+    sentence = f"the original was seen in {seen} windows of this work, {needed} are needed"
     return Refusal(Reason.GUARD_REFERENCE, sentence, {"windows": seen})
 
 
-def certainty(wish: Wish, limits: GuardLimits) -> Refusal | None:
-    """Where it cannot be told what the original brings, it cannot be told either what a change costs.
-
-    Not so at a proven setting that brings twice as much: then a change has that to lose first.
-    """
-    error = wish.work.reference.level.error
-    if error <= limits.reference_error or wish.place in (wish.default, *wish.work.proven):
+def cached(wish: Wish, limits: GuardLimits) -> Refusal | None:
+    """Where the administrator does not want gains of the page cache, work that it does is left alone."""
+    if limits.cache_gains or not wish.work.rewriting.large or wish.place in (wish.default, *wish.work.proven):
         return None
-    visit = wish.record.visit
-    if visit is not None and visit.place in wish.work.proven and gain_of(visit, wish.work, limits) >= 1.0:
+    share = wish.work.rewriting.share
+    sentence = f"{share:.0%} of what is written is written over in memory, and cache_gains is off"
+    return Refusal(Reason.GUARD_CACHED, sentence, {"rewritten": share})
+
+
+def drain(wish: Wish, limits: GuardLimits) -> Refusal | None:
+    """What is written over in memory must not wait too long: no setting that sends as slowly as one that let it, and
+    none that sends more slowly than the original where all that is rewritten would be too much, or where the program
+    has just asked for it to be sent.
+    """
+    space, work = wish.record.known_space, wish.work
+    room = space.in_flight_bytes(space.default.replace(wish.place))
+    if wish.now_s < work.slow_until_s and room <= work.slow_drain_bytes:
+        return Refusal(Reason.GUARD_DRAIN, "a setting that sends as slowly left too much unsent", {})
+    seen = work.rewriting
+    if not seen.large or seen.sent <= 0 or room >= seen.in_flight:
+        return None
+    left_s = work.ended_for_s(wish.now_s)
+    if left_s > 0:
+        sentence = f"it sends more slowly, and the program ended its writing; not for {left_s:.0f} s"
+        return Refusal(Reason.GUARD_DRAIN, sentence, {"left_s": left_s})
+    wait_s, most_s = seen.pile_bytes / seen.sent, seen.most_unsent_s(limits)
+    if wait_s <= most_s:
         return None
     sentence = (
-        f"what the original brings is known to {error:.0%} only; {limits.reference_error:.0%} is needed"
+        f"it sends more slowly, and {seen.pile_bytes / 1e6:.0f} MB would take {wait_s:.0f} s to be sent"
     )
-    return Refusal(Reason.GUARD_CERTAINTY, sentence, {"error": error})
-
-
-def cached(wish: Wish, limits: GuardLimits) -> Refusal | None:
-    """Where the page cache does much of the work, a change shows after minutes, and so does going back."""
-    if not wish.work.cache.large or wish.place in (wish.default, *wish.work.proven):
-        return None
-    return Refusal(
-        Reason.GUARD_CACHED, "the page cache does much of this work: what a change costs shows too late", {}
-    )
+    return Refusal(Reason.GUARD_DRAIN, sentence, {"wait_s": wait_s, "most_s": most_s})
 
 
 def reach(wish: Wish, limits: GuardLimits) -> Refusal | None:
@@ -137,19 +139,9 @@ def reach(wish: Wish, limits: GuardLimits) -> Refusal | None:
     return Refusal(Reason.GUARD_REACH, sentence, {"times_too_far": times})
 
 
-def hold(wish: Wish, limits: GuardLimits) -> Refusal | None:
-    """After a change that did harm only proven settings are taken up for a while."""
-    left_s = wish.record.account.hold_until_s - wish.now_s
-    if left_s <= 0 or wish.place in wish.work.proven:
-        return None
-    return Refusal(
-        Reason.GUARD_HOLD, f"the last change did harm; none for {left_s:.0f} s", {"left_s": left_s}
-    )
-
-
 def turn(wish: Wish, limits: GuardLimits) -> Refusal | None:
     """One unit of a mount tries something new at a time: they share servers and network, and so would the blame."""
-    unit, since_s = wish.record.account.trying
+    unit, since_s = wish.record.mount.trying
     left_s = since_s + limits.trial_s - wish.now_s
     if unit == wish.unit or left_s <= 0 or wish.place in wish.work.proven:
         return None
@@ -159,16 +151,21 @@ def turn(wish: Wish, limits: GuardLimits) -> Refusal | None:
 
 
 def loss(wish: Wish, limits: GuardLimits) -> Refusal | None:
-    """The bound: all visits together lose no more than their share of any such time."""
-    if wish.place in wish.work.proven:
+    """The price: changes cost a target no more than its share of any ten minutes, and of any minute.
+
+    Going back to what was measured to bring more is not expected to cost anything. Where changes have already cost
+    too much, it must be certain.
+    """
+    space, original = wish.record.known_space, wish.work.reference.level.mean
+    price = price_of(space, wish.place, wish.home, fullness(original, wish.home, space), limits)
+    room_s = wish.record.room_s(limits)
+    surely = room_s < -limits.visit_loss_s
+    if wish.place in wish.work.proven or wish.work.brought_more(wish.place, price, limits, surely=surely):
         return None
-    lost_s = wish.record.account.lost_s(wish.now_s, limits)
-    most_s = limits.loss_share * limits.loss_window_s
-    if lost_s + allowance_s(wish.work.reference, limits) + ENDS_S <= most_s:
+    if room_s >= limits.visit_loss_s:
         return None
-    minutes = limits.loss_window_s / 60.0
-    sentence = f"changes lost {lost_s:.1f} s of the last {minutes:.0f} minutes; {most_s:.0f} s are the most"
-    return Refusal(Reason.GUARD_LOSS, sentence, {"lost_s": lost_s, "most_s": most_s})
+    sentence = f"changes have cost what they may: {room_s:.1f} s are left, a trial may cost {limits.visit_loss_s:g} s"
+    return Refusal(Reason.GUARD_LOSS, sentence, {"room_s": room_s})
 
 
 def blacklist(wish: Wish, limits: GuardLimits) -> Refusal | None:
@@ -194,8 +191,7 @@ def dwell(wish: Wish, limits: GuardLimits) -> Refusal | None:
 
 def budget(wish: Wish, limits: GuardLimits) -> Refusal | None:
     """So many changes an hour, and no more."""
-    _forget_before(wish.record.changed_s, wish.now_s - HOUR_S)
-    spent = len(wish.record.changed_s)
+    spent = sum(at_s > wish.now_s - HOUR_S for at_s in wish.record.changed_s)
     if spent < limits.changes_per_hour:
         return None
     return Refusal(Reason.GUARD_BUDGET, f"{spent} changes within an hour are enough", {"changes": spent})
@@ -206,16 +202,26 @@ RULES: tuple[Rule, ...] = (
     breaker,
     jitter,
     reference,
-    certainty,
     cached,
+    drain,
     reach,
-    hold,
     turn,
     loss,
     blacklist,
     dwell,
     budget,
 )
+
+
+def windows_needed(level: Level, limits: GuardLimits) -> int:
+    """In how many windows the original must have been seen: more where their mean may be far off."""
+    needed = limits.reference_windows
+    return needed if level.error <= limits.reference_error else 2 * needed + 2
+
+
+def first_refusal(wish: Wish, limits: GuardLimits) -> Refusal | None:
+    """Why this may not be; None if it may."""
+    return next((found for rule in RULES if (found := rule(wish, limits)) is not None), None)
 
 
 def is_finite(value: object) -> bool:
@@ -229,14 +235,9 @@ def _beyond(one: Setting, other: Setting, limits: GuardLimits) -> float:
     return max(max(a / b / limits.reach, b / a / limits.reach_down) for a, b in pairs)
 
 
-def _swings(record: UnitRecord) -> bool:
+def swings(record: UnitRecord) -> bool:
     """Whether the last changes went back and forth between the same two settings."""
     path = list(record.path)
     return (
         len(path) == PATH_STEPS and len(set(path)) == 2 and len(set(path[::2])) == len(set(path[1::2])) == 1
     )
-
-
-def _forget_before(times_s: deque[float], oldest_s: float) -> None:
-    while times_s and times_s[0] < oldest_s:
-        times_s.popleft()

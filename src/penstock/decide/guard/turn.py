@@ -8,35 +8,41 @@ from dataclasses import dataclass
 from penstock.decide.guard.limits import GuardLimits
 from penstock.decide.guard.record import UnitRecord, Visit, WorkRecord, gain_of
 from penstock.decide.objective import gain_log2
-from penstock.decision import Decision
 from penstock.decision_reasons import Reason
 from penstock.knobs import KnobSpace, Setting
-from penstock.snapshot import Target
-from penstock.window import Void, Window
+from penstock.window import Window
+
+# A setting that was found to bring twice what the original does is looked away from this rarely, and needs no extra
+# look when the work grows: half of what it brings is not the original's.
+GAINED_TWICE, LONGEST_S = 0.5, 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A target or a tuning group in one interval: the wishes for its members, and their originals by name."""
+    """A target or a tuning group in one interval: its work, and its members' windows and originals by name."""
 
     name: str
-    members: Sequence[Decision]
+    work: str
+    members: Mapping[str, Window]
     homes: Mapping[str, Setting]
     space: KnobSpace
 
     @property
     def home(self) -> Setting:
         """The original of the first member."""
-        return self.home_of(self.members[0])
+        return next(iter(self.homes.values()))
 
-    def home_of(self, member: Decision) -> Setting:
-        """The original of one member."""
-        return self.homes[member.target.name]
+    def says(self, rate: float) -> str:
+        """A rate of its work in words."""
+        return self.space.kind.per_s(rate)
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One unit in one interval."""
+    """One unit in one interval: its window, and whether that shows the setting in force and nothing else.
+
+    `judged` says whether it also tells what that setting brings: not while a cache only fills or empties.
+    """
 
     unit: Unit
     window: Window
@@ -44,16 +50,22 @@ class Turn:
     work: WorkRecord
     at_home: bool
     settled: bool
-
-    @property
-    def members(self) -> Sequence[Decision]:
-        """The wishes for its members."""
-        return self.unit.members
+    judged: bool
 
     @property
     def now_s(self) -> float:
         """The end of the interval."""
         return self.window.t1_s
+
+    @property
+    def unsent_bytes(self) -> float:
+        """What is written and was not sent yet."""
+        return self.window.metrics.get("dirty.bytes") or 0.0
+
+    @property
+    def limit_bytes(self) -> float:
+        """The dirty limit in force."""
+        return float(self.unit.space.cache_bytes(self.window.setting))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +82,13 @@ def look_after_s(turn: Turn, visit: Visit, limits: GuardLimits) -> float:
     """How long to wait for the next look: twice as long each time. From the second on it is longer where the original
     brings far less, so that looks cost no more than their share.
     """
-    if not visit.looks:
-        return limits.switchback_first_s
     if visit.level.count >= limits.switchback_windows:
         visit.gained = 1.0 - 2.0 ** -max(gain_of(visit, turn.work, limits), 0.0)
+    if visit.gained >= GAINED_TWICE:
+        # Where memory does the work, going back is dear: what piled up leaves first.
+        return LONGEST_S
+    if not visit.looks:
+        return limits.switchback_first_s
     look_s = (limits.switchback_windows + 1) * turn.window.seconds
     waited = max(
         limits.switchback_first_s * 2.0**visit.looks, visit.gained * look_s / limits.switchback_share
@@ -81,25 +96,21 @@ def look_after_s(turn: Turn, visit: Visit, limits: GuardLimits) -> float:
     return min(waited, limits.switchback_most_s)
 
 
-def unit_of(
-    name: str, members: Sequence[Decision], windows: Mapping[Target, Window | Void], space: KnobSpace
-) -> Unit:
+def unit_of(name: str, work: str, members: Sequence[Window], space: KnobSpace) -> Unit:
     """A unit with its members' originals, as their windows state them."""
-    seen = {member.target.name: windows[member.target] for member in members}
+    windows = {window.target.name: window for window in members}
     # An administrator's newest value is in the bounds before it is in the journal.
-    homes = {
-        target: space.clipped(w.home.only(*space.searched))
-        for target, w in seen.items()
-        if isinstance(w, Window)
-    }
-    return Unit(name, members, homes, space)
+    homes = {target: space.clipped(w.home.only(*space.searched)) for target, w in windows.items()}
+    return Unit(name, work, windows, homes, space)
 
 
-def back_from(turn: Turn, visit: Visit, limits: GuardLimits) -> tuple[Mapping[str, Setting], str]:
-    """Where a trial is taken back to, and how to say so: to the best setting that is certain to bring more than the
-    original, else to the original.
+def back_from(
+    turn: Turn, visit: Visit, limits: GuardLimits, *, lost: bool = True
+) -> tuple[Mapping[str, Setting], str]:
+    """Where a visit that `lost`, or is given up for another reason, goes back to, and how to say so: to the best
+    setting that is certain to bring more than the original, else to the original.
     """
-    refuge = turn.work.refuge(visit.place, turn.now_s, limits)
+    refuge = turn.work.refuge(visit.place, turn.now_s, limits, lost=lost)
     if refuge is None:
         return turn.unit.homes, ""
     proof, original = turn.work.proofs[refuge], turn.work.reference.level

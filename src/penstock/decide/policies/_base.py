@@ -9,11 +9,12 @@ from random import Random
 from typing import TYPE_CHECKING, ClassVar
 
 from penstock.decide.cache import PRINTED, CacheRule
-from penstock.decision import Outlook
+from penstock.decision import HeldBack, Outlook
 from penstock.knobs import KnobSpace, Setting
 from penstock.window import Window
 
 if TYPE_CHECKING:
+    from penstock.decide.guard.offer import Offer
     from penstock.decide.memory import Memories
 
 
@@ -32,6 +33,8 @@ class Proposal:
     confidence: float | None = None
     decided: bool = True
     outlook: Outlook | None = None
+    #: The rule that keeps the candidate from being tried that is worth most, where the policy knows of one.
+    held_back: HeldBack | None = None
 
 
 class Policy(ABC):
@@ -63,10 +66,15 @@ class Policy(ABC):
     vetoes: ClassVar[bool] = True
     guarded: ClassVar[bool] = False
     in_groups: ClassVar[bool] = False
+    #: Whether it chooses by what the guard offers.
+    reads_offers: ClassVar[bool] = False
 
     def __init__(self, space: KnobSpace, rng: Random) -> None:
         self.space = space
         self.rng = rng
+
+    def offered(self, offer: Offer) -> None:  # noqa: B027 - most policies choose without looking
+        """What may be chosen now, and what is known of the unit. Called before `propose` if `reads_offers`."""
 
     @abstractmethod
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:

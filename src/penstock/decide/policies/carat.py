@@ -37,7 +37,7 @@ class CaratPolicy(Policy):
             window.setting.replace(chosen),
             Reason.SCORE,
             f"{len(kept)} candidates promise more {outlook.direction} throughput; {chosen} scores highest",
-            {"survivors": len(kept), "score": float(scores[at]), "bytes_per_s": window.bytes_per_s},
+            {"survivors": len(kept), "score": float(scores[at]), "bytes_per_s": window.moved_per_s},
             float(kept.p[at]),
         )
 

@@ -49,12 +49,12 @@ class ClimbPolicy(Policy):
             return self._try_next(window)
         if place != (self._trial or self._here):
             return self._start_over(window, place)
-        if window.bytes_per_s <= 0:
+        if window.moved_per_s <= 0:
             return self._stay(window, Reason.IDLE, "nothing was transferred, so there is nothing to learn")
         if self._skip > 0:
             self._skip -= 1
             return self._stay(window, Reason.SETTLING, "the interval of the change itself is not judged")
-        self._rates.append(window.bytes_per_s)
+        self._rates.append(window.moved_per_s)
         if len(self._rates) < self.windows_per_trial:
             return self._stay(window, Reason.MEASURING, f"measuring {place}")
         return self._conclude(window)
@@ -139,7 +139,7 @@ class ClimbPolicy(Policy):
         return Proposal(window.setting.replace(place), reason, sentence, self._evidence(window))
 
     def _evidence(self, window: Window) -> dict[str, float]:
-        return {"bytes_per_s": window.bytes_per_s, "best_bytes_per_s": self._here_rate}
+        return {"bytes_per_s": window.moved_per_s, "best_bytes_per_s": self._here_rate}
 
 
 POLICY = ClimbPolicy

@@ -1,0 +1,119 @@
+"""The papers' claims: all are listed by fixed ids, verdicts follow from figures, and sentences from tables."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks import claims as page
+from benchmarks.evidence import claims, offline_claims
+from benchmarks.evidence.asked import Extent
+from benchmarks.evidence.asks import Ask, Found
+from benchmarks.evidence.claim_rows import AUTHORS, DIAL, claim_asks
+from benchmarks.evidence.offline_claims import Figure, OfflineClaim
+from benchmarks.evidence.page_table import shown_tables
+from benchmarks.evidence.paired_ratios import RatioBook
+
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "claims.md"
+
+
+def test_every_claim_about_tuning_is_listed_though_nothing_was_measured() -> None:
+    known = claims.claims(RatioBook({}))
+    assert Counter(one.cluster for one in known) == {"c220g5": 18, "c6525-25g": 8}
+    assert len({one.id for one in known}) == 26
+    assert {claims.verdict(one)[0] for one in known} == {claims.UNMEASURED}
+
+
+def test_carat_is_judged_by_its_authors_code_and_dial_by_dial() -> None:
+    for one in claims.claims(RatioBook({})):
+        assert one.policy == (DIAL if one.id.startswith("dial") else AUTHORS)
+
+
+def test_rows_that_are_asked_for_make_a_verdict() -> None:
+    asks = [ask for ask in claim_asks(Extent(60.0, 2, 2), quick=True) if ask.case == "vpic-3d"]
+    rates = {"default": 100.0, "carat-authors": 120.0}
+    rows = {ask: Found(rates.get(ask.label, 110.0), 100.0, 0.0, 100.0) for ask in asks}
+    found = {one.id: claims.verdict(one)[0] for one in claims.claims(RatioBook(rows))}
+    assert found["carat-table7-vpic-3d@c220g5"] == claims.REPRODUCED
+    assert found["dial-table2-vpic-3d@c220g5"] == claims.REPRODUCED
+    assert found["carat-fig7@c220g5"] == claims.UNMEASURED
+
+
+def test_quick_leaves_out_what_is_slow_to_simulate() -> None:
+    def cases(*, quick: bool) -> set[str]:
+        return {ask.case for ask in claim_asks(Extent(), quick=quick)}
+
+    assert cases(quick=False) - cases(quick=True) == {"rw_sequence_1", "rw_sequence_2", "rw_sequence_3"}
+
+
+def test_calibrated_figure_proves_nothing() -> None:
+    claim = OfflineClaim("an-id", "", "12", "", Figure(12.0), lambda _: True, "collective", "its runs")
+    assert offline_claims.verdict(claim) == (claims.REPRODUCED, "")
+    assert offline_claims.verdict(replace(claim, given=True)) == (offline_claims.CALIBRATED, "its runs")
+    unknown = replace(claim, figure=None)
+    assert offline_claims.verdict(unknown) == (claims.UNMEASURED, offline_claims.COMMANDS["collective"])
+
+
+def test_offline_claims_are_listed_without_figures() -> None:
+    empty: dict[str, Any] = {}
+    ids = [one.id for some in offline_claims.offline_claims(empty).values() for one in some]
+    assert len(set(ids)) == len(ids) == 34
+
+
+def table_iv(gbdt: float, next_best: float) -> list[dict[str, Any]]:
+    errors = {"gbdt": gbdt, "svm": next_best, "rnn": next_best + 0.1}
+    return [
+        {
+            "kind": kind,
+            "direction": "read",
+            "paper_error": 0.04,
+            "judgement": {"error": error, "samples": 10_000},
+        }
+        for kind, error in errors.items()
+    ]
+
+
+@pytest.mark.parametrize(("next_best", "verdict"), [(0.06, claims.REPRODUCED), (0.041, claims.MISSED)])
+def test_better_by_chance_is_not_better(next_best: float, verdict: str) -> None:
+    found = offline_claims.offline_claims({"models": table_iv(0.04, next_best)})["Kinds of models"]
+    order = next(one for one in found if one.id == "carat-table4-read-order")
+    assert offline_claims.verdict(order)[0] == verdict
+
+
+def test_sentences_of_the_page_agree_with_its_tables() -> None:
+    text = PAGE.read_text("utf-8")
+    shown = shown_tables(text)
+    (counts,) = shown["In five minutes"]
+    for title, total, *numbers in counts[1:]:
+        ((heading, *rows),) = shown[title]
+        at = heading.index("verdict")
+        assert int(total) == len(rows)
+        found = Counter(row[at].strip("*") for row in rows)
+        assert dict(zip(counts[0][2:], map(int, numbers), strict=True)) == {
+            name: found[name] for name in counts[0][2:]
+        }
+        said = re.search(rf"^{re.escape(title)}: (\d+) of (\d+) not reproduced: (.*)$", text, re.MULTILINE)
+        missed = [row[0] for row in rows if row[at] == claims.MISSED]
+        assert (said is not None) == bool(missed)
+        if said is not None:
+            assert (int(said[1]), int(said[2])) == (len(missed), len(rows))
+            assert re.findall(r"`([^`]+)`", said[3]) == missed
+
+
+def test_page_is_what_its_sources_say() -> None:
+    """The offline tables of the page, made again."""
+    shown = shown_tables(PAGE.read_text("utf-8"))
+    for title, some in offline_claims.offline_claims(offline_claims.read_sources()).items():
+        assert shown[title] == [[list(offline_claims.HEADING), *(offline_claims.row(one) for one in some)]]
+
+
+def test_summary_counts_what_the_tables_hold() -> None:
+    rows: dict[Ask, Found] = {}
+    summary, *parts = page.sections(rows, {"models": table_iv(0.04, 0.06)})
+    line = next(row for row in summary.tables[0].rows if row[0] == "Kinds of models")
+    assert list(line[1:]) == ["4", "2", "0", "0", "2"]
+    assert [part.title for part in parts][:2] == ["Tuning (c220g5)", "Tuning (c6525-25g)"]
