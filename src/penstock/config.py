@@ -77,7 +77,12 @@ def load(path: Path, schema: type[SectionT]) -> SectionT:
 
 
 def load_layered(path: Path, schema: type[SectionT]) -> SectionT:
-    """Like `load`, with the drop-ins `PATH.d/*.toml` over it, in the order of their names.
+    """Like `load`, of the document that `layered` gives."""
+    return validate(layered(path), schema, str(path))
+
+
+def layered(path: Path) -> dict[str, Any]:
+    """A parsed file with the drop-ins `PATH.d/*.toml` over it, in the order of their names.
 
     A drop-in may override the main file. Two drop-ins that give one key different values are an error: which
     of them somebody meant cannot be known. Only root or this user may be able to write the files, the directory of
@@ -92,7 +97,7 @@ def load_layered(path: Path, schema: type[SectionT]) -> SectionT:
                 raise ConfigError(f"{extra}: key {key!r} contradicts {origin[key]}; keep one of them")
             origin[key] = extra
             _put(document, key, value)
-    return validate(document, schema, str(path))
+    return document
 
 
 def _drop_ins(directory: Path) -> list[Path]:

@@ -72,6 +72,14 @@ class Outlook:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldBack:
+    """The rule that kept the best candidate from being tried, and what it said."""
+
+    rule: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """What to do with one target now. Without changes it is a decision to leave the target alone.
 
@@ -94,6 +102,8 @@ class Decision:
     outlook: Outlook | None = None
     unit: str = ""
     work: str = ""
+    #: What the policy wanted most and knew to be refused; None where it got what it wanted.
+    held_back: HeldBack | None = None
 
     @property
     def changes(self) -> tuple[Change, ...]:

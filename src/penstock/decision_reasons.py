@@ -58,6 +58,7 @@ class Reason(StrEnum):
     # What the guard does by itself.
     GUARD_RETURN = "guard.return"
     GUARD_REVERT = "guard.revert"
+    GUARD_SEND = "guard.send"
     GUARD_SWITCHBACK = "guard.switchback"
     GUARD_UNPAID = "guard.unpaid"
 
@@ -67,16 +68,19 @@ class Reason(StrEnum):
     GUARD_BUDGET = "guard.budget"
     GUARD_CACHE = "guard.cache"
     GUARD_CACHED = "guard.cached"
-    GUARD_CERTAINTY = "guard.certainty"
+    GUARD_DRAIN = "guard.drain"
     GUARD_DWELL = "guard.dwell"
     GUARD_FINITE = "guard.finite"
-    GUARD_HOLD = "guard.hold"
     GUARD_JITTER = "guard.jitter"
     GUARD_LOSS = "guard.loss"
     GUARD_MEMORY = "guard.memory"
     GUARD_REACH = "guard.reach"
     GUARD_REFERENCE = "guard.reference"
     GUARD_TURN = "guard.turn"
+
+    # Rules of an earlier version, which logs of that time name.
+    GUARD_CERTAINTY = "guard.certainty"
+    GUARD_HOLD = "guard.hold"
 
 
 def guard_rule(reason: str) -> str | None:

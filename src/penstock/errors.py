@@ -7,6 +7,7 @@ A message names the offending file, key or value and says what to do about it.
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterable
 from enum import IntEnum
 from pathlib import Path
@@ -96,12 +97,23 @@ def refusal(path: Path, error: OSError) -> PenstockError:
     return PenstockError(f"{path}: {error.strerror}")
 
 
+#: Where packages and bundles install (packaging/install.sh).
+PACKAGED = "/opt/penstock"
+
+
 def require_extra(extra: str, error: ImportError) -> MissingError:
     """The error to raise when a library of an optional extra is not installed."""
-    return MissingError(
-        f"{error.name or 'a library'} is not installed: pip install 'penstock[{extra}]', "
-        f"or in a checkout pip install '.[{extra}]'"
-    )
+    return MissingError(f"{error.name or 'a library'} is not installed: {how_to_install(extra)}")
+
+
+def how_to_install(extra: str) -> str:
+    """How to get an extra here. A node's package brings its own environment, which pip must not change."""
+    if sys.prefix == PACKAGED:
+        return (
+            "a node's package holds what the agent needs; run this elsewhere, or install a bundle that holds it "
+            f"(./run bundle {extra})"
+        )
+    return f"pip install 'penstock[{extra}]', or in a checkout pip install '.[{extra}]'"
 
 
 def did_you_mean(word: str, legal: Iterable[str]) -> str:

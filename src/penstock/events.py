@@ -163,6 +163,11 @@ class DecisionEvent(LogEvent):
         return self.outcome == "made" and self.reason == Reason.GUARD_REVERT
 
     @property
+    def is_look(self) -> bool:
+        """Whether it only went to the original to measure it, or came back from there."""
+        return self.reason in (Reason.GUARD_SWITCHBACK, Reason.GUARD_RETURN)
+
+    @property
     def shown_changes(self) -> tuple[str, ...]:
         """The changes that happened, or else those that were wished for."""
         return self.made or self.changes
@@ -182,7 +187,10 @@ class OutcomeEvent(LogEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectEvent(LogEvent):
-    """What a change brought against the original. `error` is the relative standard error; None if nobody knows it."""
+    """What a change brought against the original. `error` is the relative standard error; None if nobody knows it.
+
+    `memory_bytes_per_s` were written over in memory and never had to be sent; `unsent_bytes` waited to be sent.
+    """
 
     kind = "effect"
 
@@ -193,6 +201,8 @@ class EffectEvent(LogEvent):
     gain: float | None = None
     error: float | None = None
     switchback: bool = False
+    memory_bytes_per_s: float = 0.0
+    unsent_bytes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

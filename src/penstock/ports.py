@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -10,6 +10,9 @@ from penstock.decision import Outlook, Receipt
 from penstock.knobs import Candidates, KnobSpace, Setting
 from penstock.snapshot import NodeSnapshot, Target
 from penstock.window import Window
+
+SpaceOf = Callable[[Target], KnobSpace]
+"""The knobs of a target, within the bounds that it has now."""
 
 
 class Clock(Protocol):

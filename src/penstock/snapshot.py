@@ -4,6 +4,8 @@ Counters and gauges are keyed by metric name, so that any file system fits. The 
 
 - counters of a target, per direction `read` and `write`: `read.rpcs`, `read.bytes`, `read.usec` (completed
   requests, the bytes they carried, and the sum of their times on the wire);
+- counters of a target of metadata, per way of work `query` and `modify`: `query.ops`, `query.rpcs`, `query.usec`;
+  as a gauge, `round_trip.usec`, the least that any request took;
 - gauges of a target: `dirty.bytes`, `grant.bytes`, `brw.bytes`; where the system says them, the limit of the first,
   `dirty.limit_bytes`, and how many requests are, or may be, in flight now, `flight.requests`, `flight.slots`;
 - counters of a node, per mount: `app.read_bytes`, `app.write_bytes` (what applications asked for),
@@ -20,7 +22,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from penstock.knobs import Setting
+from penstock.knobs import Setting, TargetKind
+from penstock.knobs.target_kind import DATA_PATH
 
 NOTHING: Mapping[str, float] = MappingProxyType({})
 
@@ -36,6 +39,7 @@ class Target:
     fs: str
     resource: str = ""
     mount: str = ""
+    kind: TargetKind = field(default=DATA_PATH, repr=False)
 
     def __hash__(self) -> int:
         # Targets are looked up many times an interval, and the name alone tells nearly all of them apart.

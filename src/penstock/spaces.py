@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 
 from penstock.errors import KnobError, did_you_mean
 from penstock.knobs import Acts, Coupling, Knob, KnobSpace, Role, Scope, Setting
+from penstock.knobs.target_kind import MODIFY, QUERY
+from penstock.target_kinds import FUSE, MDC, NFS, STATAHEAD
 from penstock.units import GIB, MIB, PAGE_BYTES
 
 TESTBED_RAM_BYTES = 192 * GIB
@@ -110,6 +112,7 @@ def fuse() -> KnobSpace:
                 "the kernel reads ahead while fewer than three quarters of the allowed requests are in flight",
             ),
         ),
+        kind=FUSE,
     )
 
 
@@ -145,12 +148,77 @@ def nfs(dirty_ratio: int = 20, opted_in: frozenset[str] = frozenset()) -> KnobSp
         (Coupling(frozenset({"dirty_bytes"}), "dirty_ratio", ruling_ratio, why),),
         opted_in,
         declared_with=(("dirty_ratio", dirty_ratio),),
+        kind=NFS,
     )
 
 
+# What a server of version 2.15 lets a client have in flight that changes something, unless told otherwise.
+MOD_RPCS = 8
+
+
+@functools.lru_cache(maxsize=64)
+def mdc(mod_ceiling: int = MOD_RPCS) -> KnobSpace:
+    """The knobs of a Lustre client's connection to one metadata server.
+
+    `rpcs` is max_rpcs_in_flight and `mod_rpcs` max_mod_rpcs_in_flight, of which the server allows `mod_ceiling`. The
+    first is always at least one more than the second: lowering it cuts the second, which nothing brings back, and
+    raising the second raises the first, even where the second is then refused.
+    """
+    rpcs = Knob(
+        "rpcs",
+        (2, 4, 8, 16, 32, 64, 128),
+        8,
+        "RPCs",
+        2,
+        512,
+        role=Role.IN_FLIGHT,
+        limits=(QUERY.name, MODIFY.name),
+    )
+    mod_rpcs = Knob("mod_rpcs", (1, 3, 7, 15, 31, 63), 7, "RPCs", 1, 511, limits=(MODIFY.name,))
+    why = "max_rpcs_in_flight is always larger than max_mod_rpcs_in_flight"
+    return KnobSpace(
+        MDC.name,
+        (rpcs, mod_rpcs.within(1, max(1, min(mod_ceiling, 511)))),
+        (
+            Coupling(
+                frozenset({"rpcs"}),
+                "mod_rpcs",
+                lambda now: min(now["mod_rpcs"], now["rpcs"] - 1),
+                why,
+                bounds=True,
+            ),
+            Coupling(
+                frozenset({"mod_rpcs"}),
+                "rpcs",
+                lambda now: max(now["rpcs"], now["mod_rpcs"] + 1),
+                why,
+                bounds=True,
+            ),
+        ),
+        declared_with=(("mod_ceiling", mod_ceiling),),
+        kind=MDC,
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def statahead() -> KnobSpace:
+    """The one knob of a Lustre mount's metadata: statahead_max, how many entries of a directory are asked for before
+    anybody does. A value above 512 is answered with success and ignored, so it is never written.
+    """
+    values = (8, 32, 128, 512)
+    ahead = Knob("statahead", values, 32, "entries", 0, 512, limits=(QUERY.name,))
+    return KnobSpace(STATAHEAD.name, (ahead,), kind=STATAHEAD)
+
+
 # One of each kind, for whoever must know which file systems there are.
-SPACES = (LUSTRE, fuse(), nfs())
-_DECLARATIONS: Mapping[str, Callable[..., KnobSpace]] = {"lustre": lustre, "fuse": fuse, "nfs": nfs}
+SPACES = (LUSTRE, fuse(), nfs(), mdc(), statahead())
+_DECLARATIONS: Mapping[str, Callable[..., KnobSpace]] = {
+    "lustre": lustre,
+    "fuse": fuse,
+    "nfs": nfs,
+    "mdc": mdc,
+    "statahead": statahead,
+}
 
 
 def declare(name: str, declared_with: Mapping[str, int]) -> KnobSpace:

@@ -60,6 +60,8 @@ def parse_duration(text: str) -> float:
     (0.5, 600.0)
     """
     match = _DURATION.fullmatch(text.strip())
+    if match is None and _DURATION.fullmatch(text.strip().removeprefix("-")):
+        raise UsageError(f"duration {text!r} is negative")
     if match is None:
         raise UsageError(f"duration {text!r} is not a number with an optional ms, s, m, h or d")
     seconds = float(match["number"]) * _SECONDS[match["unit"]]
@@ -83,8 +85,8 @@ def format_size(size_bytes: float) -> str:
 def format_duration(seconds: float) -> str:
     """A time in the two units that say most about it.
 
-    >>> format_duration(0.25), format_duration(59), format_duration(3725), format_duration(200_000)
-    ('0.2 s', '59 s', '1 h 2 min', '2 d 8 h')
+    >>> format_duration(0.25), format_duration(59), format_duration(600), format_duration(3725)
+    ('0.2 s', '59 s', '10 min', '1 h 2 min')
     """
     if seconds < 10:
         return f"{seconds:.1f} s"
@@ -92,5 +94,7 @@ def format_duration(seconds: float) -> str:
         if seconds < {"min": 3600, "h": 86400}.get(large, float("inf")):
             step = {"min": 1, "h": 60, "d": 3600}[large]
             whole, rest = divmod(round(seconds / step), size // step)
-            return f"{whole} {large} {rest} {small}" if whole else f"{rest} {small}"
+            return " ".join(
+                [f"{whole} {large}"] * bool(whole) + [f"{rest} {small}"] * bool(rest or not whole)
+            )
     raise AssertionError(seconds)

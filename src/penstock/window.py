@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from penstock.knobs import Setting
+from penstock.knobs import Setting, Way
+from penstock.knobs.target_kind import BYTES
 from penstock.snapshot import NOTHING, NodeSnapshot, Target, TargetSnapshot
 
 DIRECTIONS = ("read", "write")
@@ -21,9 +22,6 @@ _ASKED = {
 }
 _ASKED["write"] += ("app.opens", "app.closes", "app.fsyncs", "app.fsync_usec")
 APPLICATION = tuple(name for names in _ASKED.values() for name in names)
-
-# Volumes of a target that never printed them are zero.
-_VOLUMES = tuple(f"{direction}.{what}" for direction in DIRECTIONS for what in ("bytes", "rpcs"))
 
 # What is shorter measures the clock, not the file system.
 _SHORTEST_S = 1e-6
@@ -75,9 +73,15 @@ class Window:
         return self.metrics.get(metric, 0.0) / self.seconds
 
     @property
-    def bytes_per_s(self) -> float:
-        """What went over the wire, both directions together."""
-        moved = self.metrics.get("read.bytes", 0.0) + self.metrics.get("write.bytes", 0.0)
+    def ways(self) -> tuple[Way, Way]:
+        """The ways of work of its target."""
+        return self.target.kind.ways
+
+    @property
+    def moved_per_s(self) -> float:
+        """What went over the wire, both ways together, in its kind's unit."""
+        first, second = self.target.kind.ways
+        moved = self.metrics.get(first.moved, 0.0) + self.metrics.get(second.moved, 0.0)
         return moved / (self.t1_s - self.t0_s)
 
 
@@ -147,7 +151,8 @@ def _why_counters_void(before: Mapping[str, float], after: Mapping[str, float]) 
 
 def _facts(before: TargetSnapshot, after: TargetSnapshot, app: Mapping[str, float]) -> dict[str, float]:
     """Everything that is known of the interval; a counter that is there but not known is left out."""
-    facts = {name: 0.0 for name in _VOLUMES if name not in after.counters}
+    # Volumes of a target that never printed them are zero.
+    facts = {name: 0.0 for name in after.target.kind.volumes if name not in after.counters}
     earlier = before.counters
     for name, value in after.counters.items():
         grown = value - earlier.get(name, 0.0)
@@ -171,13 +176,18 @@ def _shares(
     """
     shares: dict[Target, dict[str, float]] = {}
     for mount, asked in _asked(before, after).items():
-        members = [pair for pair in pairs if (pair[1].target.mount or pair[1].target.fs) == mount]
+        members = [pair for pair in pairs if _moves_bytes(pair[1].target, mount)]
         for direction in DIRECTIONS:
             mine = {name: asked[name] for name in _ASKED[direction] if name in asked}
             for (_, second), part in zip(members, _parts(members, direction), strict=True):
                 share = shares.setdefault(second.target, {})
                 share.update({name: amount * part for name, amount in mine.items()})
     return dict(shares)
+
+
+def _moves_bytes(target: Target, mount: str) -> bool:
+    """Whether a target carries what applications read and write on a mount."""
+    return (target.mount or target.fs) == mount and target.kind.unit == BYTES
 
 
 def _parts(members: Sequence[tuple[TargetSnapshot, TargetSnapshot]], direction: str) -> list[float]:

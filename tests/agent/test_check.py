@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from penstock.agent.checking import KnobCheck, TargetCheck, closed_knobs
 from penstock.testing.agents import EAGER, agent, knobs, set_knob
 from penstock.testing.kills import TUNE, all_knobs
 from penstock.testing.served import Served, wait_for
@@ -49,9 +50,39 @@ def test_check_finds_no_client_and_a_state_directory_not_to_be_trusted(tmp_path:
     state.mkdir()
     state.chmod(0o777)
     done = run("check", "--root", str(root), "--state-dir", str(state))
+    assert done.returncode == 6
+    assert "warning: no Lustre client" in done.stdout
+    assert "problem: " in done.stdout and "anybody may write it" in done.stdout
+    state.chmod(0o755)
+    done = run("check", "--root", str(root), "--state-dir", str(state))
     assert done.returncode == 0
-    assert "problem: no Lustre client" in done.stdout
-    assert "anybody may write it" in done.stdout
+    assert "warning: no Lustre client" in done.stdout and "problem" not in done.stdout
+
+
+def test_check_groups_equal_targets_and_names_patterns_that_match_nothing(
+    client: Served, tmp_path: Path
+) -> None:
+    config = tmp_path / "agent.toml"
+    config.write_text('[scope]\ndeny_targets = ["*-OST0001", "archive-*"]\n')
+    places = ("--root", str(client.root), "--state-dir", str(tmp_path / "state"))
+    done = run("check", *places, "--config", str(config))
+    assert done.returncode == 0
+    assert "warning: [scope] deny_targets 'archive-*' matches nothing here" in done.stdout
+    assert "*-OST0001' matches" not in done.stdout
+    lines = run("check", *places).stdout.splitlines()
+    assert sum(line.endswith(": may be tuned") for line in lines) == 3
+    assert any(line.startswith("lustre-OST0000 and 1 more") for line in lines)
+    assert len(json.loads(run("check", *places, "--json").stdout)["targets"]) == 2
+
+
+def test_knob_that_cannot_be_written_is_one_problem_for_all_targets() -> None:
+    closed = KnobCheck("pages", 1, 1, 2, "read-only file system", "read-only file system")
+    found = [TargetCheck(f"t{i}", f"t{i}", "fs", "FULL", None, (closed,)) for i in range(3)]
+    dead = TargetCheck("x", "x", "fs", "FULL", "no such device", (), faulty=True)
+    assert list(closed_knobs([*found, dead])) == [
+        "x: no such device",
+        "t0 and 2 more: pages: read-only file system",
+    ]
 
 
 def test_denied_knobs_never_move_though_others_do(client: Served, tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_undecided_trial_does_not_replace_what_changes_showed() -> None:
     assert (found["kind"], found["gain"], found["verdict"]) == ("before/after", 2.0, "gain")
     assert (found["trial"]["verdict"], found["trial"]["pairs"]) == ("undecided", 4)
     assert effect_sentence(found) == (
-        "effect: 2.00 times as fast, 95 % between 1.81 and 2.21 (before/after, 1 change; "
+        "effect: 2.00 times as fast, 95 % between 1.81 and 2.21 (before/after, 1 change judged; "
         "a trial of 4 pairs was undecided, between 0.24 and 3.99 times as fast)"
     )
     alone = summarise(as_logged([trial]), 0.0, 9.0).effect
@@ -158,3 +158,8 @@ def test_explain_speaks_in_rates_and_ratios() -> None:
     )  # fmt: skip
     alone = {**decision, "unit": "scratch / a", "work": "reads of 1 MiB"}
     assert "for:      this target alone (reads of 1 MiB)" in explanation(alone, None)
+    # What memory did of it, and what that leaves unsent; logs of earlier versions do not tell.
+    effect = {"before_bytes_per_s": 85e6, "after_bytes_per_s": 250e6, "gain": 2.94, "switchback": False}
+    told = explanation(decision, {**effect, "memory_bytes_per_s": 2.26e8, "unsent_bytes": 1.8e8})
+    assert told[-1].strip() == "226.0 MB/s of it were written over in memory; 180 MB wait unsent"
+    assert explanation(decision, effect)[-1].startswith("effect:   85.0 -> 250.0 MB/s")

@@ -9,14 +9,16 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from time import sleep
 from typing import Any
 
 import pytest
 
 from penstock.agent.filesystems import CLIENT
+from penstock.agent.log import read_log
 from penstock.agent.settings import AgentConfig
+from penstock.agent.startup import LOG_FILE
 from penstock.errors import PenstockError
+from penstock.events import dump
 from penstock.testing.agents import EAGER, AgentProcess, agent, knobs, recover, set_knob
 from penstock.testing.crashes import instants
 from penstock.testing.kills import OSTS, TUNE, all_knobs, kill_agents
@@ -34,6 +36,18 @@ def has_changed(running: AgentProcess, ost: str, since: int = 0) -> bool:
 
 def wait_for_changes(running: AgentProcess, *osts: str) -> None:
     wait_for(lambda: all(has_changed(running, ost) for ost in osts))
+
+
+def wait_for_ticks(running: AgentProcess, count: int) -> None:
+    """However slow the machine is: until the agent has looked so many times more."""
+    seen = running.ask("status")["ticks"]
+    wait_for(lambda: running.ask("status")["ticks"] > seen + count)
+
+
+def decided(running: AgentProcess, ost: str) -> set[str]:
+    """Decisions for a target, those whose outcome is not known yet included."""
+    events = [dump(event) for event in read_log(running.state_dir / LOG_FILE) if event.kind == "decision"]
+    return {event["id"] for event in events if f"-{ost}-" in event["target"]}
 
 
 def test_observing_is_the_default_and_touches_nothing(client: Served, tmp_path: Path) -> None:
@@ -121,8 +135,8 @@ def test_full_state_directory_means_no_changes(client: Served, tmp_path: Path) -
         (state / "ballast").write_bytes(b"x" * 12288)
         before = all_knobs(client)
         with agent(client, state, *TUNE) as running:
-            wait_for(lambda: running.ask("status")["ticks"] > 20)
-            assert running.ask("status")["lost_log_lines"] > 0
+            wait_for(lambda: running.ask("status")["lost_log_lines"] > 0)
+            wait_for_ticks(running, 20)
             running.stop()
         assert all_knobs(client) == before
     finally:
@@ -339,7 +353,7 @@ def test_administrator_keeps_the_knob_they_set(client: Served, tmp_path: Path) -
     with agent(client, tmp_path / "state", *TUNE) as running:
         wait_for_changes(running, "OST0000")
         set_knob(client, "OST0000", "flight", 77)
-        sleep(1.0)
+        wait_for_ticks(running, 10)
         assert knobs(client)["flight"] == 77
         assert running.stop() == 0
     after = all_knobs(client)
@@ -402,8 +416,10 @@ def test_knob_is_tuned_again_only_once_its_administrator_says_so(client: Served,
         wait_for_changes(running, "OST0000")
         set_knob(client, "OST0000", "flight", 77)
         wait_for(lambda: "flight" in _row_of(running, client.osc())["manual"])
-        running.ask("resume", target=client.osc())
-        sleep(0.5)
+        running.ask("pause", target=client.osc())
+        left = running.ask("resume")
+        assert (left["paused"], left["left"]) == ([], [{"target": client.osc(), "knobs": ["flight"]}])
+        wait_for_ticks(running, 5)
         assert knobs(client)["flight"] == 77
         answer = running.ask("resume", target=client.osc(), take_back=True)
         assert answer["taken_back"] == [{"target": client.osc(), "knobs": {"flight": 77}}]
@@ -437,7 +453,7 @@ def test_reconnect_with_smaller_requests_is_a_new_baseline(client: Served, tmp_p
     with agent(client, tmp_path / "state", *TUNE) as running:
         wait_for_changes(running, "OST0000")
         client.control("reconnect OST0000 1048576\n")
-        sleep(1.0)
+        wait_for_ticks(running, 10)
         assert running.stop() == 0
     assert knobs(client)["pages"] == 256
     assert knobs(client)["flight"] == 8
@@ -447,14 +463,13 @@ def test_evicted_or_deactivated_target_is_frozen(client: Served, tmp_path: Path)
     with agent(client, tmp_path / "state", *TUNE) as running:
         wait_for_changes(running, *OSTS)
         client.control("deactivate OST0000\n")
-        sleep(0.5)
-        seen = len([e for e in running.events("decision") if "-OST0000-" in e["target"]])
-        sleep(0.7)
-        assert len([e for e in running.events("decision") if "-OST0000-" in e["target"]]) == seen
-        void = [row for row in running.ask("status")["targets"] if "-OST0000-" in row["target"]]
-        assert "deactivated" in void[0]["void"]
+        wait_for(lambda: "deactivated" in (_row_of(running, client.osc()).get("void") or ""))
+        seen = decided(running, "OST0000")
+        wait_for_ticks(running, 7)
+        assert decided(running, "OST0000") == seen
+        assert "deactivated" in _row_of(running, client.osc())["void"]
         client.control("activate OST0000\n")
-        wait_for(lambda: has_changed(running, "OST0000", seen))
+        wait_for(lambda: decided(running, "OST0000") > seen)
 
 
 def test_unmount_and_remount_are_followed(client: Served, tmp_path: Path) -> None:
@@ -519,7 +534,7 @@ def test_restore_over_the_socket_gives_back_and_stays_away(client: Served, tmp_p
         wait_for_changes(running, *OSTS)
         assert len(running.ask("restore")["restored"]) == 2
         assert all_knobs(client) == before
-        sleep(0.5)
+        wait_for_ticks(running, 5)
         assert all_knobs(client) == before
 
 

@@ -40,7 +40,7 @@ def test_agent_starts_and_runs_beside_hostile_mounts(tmp_path: Path) -> None:
         # While it runs: the table is read again every few seconds.
         table.write_bytes(hostile() + honest)
         before = running.ask("status")["ticks"]
-        wait_for(lambda: running.ask("status")["ticks"] > before + 70, 120.0)
+        wait_for(lambda: running.ask("status")["ticks"] > before + 70)
         assert any("not understood" in problem for problem in running.ask("status")["problems"])
         found = {event["fs"]: event["why"] for event in running.events("found")}
         assert (
@@ -49,7 +49,7 @@ def test_agent_starts_and_runs_beside_hostile_mounts(tmp_path: Path) -> None:
         )
         process = running.process
         process.terminate()
-        said = process.communicate(timeout=60)[1]
+        said = process.communicate(timeout=300)[1]
     assert process.returncode == 0
     assert "forged" in said
     assert not any(sign in said for text in EVIL for sign in text if not sign.isprintable())

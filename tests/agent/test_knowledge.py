@@ -69,7 +69,7 @@ def test_a_restarted_tuner_takes_the_proven_setting_as_its_first_change(tmp_path
     assert known[again[0][1]].rates.read >= 0.95 * max(one.rates.read for one in known.values())
 
 
-def test_a_world_that_changed_meanwhile_is_left_for_the_original_within_the_guards_bound(
+def test_a_world_that_changed_meanwhile_is_left_within_the_guards_bound(
     tmp_path: Path,
 ) -> None:
     tune(tmp_path, "weir", 15.0, 7)
@@ -80,7 +80,6 @@ def test_a_world_that_changed_meanwhile_is_left_for_the_original_within_the_guar
     moves, read = tune(tmp_path, "weir", 40.0, 8)
     _, plain = tune(tmp_path / "none", "default", 40.0, 8)
     assert moves[0] == ("remembered", TINY)
-    assert moves[1][1] == HOME
     assert read >= 0.95 * plain
     assert TINY not in [setting for _, setting in moves[1:]]
 

@@ -19,7 +19,7 @@ from penstock.snapshot import NodeSnapshot, Problem, Target, TargetSnapshot
 from penstock.spaces import LUSTRE
 
 DAY_S = 86400.0
-INTERVAL_S = 5.0
+INTERVAL_S = 10.0
 JOURNAL_LIMIT_BYTES = 1_000_000
 
 

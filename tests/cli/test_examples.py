@@ -32,6 +32,7 @@ EXAMPLES, FIXTURES = Path(__file__).parents[2] / "examples", Path(__file__).pare
 # What is pasted with less to do than the help shows: the same code runs.
 SHORTER = {
     "--seconds 2": "--seconds 1",
+    "simulate surface ": "simulate surface --seconds 1 ",
     "plan profile ": "plan profile --limit 10ms ",
     # A trial takes hours where it is worth something.
     "--on 10m --off 10m --for 8h": "--on 2s --off 2s --for 12s",

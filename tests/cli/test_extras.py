@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from penstock.errors import PACKAGED, require_extra
+
 # The libraries that extras bring, and so a base install does not have.
 ABSENT = (
     "numba",
@@ -54,3 +56,10 @@ def test_what_needs_an_extra_says_which_and_does_nothing(tmp_path: Path, name: s
     assert [path.name for path in tmp_path.iterdir()] == ["sitecustomize.py"]
     if words[0] != "-c":
         assert (done.returncode, done.stderr.count("\n")) == (3, 1)
+
+
+def test_node_with_a_package_is_not_told_to_use_pip(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "prefix", PACKAGED)
+    said = str(require_extra("demo", ImportError(name="numba")))
+    assert "pip" not in said
+    assert "./run bundle demo" in said

@@ -60,6 +60,7 @@ def test_bad_input_gets_one_line_and_its_exit_code(args: list[str], code: int, m
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_demo_json_is_one_document_and_leaves_a_report(tmp_path: Path) -> None:
     result = run("demo", "--json", "--seed", "4")
     document = json.loads(result.stdout)
@@ -71,13 +72,15 @@ def test_demo_json_is_one_document_and_leaves_a_report(tmp_path: Path) -> None:
     assert "http" not in page
 
 
+@pytest.mark.slow
 def test_demo_piped_has_no_colour_and_fits_forty_columns() -> None:
     result = run("demo", COLUMNS="40")
     assert "\x1b" not in result.stdout
     shown, _, commands = result.stdout.partition("Next:\n")
     assert max(map(len, shown.splitlines())) <= 40
     # Commands to paste stay on one line each.
-    assert [line.split()[0] for line in commands.splitlines()] == ["penstock"] * 3
+    assert commands.splitlines()
+    assert {Path(line.split()[0]).name for line in commands.splitlines()} == {"penstock"}
 
 
 def test_reader_that_leaves_is_no_error() -> None:

@@ -112,9 +112,22 @@ def test_report_at_eighty_columns_holds_the_ids_that_explain_takes(tmp_path: Pat
 
 def test_status_names_the_knobs_that_are_left_to_an_administrator() -> None:
     rates = {"read_bytes_per_s": 0.0, "write_bytes_per_s": 0.0}
+    theirs = "resting; left to its administrator: flight"
     rows: list[dict[str, Any]] = [
-        {"short": "a", "setting": {"flight": 24}, **rates, "sentence": "resting", "manual": ["flight"]},
-        {"short": "b", "setting": {"flight": 8}, **rates, "sentence": None, "manual": []},
+        {
+            "short": "a",
+            "fs": "s",
+            "state": "admin's",
+            "words": "resting; left to its administrator: flight",
+            "setting": {"flight": 24},
+            **rates,
+            "sentence": "resting",
+            "manual": ["flight"],
+        },
+        # As an agent of an earlier version says it.
+        {"short": "b", "fs": "s", "setting": {"flight": 8}, **rates, "sentence": None},
+        {"short": "c", "fs": "s", "setting": {"flight": 8}, **rates, "sentence": None},
     ]
     words = list(_targets_table(rows).columns[-1].cells)
-    assert words == ["resting; left to its administrator: flight", "idle"]
+    assert words == [theirs, "idle"]
+    assert list(_targets_table(rows).columns[0].cells) == ["a", "b and 1 more"]

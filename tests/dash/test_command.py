@@ -85,7 +85,7 @@ def test_command_ends_in_order_with_a_page_open(state: Path, number: int) -> Non
         assert process.stdout is not None and process.stderr is not None
         address, _, token = process.stdout.readline().strip().partition("/#token=")
         port = int(address.rpartition(":")[2])
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
         connection.request("GET", "/api/events", headers={"x-penstock-token": token})
         answer = connection.getresponse()
         assert answer.status == 200

@@ -56,3 +56,15 @@ def test_interval_shows_what_is_proved() -> None:
     assert "var(--bad)" in interval.draw(0.7, 0.6, 0.9)
     assert "var(--twin)" in interval.draw(1.1, 0.9, 1.3)
     assert ">1.20</text>" in interval.draw(1.4, 1.2, 1.6)
+
+
+def test_columns_look_like_what_they_hold() -> None:
+    rows = [
+        ["a", "640 GiB", "high", "x" * 40, "-", "1.2 [1.1, 1.3]"],
+        ["b", "3", "low", "short", "0.5", "2"],
+    ]
+    page = render("t", [], [Section("s", tables=[Table([*"abcdef"], rows)])])
+    assert page.count('<th scope="col">') == 2
+    assert page.count('<th scope="col" class="num">') == 3
+    assert '<td class="prose" data-label="d">short</td>' in page
+    assert '<td class="num" data-label="b">3</td>' in page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -36,7 +37,8 @@ def test_timeline_draws_every_point_inside_the_frame(line: list[tuple[float, flo
     for width, height, svg in drawn:
         rates, held = lines(svg)[:2]
         assert len(rates) == len(line)
-        assert len(held) == 2 * len(line)
+        levels = 1 + sum(later[1] != one[1] for one, later in pairwise(line))
+        assert len(held) == 2 * levels
         assert all(0 <= x <= width and 0 <= y <= height for x, y in (*rates, *held))
 
 
@@ -90,3 +92,10 @@ def test_timeline_escapes_what_it_is_given() -> None:
     )
     for raw in ("<t>", "<u>", "<i>", "<b>", "<m>"):
         assert raw not in drawing
+
+
+def test_many_steps_are_drawn_as_levels_and_not_as_a_block() -> None:
+    knob = Series("pages", "#000", [(float(t), 4.0 if t % 2 else 1024.0) for t in range(300)])
+    _, _, svg = svgs(Drawing("t", "MB/s", [], steps=[knob]))[0]
+    drawn = lines(svg)[:300]
+    assert all(len(level) == 2 and level[0][1] == level[1][1] for level in drawn)

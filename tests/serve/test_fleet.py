@@ -74,7 +74,7 @@ class Fleet:
         for process in self.processes.values():
             process.kill()
         for process in self.processes.values():
-            process.join(60)
+            process.join(300)
 
 
 def shortened_rules() -> str:
@@ -114,7 +114,7 @@ def prometheus(binary: str, home: Path, port: int, targets: list[str]) -> Iterat
 def ask(api: str, path: str, **arguments: str) -> Any:
     address = f"{api}/api/v1/{path}?{urllib.parse.urlencode(arguments)}"
     try:
-        with urllib.request.urlopen(address, timeout=30) as answer:
+        with urllib.request.urlopen(address, timeout=300) as answer:
             return json.load(answer)["data"]
     except OSError:
         return None

@@ -111,12 +111,12 @@ def test_dead_scraper_leaves_the_loop_alone(exporting: Exporting) -> None:
     with exporting(port, "--mode", "tune") as running:
         try:
             for i in range(40):
-                connection = socket.create_connection(("127.0.0.1", port), timeout=20)
+                connection = socket.create_connection(("127.0.0.1", port), timeout=300)
                 connection.sendall(b"GET /metrics HTTP/1.1\r\n" + (b"\r\n" if i % 2 else b""))
                 slow.append(connection)
             before = running.ask("status")["ticks"]
             wait_for(lambda: running.ask("status")["ticks"] > before + 20)
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=300) as answer:
                 assert b"penstock_agent_info" in answer.read()
         finally:
             for connection in slow:

@@ -48,7 +48,7 @@ def prometheus(binary: str, tmp_path: Path, port: int, scraped_port: int) -> Ite
 def query(api: str, expression: str) -> list[dict[str, Any]]:
     address = f"{api}/api/v1/query?{urllib.parse.urlencode({'query': expression})}"
     try:
-        with urllib.request.urlopen(address, timeout=60) as answer:
+        with urllib.request.urlopen(address, timeout=300) as answer:
             found: list[dict[str, Any]] = json.load(answer)["data"]["result"]
     except OSError:
         return []

@@ -20,6 +20,7 @@ from penstock.observe.kernelfs import KernelFs
 from penstock.observe.mounts import Mount, MountTable, read_mounts
 from penstock.snapshot import Target
 from penstock.spaces import fuse as fuse_space
+from penstock.target_kinds import FUSE
 
 _NAME = re.compile(r"fuse\.[\w.-]+-\d+:\d+-\d+")
 
@@ -53,7 +54,7 @@ class FuseActuator(JournalledActuator):
         if _NAME.fullmatch(name) is None:
             return None
         there = (target for target in self.targets() if target.name == name)
-        return next(there, Target(name, fs="(unmounted)", mount=name))
+        return next(there, Target(name, fs="(unmounted)", mount=name, kind=FUSE))
 
     def open(self, target: Target) -> MountFiles:
         """The files of a mount. Raises `TargetGoneError` if it is gone or was replaced by another.

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from penstock.actuate.knob_errors import JournalCorruptError, JournalUnwritableError
@@ -23,9 +24,13 @@ from penstock.errors import AccessError, InvalidError
 from penstock.knobs import Setting
 
 FILE, PREVIOUS = "journal.json", "journal.previous.json"
-FORMAT = 1
+FORMAT = 2
 _LARGEST_BYTES = 64 << 20
 _HOST_BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
+
+Baseline = Mapping[str, int]
+NO_BASELINE: Baseline = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +40,16 @@ class Entry:
     `original` is the setting without any tuning. `possible` lists for each knob the values that may be in force
     because of us; any other value, except the original, was set by somebody else. `actual` was read back after the
     last complete change. Knobs in `manual` belong to the administrator, whose value counts as the original.
+    `kind` is the target's, empty where an earlier version did not write it. `baseline` is what the original was seen
+    under; only the actuator of that kind knows what it means.
     """
 
     original: Setting
     possible: Mapping[str, frozenset[int]] = field(default_factory=dict)
     actual: Setting | None = None
     manual: frozenset[str] = frozenset()
-    generation: int | None = None
-    brw_pages: int | None = None
+    kind: str = ""
+    baseline: Baseline = field(default_factory=lambda: NO_BASELINE)
 
     def is_as_left(self, setting: Setting) -> bool:
         """Whether every knob has the value that was last written, or its administrator's that is known."""
@@ -145,7 +152,7 @@ class Journal:
             document = json.loads(raw)
             _refuse_newer(path, document["format"])
             body = document["body"]
-            if document["format"] != FORMAT or document["checksum"] != _checksum(body):
+            if document["format"] not in (1, FORMAT) or document["checksum"] != _checksum(body):
                 return f"{path}: checksum or format is wrong"
             for fields in body["targets"].values():
                 _entry(fields)
@@ -272,8 +279,8 @@ def _fields(entry: Entry) -> dict[str, Any]:
         "possible": {knob_id: sorted(values) for knob_id, values in entry.possible.items()},
         "actual": None if entry.actual is None else dict(entry.actual),
         "manual": sorted(entry.manual),
-        "generation": entry.generation,
-        "brw_pages": entry.brw_pages,
+        "kind": entry.kind,
+        "baseline": dict(entry.baseline),
     }
 
 
@@ -284,9 +291,23 @@ def _entry(fields: Mapping[str, Any]) -> Entry:
         possible={knob_id: frozenset(_integers(values)) for knob_id, values in fields["possible"].items()},
         actual=None if actual is None else _setting(actual),
         manual=frozenset(fields["manual"]),
-        generation=fields["generation"],
-        brw_pages=fields["brw_pages"],
+        kind=_text(fields.get("kind", "")),
+        baseline=_baseline(fields),
     )
+
+
+def _baseline(fields: Mapping[str, Any]) -> Baseline:
+    """The baseline of an entry. Format 1 knew that of Lustre's data paths only, under names of its own."""
+    said = fields.get("baseline")
+    if said is None:
+        said = {name: fields[name] for name in ("generation", "brw_pages") if fields[name] is not None}
+    return dict(zip(said, _integers(said.values()), strict=True))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return value
 
 
 def _setting(values: Mapping[str, Any]) -> Setting:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from penstock.actuate.detour import arises_only, writes_to
-from penstock.actuate.journal import Entry, Journal
+from penstock.actuate.journal import NO_BASELINE, Baseline, Entry, Journal
 from penstock.actuate.knob_errors import (
     GONE,
     JournalUnwritableError,
@@ -24,7 +24,6 @@ from penstock.actuate.knob_errors import (
 )
 from penstock.actuate.knobfiles import KnobFiles
 from penstock.actuate.learned_bounds import LearnedBounds
-from penstock.actuate.osc_files import Connection
 from penstock.actuate.ownership import merged, reachable, reconcile
 from penstock.decision import Receipt
 from penstock.errors import DataError
@@ -55,7 +54,6 @@ class TargetWish:
     entry: Entry
     before: Setting
     wanted: Setting
-    connection: Connection
     #: Knobs that belong to the administrator or that the configuration denies.
     fixed: frozenset[str]
 
@@ -120,12 +118,16 @@ class JournalledActuator(ABC):
         """Raise `KnobError` for an unknown knob, or for a value that must never be written."""
         self.whole.check(wanted)
 
-    def connection(self, files: KnobFiles) -> Connection:
-        """The connection of the target to its server, if its files show it."""
-        return Connection()
+    def baseline(self, files: KnobFiles) -> Baseline:
+        """What an original must be seen under to be compared with later values, for the journal."""
+        return NO_BASELINE
 
-    def storing(self, connection: Connection) -> KnobSpace:
-        """The knobs as a target with this connection stores them, including rounding."""
+    def rebased(self, entry: Entry, files: KnobFiles, now: Setting) -> Entry:
+        """The entry under the present baseline: what the system itself changed for everybody is in it."""
+        return entry
+
+    def storing(self, files: KnobFiles) -> KnobSpace:
+        """The knobs as this target stores them, including rounding."""
         return self.whole
 
     def completed(self, wish: TargetWish, goal: Setting) -> Setting:
@@ -181,7 +183,7 @@ class JournalledActuator(ABC):
         if entry is None:
             return
         with self._opened(target) as files:
-            known = reconcile(entry, files.setting(), self.connection(files), self.whole)
+            known = self._reconciled(entry, files, files.setting())
         if (known.manual, known.original) != (entry.manual, entry.original):
             self.journal.record(target.name, known)
 
@@ -240,7 +242,7 @@ class JournalledActuator(ABC):
             return ()
         with self.open(target) as files:
             now = files.setting()
-            known = reconcile(entry, now, self.connection(files), self.whole)
+            known = self._reconciled(entry, files, now)
         expected = entry.actual if tuned and entry.actual is not None else known.original
         found = []
         for knob_id in self.whole.ids:
@@ -249,6 +251,10 @@ class JournalledActuator(ABC):
                 why = _why(entry, known, knob_id, now[knob_id])
                 found.append(Difference(target.name, knob_id, should, now[knob_id], why))
         return tuple(found)
+
+    def _reconciled(self, entry: Entry, files: KnobFiles, now: Setting) -> Entry:
+        """The entry, updated to the present baseline and to the values found in force."""
+        return reconcile(self.rebased(entry, files, now), now, self.whole)
 
     @contextmanager
     def _opened(self, target: Target) -> Iterator[KnobFiles]:
@@ -270,23 +276,22 @@ class JournalledActuator(ABC):
         self.checked(wanted)
         try:
             with self._opened(target) as files:
-                before, connection = files.setting(), self.connection(files)
+                before = files.setting()
+                known = self.journal.get(target.name)
+                fresh = Entry(before, kind=self.whole.kind.name, baseline=self.baseline(files))
+                entry = self._reconciled(known or fresh, files, before)
+                storing = self.storing(files)
         except TargetUnusableError as error:
             return _Plan(Receipt(target, wanted, Setting(), str(error)))
         if not self.journal.trusted:
             return _Plan(Receipt(target, wanted, before, f"observing only: {self.journal.note}", before))
-        known = self.journal.get(target.name)
-        entry = known or Entry(
-            before, generation=connection.generation, brw_pages=connection.brw_pages, actual=None
-        )
-        entry = reconcile(entry, before, connection, self.whole)
         goal, problems = self._goal(target, entry, before, wanted)
         receipt = Receipt(target, wanted, before, "; ".join(problems) or None, before)
         if not goal:
             return _Plan(receipt, entry if known is not None else None)
         fixed = entry.manual | self.denied(target)
-        goal = self.completed(TargetWish(target.name, entry, before, wanted, connection, fixed), goal)
-        path = reachable(self.storing(connection), before, goal)
+        goal = self.completed(TargetWish(target.name, entry, before, wanted, fixed), goal)
+        path = reachable(storing, before, goal)
         if lost := [knob_id for knob_id in self._irreplaceable(entry) if len(path[knob_id]) > 1]:
             said = f"{', '.join(lost)} would move, and its value cannot be written back: left alone"
             return _Plan(replace(receipt, error=said), entry if known is not None else None)
@@ -366,11 +371,11 @@ class JournalledActuator(ABC):
         return [f"{said}; the group was reverted"]
 
     def _restore(self, files: KnobFiles, target: Target, entry: Entry) -> Receipt:
-        before, connection = files.setting(), self.connection(files)
-        entry = reconcile(entry, before, connection, self.whole)
+        before = files.setting()
+        entry = self._reconciled(entry, files, before)
         goal = entry.original
         ragged = [knob_id for knob_id in self.whole.ids if not files.read(knob_id)[1]]
-        path = reachable(self.storing(connection), before, goal)
+        path = reachable(self.storing(files), before, goal)
         problems: list[str] = []
         if before != goal or ragged:
             problems += self._record_if_possible(
@@ -413,7 +418,7 @@ class JournalledActuator(ABC):
         """
         for knob_id in self.whole.ids:
             if knob_id in goal and not files.is_at(knob_id, goal[knob_id]):
-                space = self.storing(self.connection(files))
+                space = self.storing(files)
                 for written, value in writes_to(space, files.setting(), knob_id, goal[knob_id]):
                     files.write(written, value)
 

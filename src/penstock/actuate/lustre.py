@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from penstock.actuate.journal import Journal
+from penstock.actuate.journal import Baseline, Entry, Journal
 from penstock.actuate.journalled import JournalledActuator, TargetWish
 from penstock.actuate.knobfiles import KnobFiles
 from penstock.actuate.osc_files import Connection, OscFiles, OscPlaces
+from penstock.actuate.osc_reconnect import baseline_of, reconnected
 from penstock.actuate.system import SYSTEM, System
 from penstock.knobs import KnobSpace, Setting
 from penstock.observe.lustre.layout import osc_target
@@ -45,7 +46,7 @@ class LustreActuator(JournalledActuator):
     def bounds(self, target: Target, files: KnobFiles) -> KnobSpace:
         """The knobs within what this target takes: its bulk size, its floor, the memory."""
         floor = files.pages_floor() if isinstance(files, OscFiles) else 1
-        most = self.connection(files).brw_pages or 1024
+        most = _connection(files).brw_pages or 1024
         return lustre_space(self._ram_bytes, pages_floor=floor, pages_ceiling=max(floor, most))
 
     def checked(self, wanted: Setting) -> None:
@@ -57,12 +58,17 @@ class LustreActuator(JournalledActuator):
             self.whole[knob_id]
         self.whole.check({knob_id: wanted[knob_id] for knob_id in wanted if knob_id == "dirty"})
 
-    def connection(self, files: KnobFiles) -> Connection:
-        """The import's data."""
-        return files.connection() if isinstance(files, OscFiles) else Connection()
+    def baseline(self, files: KnobFiles) -> Baseline:
+        """The connection's generation and bulk size."""
+        return baseline_of(_connection(files))
 
-    def storing(self, connection: Connection) -> KnobSpace:
+    def rebased(self, entry: Entry, files: KnobFiles, now: Setting) -> Entry:
+        """The entry after any reconnect since it was written."""
+        return reconnected(entry, now, _connection(files), self.whole)
+
+    def storing(self, files: KnobFiles) -> KnobSpace:
         """Page counts are rounded up to whole chunks of the server and go up to its bulk size."""
+        connection = _connection(files)
         return lustre_space(
             self._ram_bytes, pages_ceiling=connection.brw_pages or 4096, chunk_pages=connection.chunk_pages
         )
@@ -70,3 +76,7 @@ class LustreActuator(JournalledActuator):
     def completed(self, wish: TargetWish, goal: Setting) -> Setting:
         """The goal. A dirty limit that must not change is set back to its value."""
         return goal.replace(dirty=wish.before["dirty"]) if "dirty" in wish.fixed else goal
+
+
+def _connection(files: KnobFiles) -> Connection:
+    return files.connection() if isinstance(files, OscFiles) else Connection()

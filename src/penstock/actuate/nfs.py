@@ -22,6 +22,7 @@ from penstock.observe.nfs.observer import SAME_MOUNT_S, NfsObserver
 from penstock.snapshot import Target, TargetSnapshot
 from penstock.spaces import BY_RATIO
 from penstock.spaces import nfs as nfs_space
+from penstock.target_kinds import NFS
 
 _NAME = re.compile(r"nfs-(?P<device>\d+:\d+)-(?P<mounted_s>\d+)")
 _FIXED = ("rsize", "wsize", "rpc_slots")
@@ -74,7 +75,7 @@ class NfsActuator(JournalledActuator):
         if _NAME.fullmatch(name) is None:
             return None
         seen = self._find(name)
-        return Target(name, fs=seen.target.fs if seen else "(unmounted)", mount=name)
+        return Target(name, fs=seen.target.fs if seen else "(unmounted)", mount=name, kind=NFS)
 
     def open(self, target: Target) -> NfsFiles:
         """The files of a mount. Raises `TargetGoneError` if it is gone or was replaced by another.

@@ -11,13 +11,17 @@ from penstock.actuate.journal import Journal
 from penstock.actuate.journalled import Difference, JournalledActuator, nothing_denied
 from penstock.actuate.knobfiles import KnobFiles
 from penstock.actuate.lustre import LustreActuator
+from penstock.actuate.lustre_metadata import LliteActuator, MdcActuator
 from penstock.actuate.nfs import NfsActuator
 from penstock.actuate.system import SYSTEM, System
 from penstock.decision import Receipt
 from penstock.errors import DataError
 from penstock.knobs import KnobSpace, Setting
+from penstock.knobs.target_kind import DATA
 from penstock.observe.fuse.observer import ROOTS, FuseScope
+from penstock.observe.lustre.layout import STATAHEAD_KNOBS
 from penstock.snapshot import Target
+from penstock.spaces import statahead
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,8 @@ class Reach:
     fuse: FuseScope = ROOTS
     node_knobs: frozenset[str] = frozenset()
     denied: Callable[[Target], frozenset[str]] = nothing_denied
+    #: What `[scope] kinds` names. Targets of other kinds are only restored.
+    sections: frozenset[str] = frozenset({DATA})
 
 
 class NodeActuator:
@@ -41,22 +47,32 @@ class NodeActuator:
         reach = reach or Reach()
         self.journal = journal
         self.reach = reach
-        self._kinds: tuple[JournalledActuator, ...] = (
+        found: tuple[JournalledActuator, ...] = (
             LustreActuator(root, journal, system=system),
             NfsActuator(root, journal, system=system, node_knobs=reach.node_knobs),
             FuseActuator(root, journal, system=system, scope=reach.fuse),
+            MdcActuator(root, journal, system=system),
+            LliteActuator(root, journal, statahead(), STATAHEAD_KNOBS, system=system),
         )
-        for kind in self._kinds:
-            kind.denied = reach.denied
+        self._actuators = {actuator.whole.kind.name: actuator for actuator in found}
+        for actuator in found:
+            actuator.denied = reach.denied
 
     def targets(self) -> tuple[Target, ...]:
-        """Every target there is now."""
-        return tuple(target for kind in self._kinds for target in kind.targets())
+        """Every target there is now, of the kinds that may be set."""
+        sections = self.reach.sections
+        found = (one for one in self._actuators.values() if one.whole.kind.section in sections)
+        return tuple(target for actuator in found for target in actuator.targets())
 
     def target_named(self, name: str) -> Target:
-        """The target that a journal calls so. Raises `DataError` when no kind has such names."""
-        for kind in self._kinds:
-            target = kind.target_named(name)
+        """The target that a journal calls so. Raises `DataError` when no kind has such names.
+
+        An entry says its kind, unless an earlier version wrote it: then the name alone must tell.
+        """
+        entry = self.journal.get(name)
+        own = self._actuators.get(entry.kind) if entry is not None else None
+        for actuator in self._actuators.values() if own is None else (own,):
+            target = actuator.target_named(name)
             if target is not None:
                 return target
         raise DataError(f"the journal names {name!r}, which is no target of a client")
@@ -84,9 +100,9 @@ class NodeActuator:
     def set_all(self, wishes: Sequence[tuple[Target, Setting]]) -> list[Receipt]:
         """As `set` for each; those of one kind share writes of the journal."""
         receipts: dict[Target, Receipt] = {}
-        for kind in self._kinds:
-            mine = [(target, wanted) for target, wanted in wishes if self._of(target) is kind]
-            receipts.update((receipt.target, receipt) for receipt in kind.set_all(mine))
+        for actuator in self._actuators.values():
+            mine = [(target, wanted) for target, wanted in wishes if self._of(target) is actuator]
+            receipts.update((receipt.target, receipt) for receipt in actuator.set_all(mine))
         return [receipts[target] for target, _ in wishes]
 
     def restore(self, target: Target) -> Receipt:
@@ -114,8 +130,4 @@ class NodeActuator:
         return self._of(target).commands(target, setting)
 
     def _of(self, target: Target) -> JournalledActuator:
-        for prefix, kind in (("nfs-", self._kinds[1]), ("fuse.", self._kinds[2])):
-            # A Lustre file system may be called nfs, but its targets' names end differently.
-            if target.name.startswith(prefix) and kind.target_named(target.name) is not None:
-                return kind
-        return self._kinds[0]
+        return self._actuators[target.kind.name]

@@ -8,11 +8,7 @@ from dataclasses import replace
 
 from penstock.actuate.detour import writes_to
 from penstock.actuate.journal import Entry
-from penstock.actuate.osc_files import Connection
 from penstock.knobs import KnobSpace, Setting
-
-# Lustre moves at most 16 MiB in one request.
-MOST_BULK_LOG2 = 12
 
 
 def reachable(space: KnobSpace, before: Setting, goal: Setting) -> dict[str, frozenset[int]]:
@@ -43,15 +39,13 @@ def merged(
     }
 
 
-def reconcile(entry: Entry, now: Setting, connection: Connection, space: KnobSpace) -> Entry:
+def reconcile(entry: Entry, now: Setting, space: KnobSpace) -> Entry:
     """The entry, updated to the values found in force.
 
-    A reconnect changes originals and possible values alike: what the server reduced for everybody is the new
-    baseline. A value that is neither original nor ours is the administrator's. It becomes the original, and the knob
+    A value that is neither original nor ours is the administrator's. It becomes the original, and the knob
     is the administrator's until it is given back. A value that the system computed because somebody changed another
     knob belongs to nobody and is undone with the rest.
     """
-    entry = _reconnected(entry, now, connection, space)
     original, possible, manual = entry.original, dict(entry.possible), set(entry.manual)
     left = entry.actual or entry.original
     moved = [knob_id for knob_id in space.ids if now[knob_id] != left[knob_id]]
@@ -59,17 +53,18 @@ def reconcile(entry: Entry, now: Setting, connection: Connection, space: KnobSpa
         value = now[knob_id]
         if value == original[knob_id] or value in possible.get(knob_id, ()):
             continue
-        made = _recomputed(space, entry, now, knob_id, moved)
+        made = recomputed(space, entry, now, knob_id, moved)
         if value in made:
             possible[knob_id] = possible.get(knob_id, frozenset()) | {value}
             continue
         manual.add(knob_id)
         possible[knob_id] = frozenset()
-        original = original.replace({knob_id: value})
+        # What their value rules out would be ruled out had nothing else ever been set.
+        original = space.bounded(original.replace({knob_id: value}), knob_id)
     return replace(entry, original=original, possible=possible, manual=frozenset(manual))
 
 
-def _recomputed(
+def recomputed(
     space: KnobSpace, entry: Entry, now: Setting, knob_id: str, moved: Sequence[str]
 ) -> frozenset[int]:
     """The values that a side effect can have given a knob while others were changed to their present values.
@@ -86,33 +81,3 @@ def _recomputed(
             axes = [[(other, value) for value in values] for other, values in had.items()]
             made.update(coupling.rule(Setting(dict(point))) for point in itertools.product(*axes))
     return frozenset(made)
-
-
-def _reconnected(entry: Entry, now: Setting, connection: Connection, space: KnobSpace) -> Entry:
-    """The effects of a reconnect: a server with a smaller bulk size reduces max_pages_per_rpc, and the rest is
-    recomputed.
-    """
-    same = connection.generation == entry.generation and connection.brw_pages == entry.brw_pages
-    if connection.generation is None or connection.brw_pages is None or same:
-        return entry
-    limit = connection.brw_pages
-    original = entry.original.replace(pages=min(entry.original["pages"], limit))
-    possible = dict(entry.possible)
-    pages = possible.get("pages", frozenset())
-    possible["pages"] = pages | {min(value, limit) for value in pages}
-    dirty = possible.get("dirty", frozenset())
-    # Several servers may have come and gone since; bulk sizes are powers of two, none below what is left now.
-    sizes = [2**k for k in range(MOST_BULK_LOG2 + 1) if 2**k >= now["pages"]]
-    cut = frozenset(min(value, size) for value in pages for size in sizes)
-    seen = replace(entry, possible={**possible, "pages": pages | cut})
-    made = _recomputed(space, seen, now, "dirty", ["pages"])
-    if now["dirty"] not in dirty | {original["dirty"]} and now["dirty"] in made:
-        original = space.store(original, "pages", original["pages"])
-        possible["dirty"] = dirty | {now["dirty"]}
-    return replace(
-        entry,
-        original=original,
-        possible=possible,
-        generation=connection.generation,
-        brw_pages=connection.brw_pages,
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from penstock.agent.discovery import discover
 from penstock.agent.filesystems import CLIENT, open_actuator, open_observer, tuned_type
 from penstock.agent.model_choice import load_own
 from penstock.agent.names import short_names
-from penstock.agent.settings import AgentConfig
+from penstock.agent.settings import AgentConfig, Mode, ScopeSection
 from penstock.agent.startup import NoJournal, Places
 from penstock.decide.policies._base import Policy
 from penstock.errors import PenstockError
@@ -34,6 +34,8 @@ class KnobCheck:
     floor: int
     ceiling: int
     verdict: str
+    #: Why it cannot be written although it may be set, or None.
+    closed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +48,16 @@ class TargetCheck:
     state: str
     refused: str | None
     knobs: tuple[KnobCheck, ...]
+    #: Whether it was refused because of an error.
+    faulty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class NodeCheck:
-    """The whole node. `problems` prevent the agent from starting or from tuning anything."""
+    """The whole node.
+
+    `problems` keep the agent from starting, or from tuning as configured; `warnings` may be meant so.
+    """
 
     mode: str
     policy: str
@@ -59,6 +66,7 @@ class NodeCheck:
     #: Network mounts that are not targets, with the reason.
     others: tuple[str, ...]
     problems: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
 def check_node(config: AgentConfig, places: Places, policy: type[Policy]) -> NodeCheck:
@@ -77,16 +85,19 @@ def check_node(config: AgentConfig, places: Places, policy: type[Policy]) -> Nod
     finally:
         observer.close()
     problems += [f"{problem.source}: {problem.message}" for problem in seen.problems]
+    warnings = list(_unmatched(config.scope, [one.target for one in seen.targets]))
     if not seen.targets:
-        problems.append(f"no {CLIENT} below {places.root}: the agent would wait for a mount")
+        warnings = [f"no {CLIENT} below {places.root}: the agent would wait for a mount"]
     shorts = short_names(one.target for one in seen.targets)
     node = _Node(config, places, journal)
     found = tuple(node.look(one, shorts[one.target]) for one in seen.targets)
+    if config.mode is Mode.TUNE:
+        problems += closed_knobs(found)
     names = {one.target.name for one in seen.targets}
     others = discover(places.root, node.actuator, config.scope.covers)
     ignored = tuple(one.sentence for one in others if one.name not in names)
     pid = holder(places.state_dir) if places.state_dir.is_dir() else None
-    return NodeCheck(config.mode.value, policy.name, pid, found, ignored, tuple(problems))
+    return NodeCheck(config.mode.value, policy.name, pid, found, ignored, tuple(problems), tuple(warnings))
 
 
 class _Node:
@@ -100,24 +111,28 @@ class _Node:
 
     def look(self, one: TargetSnapshot, short: str) -> TargetCheck:
         target = one.target
+        faulty = False
         refused = None if self._config.scope.covers(target) else "out of the configured scope"
         if refused is None and not one.active:
             refused = "deactivated"
         try:
             knobs = tuple(self._knobs(target)) if refused is None else ()
         except (OSError, PenstockError) as error:
-            knobs, refused = (), str(error)
+            knobs, refused, faulty = (), str(error), True
         if knobs and all(knob.verdict != TUNED for knob in knobs):
             refused = "none of its knobs may be set"
-        return TargetCheck(target.name, short, target.fs, one.state or "unknown", refused, knobs)
+        return TargetCheck(target.name, short, target.fs, one.state or "unknown", refused, knobs, faulty)
 
     def _knobs(self, target: Target) -> Iterator[KnobCheck]:
         space = self.actuator.space(target)
         with self.actuator.open(target) as files:
             for knob in space.knobs:
                 value, closed = files.read(knob.id)[0], files.why_not_writable(knob.id)
-                verdict = self._forbidden(target, knob) or closed or TUNED
-                yield KnobCheck(knob.id, value, knob.floor, knob.ceiling, verdict)
+                forbidden = self._forbidden(target, knob)
+                verdict = forbidden or closed or TUNED
+                yield KnobCheck(
+                    knob.id, value, knob.floor, knob.ceiling, verdict, closed if not forbidden else None
+                )
 
     def _forbidden(self, target: Target, knob: Knob) -> str | None:
         if not self.actuator.space(target).may_set(knob.id):
@@ -127,6 +142,25 @@ class _Node:
         if knob.id in self._manual.get(target.name, ()):
             return "its administrator's"
         return None
+
+
+def closed_knobs(targets: Sequence[TargetCheck]) -> Iterator[str]:
+    """One line for each way in which knobs that should be tuned cannot be written."""
+    where: dict[tuple[str, str], list[str]] = {}
+    for target in targets:
+        if target.faulty:
+            yield f"{target.short}: {target.refused}"
+        for knob in target.knobs:
+            if knob.closed is not None:
+                where.setdefault((knob.knob_id, knob.closed), []).append(target.short)
+    for (knob_id, why), shorts in where.items():
+        yield f"{shorts[0]}{f' and {len(shorts) - 1} more' if shorts[1:] else ''}: {knob_id}: {why}"
+
+
+def _unmatched(scope: ScopeSection, targets: Sequence[Target]) -> Iterator[str]:
+    """The patterns of the configuration that match nothing here."""
+    for key, pattern in scope.unmatched(targets):
+        yield f"[scope] {key} {pattern!r} matches nothing here"
 
 
 def _state_problems(places: Places) -> Iterator[str]:

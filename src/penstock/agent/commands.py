@@ -13,9 +13,11 @@ from penstock.actuate.recovery import verify_all
 from penstock.agent.control import READ_VERBS, SHARE, encoded
 from penstock.agent.filesystems import ANSWER_SEARCH_S
 from penstock.agent.log_search import explain
+from penstock.agent.loop import Loop, Step
 from penstock.agent.names import resolve
 from penstock.agent.settings import AgentConfig, Mode
 from penstock.agent.startup import Places
+from penstock.agent.why_not import why_not
 from penstock.errors import UsageError, did_you_mean
 from penstock.events import ControlEvent, LogEvent, TrialEvent, dump
 from penstock.serve.rendered import Rendered
@@ -36,6 +38,8 @@ class Commanded(Protocol):
     places: Places
     paused: set[str]
     mutex: threading.Lock
+    latest: dict[Target, Step]
+    loop: Loop
 
     def status(self) -> AgentStatus: ...
 
@@ -45,6 +49,10 @@ class Commanded(Protocol):
 
     def touched(self) -> list[Target]:
         """The targets that have a setting of ours."""
+        ...
+
+    def manual_knobs(self, target: Target) -> frozenset[str]:
+        """The knobs of a target that belong to its administrator."""
         ...
 
     def set_mode(self, wanted: Mode) -> None: ...
@@ -81,6 +89,7 @@ class AgentCommands:
             "status": lambda _: self._status(),
             "explain": self._explain,
             "verify": self._verify,
+            "why-not": lambda arguments: why_not(agent, str(arguments.get("target", ""))),
             "mode": self._mode,
             "pause": lambda arguments: self._pause(arguments, agent.paused.add),
             "resume": self._resume,
@@ -97,7 +106,7 @@ class AgentCommands:
         with self._agent.mutex:
             answer = self._verbs[verb](arguments)
         self._status.outdated()
-        said = {key: str(value) for key, value in arguments.items()}
+        said = {key: str(value) for key, value in arguments.items() if value is not None}
         self._agent.event(ControlEvent(time_s=time.time(), verb=verb, arguments=said))
         return answer
 
@@ -133,13 +142,28 @@ class AgentCommands:
 
     def _resume(self, arguments: Arguments) -> Mapping[str, Any]:
         """End a pause. With `take_back`, also manage the given-up knobs of the named targets again."""
-        if not arguments.get("take_back"):
-            return self._pause(arguments, self._agent.paused.discard)
         name = str(arguments.get("target") or "")
+        if not arguments.get("take_back"):
+            if name:
+                self._agent.paused.discard(self._known(name))
+            else:
+                # Everything is what was paused, by whatever name.
+                self._agent.paused.clear()
+            return {"paused": sorted(self._agent.paused), "left": self._left(name)}
         if not name:
             raise UsageError("taking knobs back from their administrator needs a target or a file system")
         taken = self._agent.take_back(self._known(name))
         return {**self._pause(arguments, self._agent.paused.discard), "taken_back": taken}
+
+    def _left(self, name: str) -> list[dict[str, Any]]:
+        """The named targets, or all, of which knobs stay their administrator's."""
+        known = self._known(name) if name else ""
+        held = {
+            target.name: sorted(self._agent.manual_knobs(target))
+            for target in self._agent.targets()
+            if known in ("", "*", target.name, target.fs)
+        }
+        return [{"target": target, "knobs": knobs} for target, knobs in held.items() if knobs]
 
     def _known(self, name: str) -> str:
         """The full name of a target, a file system, or something paused earlier."""

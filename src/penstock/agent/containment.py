@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from penstock.decide.answers import as_allowed, nonsense
+from penstock.decide.guard.offer import Offer
 from penstock.decide.memory import Memories, sane
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.tuner import PolicyFactory
@@ -27,7 +28,7 @@ def contained(inner: type[Policy], report: Report) -> PolicyFactory:
         uses_model, model_kind = inner.uses_model, inner.model_kind
         tunes_cache, spares_busy = inner.tunes_cache, inner.spares_busy
         cache_rule, vetoes = inner.cache_rule, inner.vetoes
-        guarded, in_groups = inner.guarded, inner.in_groups
+        guarded, in_groups, reads_offers = inner.guarded, inner.in_groups, inner.reads_offers
 
         def __init__(self, space: KnobSpace, rng: Random) -> None:
             self._inner: Policy | None = None
@@ -53,6 +54,9 @@ def contained(inner: type[Policy], report: Report) -> PolicyFactory:
             said = f"it returned {wrong}"
             report(said)
             return Proposal(window.setting, Reason.POLICY_ERROR, said)
+
+        def offered(self, offer: Offer) -> None:
+            self._told(lambda inner: inner.offered(offer))
 
         def remembered(self) -> Memories:
             return self._told(lambda inner: sane(inner.remembered())) or {}

@@ -1,8 +1,8 @@
 """The control socket: one JSON line as request, one as answer, over a unix socket with restricted access.
 
-The socket's mode is 0660. Everyone who can connect may read (`status`, `explain`). Commands that change something are
-accepted only from root and from the agent's own user. The user is taken from the kernel's peer credentials, not from
-the request.
+The socket's mode is 0660. Everyone who can connect may read (`status`, `explain`, `why-not`). Commands that
+change something are accepted only from root and from the agent's own user. The user is taken from the kernel's peer
+credentials, not from the request.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from penstock.threads import WorkerPool
 
 TIMEOUT_S = 5.0
 SOCKET_MODE = 0o660
-READ_VERBS = frozenset({"status", "explain", "verify"})
+READ_VERBS = frozenset({"status", "explain", "verify", "why-not"})
 # These read files without end in sight, so they have one thread and few may wait.
 SEARCHES = frozenset({"explain", "verify"})
 QUICK_WORKERS = 2

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from penstock.decide.guard import Guard, NodeView
-from penstock.decide.tuner import SpaceOf, Tuner
+from penstock.decide.tuner import Tuner
 from penstock.decision import Decision
 from penstock.knobs import KnobSpace
+from penstock.ports import SpaceOf
 from penstock.snapshot import Target
 from penstock.window import Void, Window
 
@@ -68,7 +69,7 @@ def decide(
     tuner: Tuner, guard: Guard | None, interval: IntervalInput, space_of: SpaceOf, view: View
 ) -> IntervalDecisions:
     """The decisions of one interval. The guard is optional, as in `Loop`."""
-    decisions = tuner.step(interval.windows, space_of, interval.now_s)
+    decisions = tuner.step(interval.windows, space_of, interval.now_s, guard)
     node = view(interval.windows, decisions)
     if guard is not None:
         decisions = guard.review(interval.windows, decisions, space_of, node)

@@ -68,7 +68,7 @@ class SwitchbackTrial:
             time.sleep(min(PROBE_S, left_s))
             after = self._observer.observe()
             seen = [window for window in windows(before, after) if isinstance(window, Window)]
-            moved += sum(window.bytes_per_s * window.seconds for window in seen)
+            moved += sum(window.moved_per_s * window.seconds for window in seen)
             measured_s += after.t_s - before.t_s
             before = after
         return moved / measured_s if measured_s > 0 else 0.0

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from penstock.actuate.journal import Journal
 from penstock.actuate.node_actuator import NodeActuator, Reach
+from penstock.knobs.target_kind import DATA, METADATA
 from penstock.observe.fuse.daemon_search import SEARCH_S
 from penstock.observe.fuse.observer import NETWORK_KINDS, FuseScope
 from penstock.observe.kernelfs import KernelFs
@@ -20,6 +21,8 @@ from penstock.observe.node_observer import NodeObserver
 CLIENT = "Lustre client, NFS mount or FUSE mount of a network file system"
 # The kinds of mounts that users may add or remove.
 MOUNT_KINDS = tuple(sorted(NETWORK_KINDS))
+# What `[scope] kinds` may name.
+SECTIONS = (DATA, METADATA)
 # Knobs that affect a whole node are set only if an administrator names them.
 NODE_KNOBS = ("dirty_bytes",)
 # What an answer over the socket may take to look for the daemons of mounts.
@@ -32,7 +35,8 @@ _TUNED_TYPES = ("lustre", "nfs", "fuse.")
 
 def open_observer(root: Path, reach: Reach | None = None, *, peek: bool = False) -> NodeObserver:
     """An observer of everything that the agent tunes. With `peek`, an idle target costs one short read."""
-    return NodeObserver(root, peek=peek, fuse=(reach or Reach()).fuse)
+    reach = reach or Reach()
+    return NodeObserver(root, peek=peek, kinds=reach.sections, fuse=reach.fuse)
 
 
 def open_actuator(root: Path, journal: Journal, reach: Reach) -> NodeActuator:

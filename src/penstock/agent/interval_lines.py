@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,8 +18,10 @@ from penstock.decision import Decision
 from penstock.decision_reasons import Reason
 from penstock.errors import DataError, KnobError
 from penstock.knobs import Acts, Knob, KnobSpace, Role, Scope, Setting
+from penstock.knobs.target_kind import DATA_PATH
 from penstock.snapshot import Target
 from penstock.spaces import declare
+from penstock.target_kinds import KINDS
 from penstock.window import Void, VoidReason, Window
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -116,7 +118,8 @@ class IntervalWriter:
         return [target, self._number("knobs", tuple(original), tuple(original)), *original.values()]
 
     def _target(self, target: Target) -> int:
-        return self._number("target", target, (target.name, target.fs, target.resource, target.mount))
+        said = (target.name, target.fs, target.resource, target.mount)
+        return self._number("target", target, said if target.kind is DATA_PATH else (*said, target.kind.name))
 
     def _space(self, space: KnobSpace | None) -> int:
         if space is None:
@@ -155,8 +158,7 @@ class IntervalReader:
 
     def _define(self, line: Mapping[str, Any]) -> None:
         for kind, said in line.items():
-            made = {"target": lambda s: Target(*s), "space": _space}.get(kind, tuple)(said)
-            self._known[kind].append(made)
+            self._known[kind].append(_DEFINED.get(kind, tuple)(said))
 
     def _interval(self, line: list[Any]) -> RecordedInput:
         now_s, check, decided, acting, rows, rare = line
@@ -203,6 +205,12 @@ class IntervalReader:
         return Window(target, t0_s, t1_s, setting, metrics, self._originals.get(target))
 
 
+def _named_target(said: Sequence[str]) -> Target:
+    """A target; recordings made before targets carried a kind do not say it."""
+    name, fs, resource, mount, *kind = said
+    return Target(name, fs, resource, mount, KINDS[kind[0]] if kind else DATA_PATH)
+
+
 def _space_fields(space: KnobSpace) -> dict[str, Any]:
     return {
         "name": space.name,
@@ -231,3 +239,6 @@ def _knob(knob_id: str, values: list[int], *rest: Any) -> Knob:
     # Recordings made before knobs declared what they limit end with the step.
     known = tuple(limits[0]) if limits else ()
     return Knob(knob_id, tuple(values), *bounds, Role(role) if role is not None else None, step, known)
+
+
+_DEFINED: Mapping[str, Callable[[Any], Any]] = {"target": _named_target, "space": _space}

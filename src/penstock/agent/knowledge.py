@@ -64,7 +64,7 @@ class KnowledgeFile:
         """Save these memories and those of other work, unless nothing changed. The oldest are dropped."""
         kept = self._kept
         for memory in memories:
-            old = like((one.memory for one in kept), memory.fs, memory.work)
+            old = like((one.memory for one in kept), memory.fs, memory.work, memory.targets)
             if any(one.settings == memory.settings for one in old):
                 continue
             kept = [one for one in kept if one.memory not in old] + [Kept(memory, now_s)]

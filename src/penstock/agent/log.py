@@ -192,6 +192,8 @@ def effect_event(effect: Effect, wall_s: float) -> EffectEvent:
         gain=effect.gain,
         error=effect.error,
         switchback=effect.switchback,
+        memory_bytes_per_s=effect.memory_bytes_per_s,
+        unsent_bytes=effect.unsent_bytes,
     )
 
 

@@ -150,7 +150,12 @@ class Loop:
         if isinstance(window, Void):
             self._book().refresh(window.target)
             return True
-        return self._book().space_of(window.target).covered_by(window.setting)
+        try:
+            space = self._book().space_of(window.target)
+        except (OSError, PenstockError):
+            # A knob's file is missing, or the target was unmounted since.
+            return False
+        return space.covered_by(window.setting)
 
     def _forget_the_gone(self, before: NodeSnapshot, after: NodeSnapshot) -> None:
         """Drop targets that were missing for long. A single failed read must not erase budgets and blacklists."""

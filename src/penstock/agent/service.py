@@ -299,9 +299,11 @@ class Agent:
         knobs = Setting({knob_id: value for knob_id, value in theirs.items() if before.get(knob_id) != value})
         if knobs:
             self.event(events.YieldEvent(time_s=time.time(), target=target.name, knobs=knobs))
-            self.messages.event(
-                f"{target.name}: somebody else set {knobs}, which is left to them from now on"
-            )
+            if not set(knobs) <= set(before):
+                # Said once; that they set it again is in the log.
+                self.messages.event(
+                    f"{target.name}: somebody else set {knobs}, which is left to them from now on"
+                )
             self.loop.look_again(target)
 
     def _say_what_was_seen(self, snapshot: NodeSnapshot) -> None:
@@ -392,7 +394,7 @@ class Agent:
 
     def _is_busy(self, target: Target) -> bool:
         step = self.latest.get(target)
-        return step is not None and isinstance(step.window, Window) and step.window.bytes_per_s > 0
+        return step is not None and isinstance(step.window, Window) and step.window.moved_per_s > 0
 
     def _in_scope(self, target: Target) -> bool:
         if self.jobs.hands_off or is_paused(target, self.paused):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import ipaddress
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Self
@@ -11,12 +12,14 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from penstock.actuate.node_actuator import Reach
-from penstock.agent.filesystems import MOUNT_KINDS, NODE_KNOBS, is_mount_kind, mount_scope
+from penstock.agent.filesystems import MOUNT_KINDS, NODE_KNOBS, SECTIONS, is_mount_kind, mount_scope
+from penstock.agent.old_guard_keys import modernised
 from penstock.agent.plugins import require_known
 from penstock.config import Duration, Section, load_layered, validate
 from penstock.decide.guard import GuardLimits
 from penstock.decide.objective import Objective
 from penstock.errors import PenstockError, did_you_mean
+from penstock.knobs.target_kind import DATA
 from penstock.snapshot import Target
 from penstock.spaces import SPACES
 
@@ -77,6 +80,15 @@ def _mount_kinds(kinds: tuple[str, ...]) -> tuple[str, ...]:
     return kinds
 
 
+def _sections(names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if name not in SECTIONS:
+            raise ValueError(
+                f"{name!r} is no kind; known are {', '.join(SECTIONS)}{did_you_mean(name, SECTIONS)}"
+            )
+    return names
+
+
 def _node_knobs(names: tuple[str, ...]) -> tuple[str, ...]:
     for name in names:
         if name not in NODE_KNOBS:
@@ -96,6 +108,8 @@ def _knob_rules(rules: tuple[str, ...]) -> tuple[str, ...]:
 class ScopeSection(Section):
     """`[scope]`: which targets and knobs may be touched; shell patterns. Deny wins.
 
+    `kinds` are the kinds of work that may be tuned: `data`, and `metadata` only where it is named.
+
     `mount_users` are the uids whose own mounts may be tuned; a user can mount anything under any name.
 
     Targets are named in full or in short (`scratch-OST0003`). `deny_knobs` holds `KNOB` or `TARGETS:KNOB`.
@@ -105,6 +119,7 @@ class ScopeSection(Section):
     deny_fs: Names = ()
     allow_targets: Names = ("*",)
     deny_targets: Names = ()
+    kinds: Annotated[Names, AfterValidator(_sections)] = (DATA,)
     mount_kinds: Annotated[Names, AfterValidator(_mount_kinds)] = MOUNT_KINDS
     mount_users: Annotated[tuple[Uid, ...], Field(strict=False)] = (0,)
     node_knobs: Annotated[Names, AfterValidator(_node_knobs)] = ()
@@ -113,16 +128,29 @@ class ScopeSection(Section):
     def reach(self) -> Reach:
         """Which mounts and which node-wide knobs this lets the agent at."""
         mounts = mount_scope(self.mount_kinds, self.mount_users)
-        return Reach(mounts, frozenset(self.node_knobs), self.denied_knobs)
+        sections = frozenset(self.kinds)
+        return Reach(mounts, frozenset(self.node_knobs), self.denied_knobs, sections)
 
     def covers(self, target: Target) -> bool:
         """Whether this target may be tuned."""
         return (
-            _matches(target.fs, self.allow_fs)
+            target.kind.section in self.kinds
+            and _matches(target.fs, self.allow_fs)
             and _names(target, self.allow_targets)
             and not _matches(target.fs, self.deny_fs)
             and not _names(target, self.deny_targets)
         )
+
+    def unmatched(self, targets: Sequence[Target]) -> Iterator[tuple[str, str]]:
+        """The key and the text of each pattern that matches none of these targets."""
+        for key in ("allow_fs", "deny_fs"):
+            for pattern in getattr(self, key):
+                if not any(_matches(target.fs, (pattern,)) for target in targets):
+                    yield key, pattern
+        for key in ("allow_targets", "deny_targets"):
+            for pattern in getattr(self, key):
+                if not any(_names(target, (pattern,)) for target in targets):
+                    yield key, pattern
 
     def denied_knobs(self, target: Target) -> frozenset[str]:
         """The knobs of a target that must stay as they are."""
@@ -134,22 +162,23 @@ _LIMITS = GuardLimits()
 
 
 class GuardSection(Section):
-    """`[guard]`: how cautious the guard is."""
+    """`[guard]`: how cautious the guard is. Keys of an earlier version are read too (`old_guard_keys`)."""
 
     objective: Objective = _LIMITS.objective
     reference_windows: int = Field(_LIMITS.reference_windows, ge=1)
     reference_error: float = Field(_LIMITS.reference_error, gt=0)
     visit_loss_s: Duration = Field(_LIMITS.visit_loss_s, gt=0)
     visit_credit_s: Duration = Field(_LIMITS.visit_credit_s, ge=0)
-    loss_share: float = Field(_LIMITS.loss_share, ge=0, le=1)
-    loss_window_s: Duration = Field(_LIMITS.loss_window_s, gt=0)
+    price: float = Field(_LIMITS.price, ge=0, le=1)
+    minute_loss_s: Duration = Field(_LIMITS.minute_loss_s, ge=0)
     aftermath_s: Duration = Field(_LIMITS.aftermath_s, ge=0)
     reach: float = Field(_LIMITS.reach, gt=1)
     reach_down: float = Field(_LIMITS.reach_down, gt=1)
     fair_share: float = Field(_LIMITS.fair_share, ge=0, le=1)
-    hold_s: Duration = Field(_LIMITS.hold_s, ge=0)
-    hold_most_s: Duration = Field(_LIMITS.hold_most_s, ge=0)
-    forgive_s: Duration = Field(_LIMITS.forgive_s, gt=0)
+    crowd_log2: float = Field(_LIMITS.crowd_log2, ge=0, le=1)
+    cache_gains: bool = _LIMITS.cache_gains
+    unsent_s: Duration = Field(_LIMITS.unsent_s, gt=0)
+    least_drain: float = Field(_LIMITS.least_drain, ge=0, le=1)
     trial_s: Duration = Field(_LIMITS.trial_s, ge=0)
     blacklist_s: Duration = Field(_LIMITS.blacklist_s, gt=0)
     switchback_first_s: Duration = Field(_LIMITS.switchback_first_s, gt=0)
@@ -163,6 +192,11 @@ class GuardSection(Section):
     changes_per_hour: int = Field(_LIMITS.changes_per_hour, ge=0)
     breaker_s: Duration = Field(_LIMITS.breaker_s, gt=0)
     memory_floor_ratio: float = Field(_LIMITS.memory_floor_ratio, ge=0, lt=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_old_keys(cls, given: object) -> object:
+        return modernised(given) if isinstance(given, dict) else given
 
     def limits(self) -> GuardLimits:
         """The same numbers, as the guard takes them."""

@@ -131,9 +131,10 @@ def _target(
 ) -> TargetStatus:
     step, now_s = agent.latest.get(target), time.time()
     window = step.window if step is not None else None
-    read, write, setting = 0.0, 0.0, snapshot.setting if snapshot is not None else {}
+    setting = snapshot.setting if snapshot is not None else {}
+    rates = dict.fromkeys(target.kind.way_names, 0.0)
     if window is not None and not isinstance(window, Void):
-        read, write, setting = window.rate("read.bytes"), window.rate("write.bytes"), window.setting
+        rates, setting = {way.name: window.rate(way.moved) for way in target.kind.ways}, window.setting
     knobs = snapshot.setting if snapshot is not None else {}
     decision = step.decision if step is not None else None
     return TargetStatus(
@@ -147,11 +148,14 @@ def _target(
         setting=setting,
         void=str(window.reason) if isinstance(window, Void) else None,
         seen=window is not None,
-        read_bytes_per_s=read,
-        write_bytes_per_s=write,
+        rates=rates,
+        unit=target.kind.unit,
+        kind=target.kind.name,
+        whole_mount=target.kind.whole_mount,
         decision=decision.id if decision is not None else None,
         reason=decision.reason if decision is not None else None,
         sentence=_sentence(step, decision),
+        wish=_wish(step),
         paused=is_paused(target, agent.paused),
         in_scope=agent.config.scope.covers(target),
         manual=tuple(sorted(agent.manual_knobs(target))),
@@ -169,6 +173,12 @@ def _sentence(step: Step | None, decision: Decision | None) -> str | None:
     if step is not None and step.receipt is not None and step.receipt.error:
         return f"not all done: {step.receipt.error}"
     return decision.sentence if decision is not None else None
+
+
+def _wish(step: Step | None) -> tuple[str, ...]:
+    if step is None or step.decision is None or step.receipt is not None:
+        return ()
+    return tuple(str(change) for change in step.decision.changes)
 
 
 def _labels(targets: Iterable[Target]) -> dict[str, str]:

@@ -27,7 +27,9 @@ class TargetSummary:
     target: str
     #: The short name of the target. Logs of earlier versions do not have it.
     short: str = ""
+    #: Everything that was set, looks at the original and what was taken back included.
     made: int = 0
+    looks: int = 0
     advised: int = 0
     reverted: int = 0
     failed: int = 0
@@ -35,6 +37,11 @@ class TargetSummary:
     gains: list[Gain] = field(default_factory=list)
     last: str = ""
     last_id: str = ""
+
+    @property
+    def changes(self) -> int:
+        """What was set for a gain."""
+        return self.made - self.looks - self.reverted
 
     @property
     def gain(self) -> Gain | None:
@@ -136,7 +143,7 @@ class _Jobs:
         if running:
             self._during[event.id] = running
         for job in running:
-            job.made += event.outcome == "made"
+            job.made += event.outcome == "made" and not (event.is_look or event.was_taken_back)
             job.advised += event.outcome == "advised"
             job.reverted += event.was_taken_back
 
@@ -160,6 +167,7 @@ def _decision(summary: TargetSummary, event: DecisionEvent) -> None:
         return
     summary.advised += event.outcome == "advised"
     summary.made += event.outcome == "made"
+    summary.looks += event.outcome == "made" and event.is_look
     summary.reverted += event.was_taken_back
     summary.last = ", ".join(event.shown_changes)
     summary.last_id = event.id

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from penstock.agent.deciding import IntervalDecisions, KnownSpace
 from penstock.agent.interval_lines import IntervalReader, IntervalWriter, RecordedInput
@@ -104,7 +106,8 @@ class WindowRecorder:
         self._writer = IntervalWriter()
         # What was remembered at the start does not help who has not seen what came after.
         start = self._start if self._intervals == 0 else replace(self._start, knowledge="")
-        head = json.dumps({"run": start.fields(), "interval": self._intervals, "format": FORMAT})
+        clocks = {"wall_s": time.time(), "now_s": time.monotonic()}
+        head = json.dumps({"run": start.fields(), "interval": self._intervals, "format": FORMAT, **clocks})
         self._waiting.append(head)
         self._waiting_bytes += len(head)
 
@@ -120,6 +123,8 @@ class RunBegins:
     start: RunStart
     interval: int
     format: int
+    #: What to add to an interval's time for the time of day; None where the recording does not say.
+    wall_offset_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,45 +138,65 @@ TORN = RecordingGap("a piece of the recording is damaged: nothing after it can b
 FULL = RecordingGap("the recording is full (record_max_bytes): it holds the beginning of this run only")
 
 
-def read_windows(path: Path) -> Iterator[RunBegins | RecordedInput | RecordingGap]:
+Recorded = RunBegins | RecordedInput | RecordingGap
+
+
+def read_windows(path: Path) -> Iterator[Recorded]:
     """Everything recorded, in order; raises `DataError` where a file is no recording."""
     for raw in parts(path, FILES - 1):
-        if not raw:
-            continue
-        if not raw.startswith(_MAGIC):
-            raise DataError(f"{path}: not a recording of an agent's windows")
-        reader = IntervalReader()
-        for text, whole in _members(raw):
+        yield from PartReader(path).take(raw)
+
+
+class PartReader:
+    """Reads one file of a recording, at once or as it grows. `taken_bytes` is how far it came."""
+
+    def __init__(self, path: Path) -> None:
+        self.taken_bytes = 0
+        self._path, self._reader = path, IntervalReader()
+
+    def take(self, raw: bytes, growing: bool = False) -> Iterator[Recorded]:
+        """What these bytes hold, which follow the ones taken. A torn end of a growing file is left for later."""
+        if raw and not raw.startswith(_MAGIC):
+            raise DataError(f"{self._path}: not a recording of an agent's windows")
+        for text, whole, size in _members(raw):
+            if growing and not whole:
+                return
+            self.taken_bytes += size
             for line in text.split(b"\n")[:-1]:
                 try:
-                    said = json.loads(line)
-                    if isinstance(said, dict) and "run" in said:
-                        reader = IntervalReader()
-                        format = int(said.get("format", 1))
-                        yield RunBegins(parse_start(said["run"]), int(said["interval"]), format)
-                    elif isinstance(said, dict) and "full" in said:
-                        yield FULL
-                    elif (found := reader.read(said)) is not None:
-                        yield found
+                    found = self._line(json.loads(line))
                 except (ValueError, TypeError, KeyError, RecursionError):
-                    raise DataError(f"{path}: damaged: not a line of a recording") from None
+                    raise DataError(f"{self._path}: damaged: not a line of a recording") from None
                 except DataError as error:
-                    raise DataError(f"{path}: damaged: {error}") from None
+                    raise DataError(f"{self._path}: damaged: {error}") from None
+                if found is not None:
+                    yield found
             if not whole:
                 yield TORN
 
+    def _line(self, said: Any) -> Recorded | None:
+        if isinstance(said, dict) and "run" in said:
+            self._reader = IntervalReader()
+            offset_s = float(said["wall_s"]) - float(said["now_s"]) if "wall_s" in said else None
+            start, format = parse_start(said["run"]), int(said.get("format", 1))
+            return RunBegins(start, int(said["interval"]), format, offset_s)
+        if isinstance(said, dict) and "full" in said:
+            return FULL
+        return self._reader.read(said)
 
-def _members(raw: bytes) -> Iterator[tuple[bytes, bool]]:
-    """What each member holds, and whether that is all of it."""
+
+def _members(raw: bytes) -> Iterator[tuple[bytes, bool, int]]:
+    """What each member holds, whether that is all of it, and its size in the file."""
     at, view = 0, memoryview(raw)
     while 0 <= at < len(raw):
         text, end = _member(view, at)
         if end is None:
             # What follows a torn member is not its own: only what it holds before the next one counts.
             end = raw.find(_MAGIC, at + 1)
-            yield _member(view[: end if end > 0 else len(raw)], at)[0], False
+            end = end if end > 0 else len(raw)
+            yield _member(view[:end], at)[0], False, end - at
         else:
-            yield text, True
+            yield text, True, end - at
         at = end
 
 

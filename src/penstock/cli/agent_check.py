@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from penstock.cli.options import NearestChoice, PolicyName, emit_json, json_option, places
+from penstock.cli.tables import and_more, grouped
 from penstock.decide.policies import POLICY_NAMES
+from penstock.errors import ExitCode
 
 if TYPE_CHECKING:
     from penstock.agent.checking import NodeCheck, TargetCheck
@@ -28,10 +31,12 @@ def check(
 ) -> None:
     """Say what an agent would find, touch and refuse here. Nothing is started and nothing is written.
 
-    Exit 0 whatever it finds; a configuration, policy or journal that would keep the agent from starting gets
-    the exit code that `penstock agent run` would give.
+    Exit 6 where a line `problem:` says that the agent could not tune as configured; a line `warning:` changes
+    nothing. A configuration, policy or journal that would keep the agent from starting gets the exit code that
+    `penstock agent run` would give.
     """
     from penstock.agent.checking import check_node
+    from penstock.agent.old_guard_keys import old_key_notes
     from penstock.agent.plugins import find_policy
     from penstock.agent.settings import read_settings
     from penstock.agent.startup import Places
@@ -40,11 +45,15 @@ def check(
     settings = read_settings(config).with_options(**{key: v for key, v in chosen.items() if v is not None})
     chosen_policy = find_policy(settings.policy)
     found = check_node(settings, Places(root, state_dir), chosen_policy)
+    notes = old_key_notes(config)
     if as_json:
-        emit_json({**dataclasses.asdict(found), "root": str(root), "state_dir": str(state_dir)})
-        return
-    for line in _lines(found):
-        click.echo(line)
+        where = {"root": str(root), "state_dir": str(state_dir)}
+        emit_json({**dataclasses.asdict(found), "notes": list(notes), **where})
+    else:
+        for line in [*(f"note: {note}" for note in notes), *_lines(found)]:
+            click.echo(line)
+    if found.problems:
+        raise click.exceptions.Exit(int(ExitCode.FINDINGS))
 
 
 def _lines(found: NodeCheck) -> list[str]:
@@ -53,15 +62,20 @@ def _lines(found: NodeCheck) -> list[str]:
     if found.agent_pid is not None:
         lines.append(f"an agent runs already: pid {found.agent_pid}")
     lines += [f"problem: {problem}" for problem in found.problems]
-    for target in found.targets:
-        lines += _target_lines(target)
+    lines += [f"warning: {warning}" for warning in found.warnings]
+    for same in grouped(found.targets, _checked_alike):
+        lines += _target_lines(same)
     return [*lines, *found.others]
 
 
-def _target_lines(target: TargetCheck) -> list[str]:
-    head = (
-        f"{target.short} ({target.state})" if target.state != "unknown" else f"{target.short} on {target.fs}"
-    )
+def _checked_alike(target: TargetCheck) -> Hashable:
+    """Equal for targets of which the same is to be said."""
+    return target.fs, target.state, target.refused, target.knobs
+
+
+def _target_lines(same: Sequence[TargetCheck]) -> list[str]:
+    target, name = same[0], and_more([one.short for one in same])
+    head = f"{name} ({target.state})" if target.state != "unknown" else f"{name} on {target.fs}"
     if target.refused is not None:
         return [f"{head}: left alone: {target.refused}"]
     wide = max((len(k.knob_id) for k in target.knobs), default=0)

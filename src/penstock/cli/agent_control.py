@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from penstock.cli.options import NearestChoice, console, emit_json, json_option, state_dir_option
+from penstock.cli.tables import and_more, grouped
 from penstock.errors import UsageError
 from penstock.gains import from_log2, measured
+from penstock.knobs.target_kind import DATA_PATH
+from penstock.target_kinds import MDC
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -54,31 +57,54 @@ def _targets_table(rows: list[dict[str, Any]]) -> Table:
     from rich.table import Table
 
     table = Table()
-    for heading in ("target", "setting", "read MB/s", "write MB/s", "last word"):
+    for heading in ("target", "setting", "read MB/s", "write MB/s", "state", "last word"):
         table.add_column(heading, justify="right" if heading.endswith("MB/s") else "left", overflow="fold")
-    for row in rows:
-        if "void" in row:
-            table.add_row(row["short"], "", "", "", row["void"])
-            continue
-        setting = " ".join(f"{knob_id}={value}" for knob_id, value in row["setting"].items())
-        rates = (f"{row[f'{direction}_bytes_per_s'] / 1e6:.1f}" for direction in ("read", "write"))
-        words = [row["sentence"] or "idle"]
-        if row["manual"]:
-            words.append(f"left to its administrator: {', '.join(row['manual'])}")
-        table.add_row(row["short"], setting, *rates, "; ".join(words))
+    for same in grouped(rows, _shown_alike):
+        row = same[0]
+        setting = " ".join(f"{knob_id}={value}" for knob_id, value in row.get("setting", {}).items())
+        rates = ("" if "void" in row else _mbps(same, direction) for direction in ("read", "write"))
+        table.add_row(and_more([one["short"] for one in same]), setting, *rates, *_stand(row))
     return table
 
 
+def _shown_alike(row: dict[str, Any]) -> str:
+    """Equal for targets of which the same is to be said."""
+    idle = not (row.get("read_bytes_per_s") or row.get("write_bytes_per_s"))
+    return repr((row["fs"], row.get("setting"), idle, *_stand(row)))
+
+
+def _stand(row: dict[str, Any]) -> tuple[str, str]:
+    """Where a target stands. An agent of an earlier version that still runs does not say it."""
+    return row.get("state") or "", row.get("words") or row.get("sentence") or row.get("void") or "idle"
+
+
+def _mbps(rows: list[dict[str, Any]], direction: str) -> str:
+    return f"{sum(row[f'{direction}_bytes_per_s'] for row in rows) / 1e6:.1f}"
+
+
 @click.command(epilog="Example: penstock agent explain last")
-@click.argument("decision_id", metavar="ID")
+@click.argument("decision_id", metavar="ID|TARGET")
+@click.option(
+    "--why-not",
+    "asks_why_not",
+    is_flag=True,
+    help="Of a TARGET or a file system: which rules kept the best candidates from being tried, in windows.",
+)
 @state_dir_option
 @json_option
-def explain(decision_id: str, state_dir: Path, as_json: bool) -> None:
+def explain(decision_id: str, asks_why_not: bool, state_dir: Path, as_json: bool) -> None:
     """Show one decision: what changed, why, and every number it was based on.
 
     Reads the decision log, so it works without a running agent. The beginning of an id is enough;
-    `last` is the newest.
+    `last` is the newest. With --why-not the running agent is asked why it tries nothing new on a target.
     """
+    if asks_why_not:
+        answer = _ask(state_dir, "why-not", target=decision_id)
+        if as_json:
+            emit_json(answer)
+        else:
+            click.echo("\n".join(why_not_lines(answer["targets"])))
+        return
     from penstock.agent.log_search import explain as find
     from penstock.agent.startup import LOG_FILE
 
@@ -88,6 +114,28 @@ def explain(decision_id: str, state_dir: Path, as_json: bool) -> None:
         return
     for line in explanation(found["decision"], found["effect"]):
         click.echo(line)
+
+
+def why_not_lines(targets: list[dict[str, Any]]) -> list[str]:
+    """What keeps targets from something new, in lines for people: for each the rules, and the last word about it."""
+    lines = []
+    shown = [one for one in targets if one["windows"] or len(targets) == 1]
+    for one in shown:
+        group = (
+            f", in the group {one['unit']}" if one["unit"] and not one["unit"].endswith(one["target"]) else ""
+        )
+        lines.append(f"{one['target']}{group}: seen at work in {one['windows']} windows")
+        rules = sorted(one["held_back"].items(), key=lambda rule: -rule[1])
+        wide = max((len(rule) for rule, _ in rules), default=0)
+        lines += [
+            f"  {rule:<{wide}} {count:>6} windows; last: {one['sentences'][rule]}" for rule, count in rules
+        ]
+        if not rules:
+            lines.append("  no rule kept a candidate from being tried")
+        lines.append(f"  now: {one['sentence']}" + (f" [{one['reason']}]" if one["reason"] else ""))
+    if len(shown) < len(targets):
+        lines.append(f"{len(targets) - len(shown)} more targets: not seen at work")
+    return lines
 
 
 def explanation(decision: dict[str, Any], effect: dict[str, Any] | None) -> list[str]:
@@ -110,8 +158,14 @@ def explanation(decision: dict[str, Any], effect: dict[str, Any] | None) -> list
         lines += [f"          {name} = {value:g}" for name, value in known.items()]
     lines += _candidates(decision)
     if effect:
-        before, after = effect["before_bytes_per_s"] / 1e6, effect["after_bytes_per_s"] / 1e6
-        lines.append(f"effect:   {before:.1f} -> {after:.1f} MB/s, {_against(effect)}")
+        scale, unit = _scale(decision)
+        before, after = effect["before_bytes_per_s"] / scale, effect["after_bytes_per_s"] / scale
+        lines.append(f"effect:   {before:.1f} -> {after:.1f} {unit}, {_against(effect)}")
+        if memory := effect.get("memory_bytes_per_s") or 0.0:
+            waits = (effect.get("unsent_bytes") or 0.0) / 1e6
+            lines.append(
+                f"          {memory / 1e6:.1f} MB/s of it were written over in memory; {waits:.0f} MB wait unsent"
+            )
     return lines
 
 
@@ -145,25 +199,33 @@ def in_units(name: str, value: float) -> str:
 
 
 def _candidates(decision: dict[str, Any]) -> list[str]:
-    """The model's expectation for the best candidates, as ratios and, from the last window's rate, in MB/s."""
+    """The model's expectation for the best candidates, as ratios and, from the last window's rate, in its unit."""
     if not decision["outlook"]:
         return []
     found = decision["outlook"]["candidates"]
     by_gain = sorted(found, key=lambda one: -one.get("gain_log2", one["p"]))[:5]
-    base = _base_mbps(decision)
-    return [f"model:    {_candidate(one, base)}" for one in by_gain]
+    base = _base(decision)
+    return [f"model:    {_candidate(one, *base)}" for one in by_gain]
 
 
-def _base_mbps(decision: dict[str, Any]) -> float:
-    """The rate that a gain of 1 stands for: the last window's rate without the expected gain of the setting in
-    force.
+def _base(decision: dict[str, Any]) -> tuple[float, str]:
+    """The rate that a gain of 1 stands for, with its unit: the last window's rate without the expected gain of the
+    setting in force.
     """
     if not decision["history"]:
-        return 0.0
+        return 0.0, "MB/s"
     window = decision["history"][-1]
-    moved = sum(window["metrics"].get(f"{way}.bytes") or 0.0 for way in ("read", "write"))
+    scale, unit = _scale(decision)
+    moved = sum(window["metrics"].get(way.moved) or 0.0 for way in (*DATA_PATH.ways, *MDC.ways)) / scale
     gain = _mapped_gain(decision["outlook"].get("map"), window["setting"])
-    return float(moved / (window["t1"] - window["t0"]) / 1e6 / from_log2(gain))
+    return float(moved / (window["t1"] - window["t0"]) / from_log2(gain)), unit
+
+
+def _scale(decision: dict[str, Any]) -> tuple[float, str]:
+    """By what rates of this target are divided, and the unit they are then in."""
+    counted = (window["metrics"] for window in decision["history"])
+    operations = any(way.moved in metrics for metrics in counted for way in MDC.ways)
+    return (1.0, "operations/s") if operations else (1e6, "MB/s")
 
 
 def _mapped_gain(surface: dict[str, Any] | None, setting: dict[str, int]) -> float:
@@ -175,7 +237,7 @@ def _mapped_gain(surface: dict[str, Any] | None, setting: dict[str, int]) -> flo
     return next((gain for row, gain in zip(rows, surface["gain_log2"], strict=True) if row == wanted), 0.0)
 
 
-def _candidate(one: dict[str, float], now_mbps: float) -> str:
+def _candidate(one: dict[str, float], now: float, unit: str) -> str:
     figures = ("p", "gain_log2", "spread_log2")
     setting = " ".join(f"{knob_id}={value:g}" for knob_id, value in one.items() if knob_id not in figures)
     if "gain_log2" not in one:
@@ -183,7 +245,7 @@ def _candidate(one: dict[str, float], now_mbps: float) -> str:
     low, mid, high = (from_log2(one["gain_log2"] + by * one["spread_log2"]) for by in (-1, 0, 1))
     return (
         f"{setting}: {mid:.2f} times ({low:.2f} to {high:.2f}), "
-        f"{mid * now_mbps:.1f} MB/s ({low * now_mbps:.1f} to {high * now_mbps:.1f})"
+        f"{mid * now:.1f} {unit} ({low * now:.1f} to {high * now:.1f})"
     )
 
 
@@ -242,6 +304,11 @@ def resume(target: str | None, take_back: bool, state_dir: Path, as_json: bool) 
     arguments = {"target": target, **({"take_back": True} if take_back else {})}
     answer = _ask(state_dir, "resume", **arguments)
     sentence = f"resumed {target or 'everything'}"
+    for left in answer.get("left", ()):
+        sentence += (
+            f"\n{left['target']}: {', '.join(left['knobs'])} left to the administrator who set it; "
+            f"to tune it again: penstock agent resume {left['target']} --take-back"
+        )
     for taken in answer.get("taken_back", ()):
         knobs = ", ".join(f"{knob_id} (original now {value})" for knob_id, value in taken["knobs"].items())
         sentence += f"\n{taken['target']}: tuned again: {knobs}"

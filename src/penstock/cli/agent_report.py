@@ -19,6 +19,7 @@ from penstock.cli.options import (
     state_dir_option,
     write_text,
 )
+from penstock.units import format_duration
 
 if TYPE_CHECKING:
     from penstock.agent.summary import JobSummary, Summary, TargetSummary
@@ -45,9 +46,13 @@ def report(last: float, html: Path | None, state_dir: Path, as_json: bool) -> No
     events = list(read_log(path))
     summary = summarise(events, now_s - last, now_s)
     if html is not None:
+        from penstock.agent.startup import WINDOWS_FILE
         from penstock.dash.paper import node_page
+        from penstock.dash.recorded_points import RecordedPoints
 
-        write_text(html, node_page(events, now_s - last, now_s, f"Penstock on {socket.gethostname()}"))
+        recorded = RecordedPoints(state_dir / WINDOWS_FILE).read(now_s - last)
+        period, title = (now_s - last, now_s), f"Penstock on {socket.gethostname()}"
+        write_text(html, node_page(events, *period, title, recorded))
         click.echo(f"penstock: page in {html}", err=True)
     if as_json:
         emit_json(_document(summary))
@@ -60,6 +65,7 @@ def _document(summary: Summary) -> dict[str, object]:
         {
             "target": row.target,
             "made": row.made,
+            "looks": row.looks,
             "advised": row.advised,
             "reverted": row.reverted,
             "failed": row.failed,
@@ -99,7 +105,7 @@ def _show(summary: Summary) -> None:
 
     from penstock.serve.status import effect_sentence
 
-    table = Table(title=f"the last {(summary.until_s - summary.since_s) / 3600:.1f} h")
+    table = Table(title=f"the last {format_duration(summary.until_s - summary.since_s)}")
     # A narrow terminal drops columns from the right, so the important ones come first.
     for heading in (
         "target",
@@ -107,14 +113,15 @@ def _show(summary: Summary) -> None:
         "before/after",
         "last [id]",
         "taken back",
+        "looks",
         "refused",
         "advised",
     ):
         table.add_column(heading, justify="left" if heading[:4] in ("targ", "last") else "right")
     for row in summary.targets:
-        counts = (str(count) for count in (row.reverted, row.failed, row.advised))
+        counts = (str(count) for count in (row.reverted, row.looks, row.failed, row.advised))
         last = f"{row.last} [{row.last_id}]" if row.last else ""
-        table.add_row(row.short, str(row.made), _effect(row), last, *counts)
+        table.add_row(row.short, str(row.changes), _effect(row), last, *counts)
     click.echo(effect_sentence(summary.effect))
     if summary.targets:
         console().print(table)

@@ -40,7 +40,10 @@ def run(
     """
     # One thread, because a second one would spin during every small matrix product and double the agent's cost.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    import logging
+
     from penstock.agent.journald import log_to_stderr
+    from penstock.agent.old_guard_keys import old_key_notes
     from penstock.agent.plugins import find_policy
     from penstock.agent.service import Agent
     from penstock.agent.settings import read_settings
@@ -49,5 +52,7 @@ def run(
     log_to_stderr(debug=debug)
     chosen = {"mode": mode, "policy": policy, "model": model, "interval_s": interval}
     settings = read_settings(config).with_options(**{key: v for key, v in chosen.items() if v is not None})
+    for note in old_key_notes(config):
+        logging.getLogger(__name__).warning("%s", note)
     chosen_policy = find_policy(settings.policy)
     Agent(settings, Places(root, state_dir), chosen_policy).run()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,12 +32,14 @@ if TYPE_CHECKING:
 
 SPARKS = "▁▂▃▄▅▆▇█"
 LIVE_FRAMES_PER_S = 20
-# What a new user may try next: the simulator, the evaluation, and this node without changing anything.
+# What a new user may try next: the simulator, the evaluation, and an agent that changes nothing.
 NEXT = (
-    "penstock simulate run --workload s_rd_rn_1m --policy weir",
-    "penstock evaluate static --only s_rd_rn_1m --seconds 20",
-    "penstock agent run --mode advise --state-dir ./state",
+    "simulate run --workload s_rd_rn_1m --policy weir",
+    "evaluate static --only s_rd_rn_1m --seconds 20",
+    "agent run --mode advise --state-dir ./state",
 )
+# An agent needs something to look at: where this machine has no client, a simulated one.
+SERVE = "simulate serve --workload s_rd_rn_1m --root ./client --plain"
 
 
 @click.command(epilog="Example: penstock demo --policy greedy --seed 7 --out demo.html")
@@ -87,7 +91,30 @@ def demo(policy: str, config: Path | None, out: Path, seed: int, as_json: bool) 
     else:
         screen.print(_table(summary, policy))
         screen.print(f"Report: {out}", soft_wrap=True)
-        screen.print("Next:\n" + "\n".join(f"  {command}" for command in NEXT), soft_wrap=True)
+        screen.print("Next:\n" + "\n".join(f"  {line}" for line in next_lines()), soft_wrap=True)
+
+
+def next_lines() -> list[str]:
+    """Commands that work as they are printed, whether or not `penstock` is on the PATH."""
+    from penstock.agent.filesystems import open_observer
+    from penstock.agent.settings import ScopeSection
+
+    found = shutil.which("penstock")
+    own = Path(sys.prefix, "bin", "penstock")
+    here = own.relative_to(Path.cwd()) if own.is_relative_to(Path.cwd()) else own
+    program = "penstock" if not own.exists() or (found and Path(found).samefile(own)) else str(here)
+    observer = open_observer(Path("/"), ScopeSection().reach())
+    try:
+        has_client = bool(observer.observe().targets)
+    finally:
+        observer.close()
+    commands = [f"{program} {words}" for words in NEXT]
+    if not has_client:
+        commands[-1:] = [
+            f"{program} {SERVE}   # no client here: serves a simulated one until Ctrl-C; in a second terminal:",
+            f"{commands[-1]} --root ./client",
+        ]
+    return commands
 
 
 def side_by_side(seen: Sequence[Frame], seconds: float, policy: str) -> RenderableType:
@@ -174,11 +201,12 @@ def _report(seen: Sequence[Frame], summary: DemoSummary, policy: str) -> str:
     sections = [
         Section("Phase by phase", tables=[Table(heading, phases)]),
         Section("Every change, and why", tables=[Table(("t (s)", "workload", "change", "why"), rows)]),
-        Section("What next", [f"`{command}`" for command in NEXT]),
+        Section("What next", [f"`{line.partition('   #')[0]}`" for line in next_lines()]),
     ]
     rates = f"{summary.tuned_mbps:.0f} instead of {summary.default_mbps:.0f} MB/s"
     answer = f"**{summary.gain:.2f} times as fast**: {rates}."
-    return render("Penstock demo", _lead(summary, policy), sections, answer, _picture(seen, summary, policy))
+    lead = [*_lead(summary, policy), *_dips(seen, summary)]
+    return render("Penstock demo", lead, sections, answer, _picture(seen, summary, policy))
 
 
 def _lead(summary: DemoSummary, policy: str) -> list[str]:
@@ -194,7 +222,17 @@ def _lead(summary: DemoSummary, policy: str) -> list[str]:
         return [text]
     return [
         text,
-        f"When {back.workload} came back at {back.start_s:.0f} s, so did its setting, {back.first_choice}.",
+        f"When {back.workload} came back at {back.start_s:.0f} s, so did its setting, {back.setting}.",
+    ]
+
+
+def _dips(seen: Sequence[Frame], summary: DemoSummary) -> list[str]:
+    from penstock.evaluate.demo import leftovers
+
+    return [
+        f"From {one.start_s:.0f} to {one.end_s:.0f} s both clients get little: the {one.sent_bytes / 1e6:.0f} MB "
+        f"that {one.workload} left unsent in the client's cache go to the same target first."
+        for one in leftovers(seen, summary)
     ]
 
 

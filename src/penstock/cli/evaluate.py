@@ -156,7 +156,7 @@ def _request(
     prepare_simulator()
     from penstock.evaluate.request import OWN, SHIPPED, Request
 
-    chosen = checked_policies(policies)
+    chosen = checked_policies(policies, model)
     own = _own_models(cluster, chosen, cache_dir, workers) if model == OWN else {}
     model = None if model == SHIPPED else model
     words = ["--cluster", cluster_name]
@@ -185,7 +185,7 @@ def _deliver(documents: Sequence[dict[str, Any]], out: Path | None, as_json: boo
     from penstock.evaluate.report import sections
 
     for section in sections(documents):
-        console().print(f"[bold]{section.title}[/bold]")
+        console().print(section.title, style="bold")
         for table in section.tables:
             console().print(_shown(table))
     if out is not None:

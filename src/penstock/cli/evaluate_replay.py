@@ -63,7 +63,9 @@ def replay(
     from penstock.evaluate.replay import ReplayTerms, evaluate_replay
     from penstock.train.intervals import read_workloads
 
-    asked = ReplayTerms(checked_policies(policies), start=_start(start), guard=GUARD[guard], **terms)
+    asked = ReplayTerms(
+        checked_policies(policies, terms["model"]), start=_start(start), guard=GUARD[guard], **terms
+    )
     started = time.monotonic()
     workloads = read_workloads(data)
     names = [workload.name for workload in workloads]

@@ -141,18 +141,23 @@ def _terms(
     if model == OWN:
         raise UsageError("--model own: each of these worlds would need its own; give it with one cluster")
     model = None if model == SHIPPED else model
-    chosen, seed, seeds = checked_policies(policies), rest["seed"], rest["seeds"]
+    chosen, seed, seeds = checked_policies(policies, model), rest["seed"], rest["seeds"]
     return Terms(chosen, seconds, seed, not no_search, GUARD[guard], model, seeds=seeds)
 
 
-def checked_policies(policies: Sequence[str]) -> tuple[str, ...]:
-    """Each policy once, the shipped one where none is named; one that cannot be loaded is an error now."""
-    from penstock.evaluate.tuners import find_policy, shipped_policy
+def checked_policies(policies: Sequence[str], model: str | None) -> tuple[str, ...]:
+    """Each policy once, the shipped one where none is named; one that cannot be loaded is an error now, and so is a
+    model file.
+    """
+    from penstock.evaluate.request import OWN, SHIPPED
+    from penstock.evaluate.tuners import find_policy, make_predictor, shipped_policy
 
     chosen = tuple(dict.fromkeys(policies)) or (shipped_policy(),)
     for policy in chosen:
         if policy not in ("oracle", "best-static"):
             find_policy(policy)
+            if model not in (None, OWN, SHIPPED):
+                make_predictor(policy, Path(str(model)))
     return chosen
 
 

@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 
 PATH = click.Path(path_type=Path)
 DATA = click.option("--data", type=PATH, required=True, help="Directory of *.csv.gz or *.parquet files.")
-DEFAULT = "default"
+SHIPPED = ("default", "printed")
 COLUMNS = ("workload", "iteration", "ost", "observation_no", "direction", "p")
 
 
 @click.group(epilog="Example: penstock model show default")
 def model() -> None:
-    """Look into a model. FILE is a model file, or the word `default` for the one that ships."""
+    """Look into a model. FILE is a model file, or the name of one that ships.
+
+    `default` is ours; `printed`, for `carat` and `dial`, was fitted with CARAT's own features and labels.
+    """
 
 
 @model.command(epilog="Example: penstock model show default --features 8")
@@ -169,11 +172,13 @@ def explain(
 
 
 def open_model(file: Path) -> Model:
-    """A checked model; the word `default` names the one that ships with the package."""
+    """A checked model; `default` and `printed` name those that ship with the package."""
     from penstock.predict import modelfile
-    from penstock.predict.shipped import default_model
+    from penstock.predict.shipped import default_model, printed_model
 
-    return default_model() if str(file) == DEFAULT else modelfile.load(file)
+    if str(file) not in SHIPPED:
+        return modelfile.load(file)
+    return printed_model() if str(file) == "printed" else default_model()
 
 
 def _summary(found: Model) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -78,6 +79,17 @@ class PolicyName(NearestChoice):
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         """That a name and a file will do; the names are too many for one line."""
         return "NAME|FILE.py"
+
+
+class FiniteRange(click.FloatRange):
+    """A number within limits. `nan` is within all of them for click, and `inf` in those that are open."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, or a usage error."""
+        found = super().convert(value, param, ctx)
+        if not math.isfinite(found):
+            self.fail(f"{value} is not a finite number", param, ctx)
+        return found
 
 
 class Spoken(click.ParamType[float]):

@@ -22,7 +22,7 @@ class PlanGroup(LazyGroup):
 
 @click.group(
     cls=PlanGroup,
-    epilog="Example: penstock plan write --system titan --nodes 512 --cores 8 --burst 100MB",
+    epilog="Example: penstock plan write --system titan --nodes 64 --cores 8 --burst 1GB",
 )
 def plan() -> None:
     """Predict a job's writes before the run and advise how to write them."""

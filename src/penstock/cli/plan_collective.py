@@ -144,6 +144,11 @@ def _show_profile(profile: OperationProfile) -> None:
 
 @click.command(epilog="Example: penstock plan collective --profile site.json --ranks 2 --bytes-per-rank 4m")
 @click.option("--profile", type=click.Path(path_type=Path), help="A file of `plan profile`.")
+@click.option(
+    "--model",
+    type=NearestChoice(("bgq",)),
+    help="Instead of a profile: the paper's own model of a Blue Gene/Q, with its nine configurations.",
+)
 @click.option("--ranks", type=int, help="Ranks that write.")
 @click.option("--nodes", type=int, default=1, show_default=True, help="Nodes they run on.")
 @click.option("--bytes-per-rank", type=SIZE, help="What each rank writes in one call.")
@@ -185,12 +190,16 @@ def collective(**options: Any) -> None:
     Counts of operations are exact, their cost comes from the profile. No hints and the fixed rule (every rank
     aggregates, 1 MiB buffers) are always among the candidates; advice is null where no hints are as good.
 
+    `--model bgq` needs no profile: it has the counts and the nine configurations of the paper's Blue Gene/Q, on a
+    machine calibrated to the paper's results. Hints are then `bg_nodes_pset` and `cb_buffer_size`.
+
     What `penstock run --compare` measured of earlier advice corrects what is promised; --history shows it.
     """
     from penstock.plan.collective.hint_question import HintQuestion, answer_hints
 
     as_json, out = options.pop("as_json"), options.pop("out")
     show_history, drop = options.pop("show_history"), options.pop("forget")
+    model = options.pop("model")
     if show_history and drop:
         raise click.UsageError("--history shows and --forget deletes: name one of them")
     if show_history or drop:
@@ -198,7 +207,13 @@ def collective(**options: Any) -> None:
 
         past(options["command"], drop, as_json)
         return
-    _require(options)
+    if model is not None:
+        from penstock.cli.plan_bgq import rank
+
+        _require(options, ("ranks", "bytes_per_rank"))
+        rank(options | {"out": out}, as_json)
+        return
+    _require(options, ("profile", "ranks", "bytes_per_rank"))
     advice = answer_hints(HintQuestion(**options), _progress)
     if not advice.sure:
         _progress("warning: this profile is unsteady and promises nothing; run --confirm 3")
@@ -209,9 +224,9 @@ def collective(**options: Any) -> None:
     _leave(advice, out)
 
 
-def _require(options: dict[str, Any]) -> None:
+def _require(options: dict[str, Any], names: tuple[str, ...]) -> None:
     """What a question needs, and --history does not."""
-    for name in ("profile", "ranks", "bytes_per_rank"):
+    for name in names:
         if options[name] is None:
             raise click.UsageError(f"Missing option '--{name.replace('_', '-')}'.")
 
@@ -261,22 +276,26 @@ def _trial_entry(trial: HintTrial) -> dict[str, Any]:
 def _show(advice: HintAdvice) -> None:
     from rich.table import Table
 
-    table = Table("candidate", "aggregators", "buffer", "seconds", "rounds", "writes", box=None)
-    for one in advice.ranking[:SHOWN]:
+    ran = {trial.candidate.name: f"{trial.median_s:.4g} of {len(trial.seconds)}" for trial in advice.trials}
+    measured = ["measured s"] if ran else []
+    table = Table("candidate", *measured, "forecast s", "aggregators", "buffer", "rounds", "writes", box=None)
+    first = advice.ranking[:SHOWN]
+    for one in (*first, *(one for one in advice.ranking[SHOWN:] if one.candidate.name in ran)):
         entry = _entry(one)
         counts = one.forecast.counts
         table.add_row(
             one.candidate.name,
-            str(entry["cb_nodes"]),
-            format_size(entry["cb_buffer_size"]),
+            *([ran.get(one.candidate.name, "")] if ran else []),
             f"{one.forecast.seconds:.4g}",
+            str(entry["cb_nodes"] or "-"),
+            format_size(entry["cb_buffer_size"]),
             str(counts.rounds),
             str(counts.writes),
         )
     screen = console()
     screen.print(table)
-    for trial in advice.trials:
-        screen.print(f"ran {trial.candidate.name}: median {trial.median_s:.4g} s of {len(trial.seconds)}")
+    if ran:
+        screen.print("measured: the median of that many runs; the advice follows these, not the forecast.")
     for reason in advice.reasons:
         screen.print(f"- {reason}")
     if advice.chosen is None:

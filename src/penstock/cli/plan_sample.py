@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from penstock.plan.storage import StorageSystem
     from penstock.plan.write.convergence import ConvergenceRule
     from penstock.plan.write.sample_plan import SampleCost
-    from penstock.plan.write.sampling import SamplePattern
+    from penstock.plan.write.sampling import SamplePattern, ScriptStyle
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,11 @@ class SampleRequest:
 )
 @click.option("--run", is_flag=True, help="Run IOR now instead of printing scripts.")
 @click.option("--directory", type=click.Path(path_type=Path), help="Where to write (--run).")
-@click.option("--out", type=click.Path(path_type=Path), help="Samples as CSV (--run) or the scripts.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Samples as CSV (--run), or the script: of several --nodes one each (NAME-4.sh).",
+)
 @click.option(
     "--launcher",
     help="Starts {tasks} processes, {cores} on each of {nodes} nodes. Default: mpirun; srun in a script under Slurm.",
@@ -189,16 +193,26 @@ def _striped(request: SampleRequest, system: StorageSystem) -> bool:
 def _print(
     request: SampleRequest, system: StorageSystem, wanted: list[SamplePattern], price: SampleCost
 ) -> None:
-    from penstock.plan.write.sampling import ScriptStyle, job_script
+    from penstock.plan.write.sampling import ScriptStyle, by_nodes, job_script
 
     style = ScriptStyle(request.launcher, request.rounds, _striped(request, system), request.operation)
     text = job_script(wanted, style)
     if request.out is not None:
-        write_text(request.out, text)
+        _write_scripts(request.out, by_nodes(wanted), style)
     if request.as_json:
         emit_json({"cost": asdict(price), "patterns": [asdict(one) for one in wanted], "script": text})
     elif request.out is None:
         click.echo(text, nl=False)
+
+
+def _write_scripts(out: Path, scales: dict[int, list[SamplePattern]], style: ScriptStyle) -> None:
+    """One script for each number of nodes, so that no job holds nodes that it does not use."""
+    from penstock.plan.write.sampling import job_script
+
+    for nodes, patterns in scales.items():
+        path = out if len(scales) == 1 else out.with_name(f"{out.stem}-{nodes}{out.suffix}")
+        write_text(path, job_script(patterns, style))
+        click.echo(f"wrote {path}", err=True)
 
 
 def _run(

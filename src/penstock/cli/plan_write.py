@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SHOWN_TERMS = 15
 
 
-@click.command(epilog="Example: penstock plan write --system titan --nodes 512 --cores 8 --burst 100MB")
+@click.command(epilog="Example: penstock plan write --system titan --nodes 64 --cores 8 --burst 1GB")
 @click.option("--system", help="cetus, titan, or FILE.toml; a fitted model knows its own.")
 @click.option("--nodes", type=int, required=True, help="Compute nodes that write (m).")
 @click.option("--cores", type=int, required=True, help="Writing processes per node (n).")
@@ -126,6 +126,16 @@ def _show(answer: WriteAnswer) -> None:
 
     said = answer.prediction
     screen = console()
+    for entry in said.outside:
+        trained = (
+            f"at least {entry.seen.low:g}"
+            if entry.seen.high == float("inf")
+            else f"{entry.seen.low:g} to {entry.seen.high:g}"
+        )
+        screen.print(
+            f"Outside the training range: {entry.name} = {entry.value:.4g}, trained on {trained}.",
+            soft_wrap=True,
+        )
     screen.print(_answer_line(answer), soft_wrap=True)
     table = Table(title="what the point forecast is made of")
     table.add_column("what")
@@ -139,9 +149,6 @@ def _show(answer: WriteAnswer) -> None:
         rest = sum(share for _, share in ranked[SHOWN_TERMS:])
         table.add_row(f"{len(ranked) - SHOWN_TERMS} smaller ones", "", f"{rest:+.3f}")
     screen.print(table)
-    for entry in said.outside:
-        range_text = f"{entry.seen.low:g} to {entry.seen.high:g}"
-        screen.print(f"Outside the training range: {entry.name} = {entry.value:g}, trained on {range_text}.")
     for note in said.notes:
         screen.print(f"Note: {note}.")
     if answer.advice is not None and answer.settings is not None:

@@ -44,14 +44,27 @@ def run(**options: Any) -> None:
     succeeded but the hints did not take effect. With --json the command's output goes to stderr.
 
     --compare runs the command 2 K times, in pairs, and remembers the verdict: the same command without any hints
-    named uses those that made it faster.
+    named uses those that made it faster. Without hints and without such a verdict the command runs as it is.
     """
     command = tuple(options["command"])
     hints, promised = _hints(options)
     if options["compare"]:
-        _compare(command, (hints or _recalled(command), promised), options)
+        hints = hints or _proven(command) or {}
+        if not hints:
+            raise UsageError(
+                "--compare needs hints to compare with none: name --hints FILE, --cb-nodes, --cb-buffer-size "
+                "or --hint NAME=VALUE"
+            )
+        _compare(command, (hints, promised), options)
         return
-    hints = hints or _recalled(command)
+    proven = hints or _proven(command)
+    if proven is None:
+        click.echo(
+            "penstock: no hints given and none proven for this command; --compare 5 with some "
+            "(--cb-nodes, --cb-buffer-size, --hint, --hints) proves them",
+            err=True,
+        )
+    hints = proven or {}
     outcome = _run_once(command, hints, options["as_json"])
     if options["as_json"]:
         emit_json({"hints": hints, **asdict(outcome)})
@@ -104,8 +117,6 @@ def _compare(
     from penstock.plan.collective.remembered import Measured, remember, remembered_now
 
     hints, promised = advised
-    if not hints:
-        raise UsageError("--compare needs hints to compare with none")
     seen: list[WrappedRun] = []
 
     def once(hinted: bool) -> float:
@@ -136,16 +147,13 @@ def _compare(
         raise click.exceptions.Exit(int(ExitCode.FINDINGS))
 
 
-def _recalled(command: tuple[str, ...]) -> dict[str, str]:
-    """The hints that an earlier comparison found faster for this command, if any."""
+def _proven(command: tuple[str, ...]) -> dict[str, str] | None:
+    """The hints that an earlier comparison found faster for this command; None where it was never compared."""
     from penstock.plan.collective.remembered import recall
 
     found = recall(command)
     if found is None:
-        raise UsageError(
-            "no hints given: name --hints FILE, --cb-nodes, --cb-buffer-size or --hint NAME=VALUE; "
-            "or compare some once (--compare 5), and they are remembered for this command"
-        )
+        return None
     used = "used" if found.verdict == "faster" else "not used"
     shown = " ".join(f"{name}={value}" for name, value in found.hints.items())
     click.echo(

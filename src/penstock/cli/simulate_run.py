@@ -12,6 +12,11 @@ from click.core import ParameterSource
 from penstock.cli.options import NearestChoice, PolicyName, console, emit_json, prepare_simulator
 from penstock.cli.simulate_options import Progress, cluster_options
 from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES
+from penstock.errors import UsageError
+from penstock.simulate.metadata.workloads import is_metadata
+
+_OF_METADATA = ("rpcs", "mod_rpcs", "statahead")
+_KNOBS = ("pages", "flight", "dirty", *_OF_METADATA)
 
 
 @click.command(epilog="Example: penstock simulate run --workload s_wr_rn_1m --pages 256 --flight 16")
@@ -19,6 +24,9 @@ from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES
 @click.option("--pages", type=int, help="max_pages_per_rpc.")
 @click.option("--flight", type=int, help="max_rpcs_in_flight.")
 @click.option("--dirty", type=int, help="max_dirty_mb.")
+@click.option("--rpcs", type=int, help="max_rpcs_in_flight of the metadata server (md_ workloads).")
+@click.option("--mod-rpcs", type=int, help="max_mod_rpcs_in_flight of the same.")
+@click.option("--statahead", type=int, help="statahead_max of the mount.")
 @click.option(
     "--policy", type=PolicyName((*POLICY_NAMES, *EXPERIMENT_NAMES)), help="Let a policy turn the knobs."
 )
@@ -57,7 +65,7 @@ def run(as_json: bool, **options: Any) -> None:
     """
     from penstock.knobs import Setting
 
-    knobs = {name: options.pop(name) for name in ("pages", "flight", "dirty")}
+    knobs = {name: options.pop(name) for name in _KNOBS}
     source = click.get_current_context().get_parameter_source
     for name in ("cluster_name", "seconds", "warmup"):
         if source(name) == ParameterSource.DEFAULT:
@@ -67,6 +75,14 @@ def run(as_json: bool, **options: Any) -> None:
 
     request = RunRequest(**options, wanted=wanted)
     cluster = request.cluster()
+    if is_metadata(request.workload or ""):
+        from penstock.evaluate.metadata_runs import metadata_answer
+
+        document = metadata_answer(request, cluster, Progress(1.0, patience_s=2.0))
+        emit_json(document) if as_json else _show_run(document)
+        return
+    if misplaced := [name for name in _OF_METADATA if name in wanted]:
+        raise UsageError(f"--{misplaced[0].replace('_', '-')} is a knob of metadata: give an md_ workload")
     prepare_simulator()
     from penstock.evaluate.single import answer
 

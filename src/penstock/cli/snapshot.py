@@ -13,7 +13,10 @@ import click
 
 from penstock.cli.options import DURATION, SIZE, console, emit_json, json_option, root_option
 from penstock.errors import AccessError, MissingError, UsageError
+from penstock.knobs import TargetKind
+from penstock.knobs.target_kind import DATA, DATA_PATH, METADATA
 from penstock.snapshot import NodeSnapshot, Problem, Target, TargetSnapshot
+from penstock.target_kinds import MDC, STATAHEAD
 from penstock.units import format_size
 
 if TYPE_CHECKING:
@@ -67,12 +70,15 @@ def snapshot(
     if watch or record:
         _follow(observer, watch, record, _Pace(interval, count, int(rotate)))
         return
+    observer.kinds = (DATA, METADATA)
     seen = observer.observe()
     if as_json:
         emit_json(_document(seen, observer.rpc_stats()))
     elif seen.targets:
         screen = console()
         screen.print(_overview(seen, screen.width))
+        for item in _of(seen, MDC) + _of(seen, STATAHEAD):
+            screen.print(_metadata_line(item))
     _say_problems(seen, root)
 
 
@@ -145,13 +151,54 @@ def _document(seen: NodeSnapshot, rpc_stats: Mapping[str, RpcStats]) -> dict[str
     return {
         "system": seen.system,
         "version": seen.version,
-        "targets": [_target(item, rpc_stats.get(item.target.name)) for item in seen.targets],
+        "targets": [_target(item, rpc_stats.get(item.target.name)) for item in _of(seen, DATA_PATH)],
+        "mdc": [_mdc(item) for item in _of(seen, MDC)],
+        "llite": [_llite(item) for item in _of(seen, STATAHEAD)],
         "mounts": [
             {"name": name, **{key: _number(value) for key, value in counters.items()}}
             for name, counters in sorted(seen.mounts.items())
         ],
         "problems": [{"source": problem.source, "message": problem.message} for problem in seen.problems],
     }
+
+
+def _of(seen: NodeSnapshot, kind: TargetKind) -> list[TargetSnapshot]:
+    return [item for item in seen.targets if item.target.kind == kind]
+
+
+def _mdc(item: TargetSnapshot) -> dict[str, Any]:
+    return {
+        "name": item.target.name,
+        "fs": item.target.fs,
+        "mdt": item.target.resource,
+        "rpcs": item.setting.get("rpcs"),
+        "mod_rpcs": item.setting.get("mod_rpcs"),
+        "import_state": item.state or None,
+        "active": item.active,
+        **_operations(item),
+    }
+
+
+def _llite(item: TargetSnapshot) -> dict[str, Any]:
+    return {
+        "name": item.target.mount,
+        "fs": item.target.fs,
+        "statahead": item.setting.get("statahead"),
+        **_operations(item),
+    }
+
+
+def _operations(item: TargetSnapshot) -> dict[str, Any]:
+    """What each way of work did: operations, the requests that took, and their time."""
+    return {
+        way: {name: _number(item.counters.get(f"{way}.{name}", 0)) for name in ("ops", "rpcs", "usec")}
+        for way in item.target.kind.way_names
+    }
+
+
+def _metadata_line(item: TargetSnapshot) -> str:
+    done = (f"{_operations(item)[way.name]['ops'] or 0} {way.plural}" for way in item.target.kind.ways)
+    return f"{short_name(item.target)}: {item.setting or '?'}; {', '.join(done)}"
 
 
 def _target(item: TargetSnapshot, rpc_stats: RpcStats | None) -> dict[str, Any]:
@@ -195,7 +242,7 @@ def _overview(seen: NodeSnapshot, width: int) -> RenderableType:
     table = Table(title=f"{seen.system} {seen.version or ''}".strip(), box=None, header_style="bold")
     for heading, _, _ in columns:
         table.add_column(heading, justify="left" if heading == "target" else "right", no_wrap=True)
-    for item in seen.targets:
+    for item in _of(seen, DATA_PATH):
         cells = {
             **_cells(item),
             "target": item.target.name if width >= WIDE_COLUMNS else short_name(item.target),
@@ -239,7 +286,7 @@ def _size(value: float | None) -> str:
 
 
 def _say_problems(seen: NodeSnapshot, root: Path) -> None:
-    if not seen.targets:
+    if not _of(seen, DATA_PATH):
         click.echo(f"penstock: no Lustre client data path below {root}", err=True)
     for line in grouped(seen.problems):
         click.echo(f"penstock: {line}", err=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
@@ -11,6 +11,26 @@ if TYPE_CHECKING:
 
 # A longer word (a path, a command) may be wrapped. No number is as long.
 LONGEST_WORD = 32
+
+
+Row = TypeVar("Row")
+
+
+def grouped(rows: Iterable[Row], key: Callable[[Row], Hashable]) -> list[list[Row]]:
+    """Rows with equal keys together, in the order of the first of each."""
+    found: dict[Hashable, list[Row]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return list(found.values())
+
+
+def and_more(names: Sequence[str]) -> str:
+    """The first name, and how many others.
+
+    >>> and_more(["a"]), and_more(["a", "b", "c"])
+    ('a', 'a and 2 more')
+    """
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 def fit(table: Table, console: Console) -> None:

@@ -128,16 +128,31 @@ def fit(
     console().print(f"Model: {out}", soft_wrap=True)
 
 
-@train.command(epilog="Example: penstock train compare --data data --kinds svm,gbdt")
+@train.command(epilog="Example: penstock train compare --data data --kinds svm,gbdt --trials 2")
 @click.option("--data", type=PATH, required=True, help=DATA_HELP)
 @click.option(
     "--kinds", default=",".join(KINDS), show_default=True, help="rnn and tcn need the extra [nets]."
 )
+@click.option(
+    "--trials",
+    type=click.IntRange(1, 100),
+    default=6,
+    show_default=True,
+    help="Parameters each kind may try.",
+)
+@click.option(
+    "--out", type=PATH, help="Keep rows in this file; started again, what is there is not made anew."
+)
 @seed_option
 @json_option
-def compare(data: Path, kinds: str, seed: int, as_json: bool) -> None:
-    """CARAT's Table IV on your data: kinds of classifiers on the same samples, split by run."""
+def compare(data: Path, kinds: str, trials: int, out: Path | None, seed: int, as_json: bool) -> None:
+    """CARAT's Table IV on your data: kinds of classifiers on the same samples, split by run.
+
+    Every kind has the features that CARAT prints, labels of 0 and 1, and as many trials as every other.
+    """
+    from penstock.train.compare import TrialBudget
     from penstock.train.compare import compare as rows_of
+    from penstock.train.kept_scores import append_score, read_scores
     from penstock.train.table import read_table
 
     chosen = tuple(kinds.split(","))
@@ -149,7 +164,14 @@ def compare(data: Path, kinds: str, seed: int, as_json: bool) -> None:
     if set(chosen) <= set(NETS):
         require_libraries("nets", "torch")
     require_libraries("train", "sklearn", *(("lightgbm",) if "gbdt" in chosen else ()))
-    rows = list(rows_of(read_table(data), chosen, seed, progress()))
+    known = {} if out is None else read_scores(out)
+    if out is not None:
+        check_writable(out)
+    rows = []
+    for row in rows_of(read_table(data), chosen, TrialBudget(trials, seed), progress(), known):
+        rows.append(row)
+        if out is not None and row.key not in known:
+            append_score(out, row)
     if as_json:
         emit_json({"rows": [_row_document(row) for row in rows]})
     else:
@@ -192,6 +214,8 @@ def _row_document(row: ClassifierScore) -> dict[str, object]:
         "direction": row.direction,
         **dataclasses.asdict(row.judgement),
         "paper_error": row.paper_error,
+        "trials": row.trials,
+        "parameters": dict(row.given),
         "train_s": row.train_s,
         "target_us": row.target_us,
     }

@@ -86,7 +86,7 @@ def _table(found: Sequence[Window | Void], seen: NodeSnapshot, screen: Console) 
 
 def _busiest(found: Sequence[Window | Void], room: int) -> list[Window | Void]:
     """The targets that move most if not all fit, in the order of their names."""
-    most = sorted(found, key=lambda item: -item.bytes_per_s if isinstance(item, Window) else 0.0)
+    most = sorted(found, key=lambda item: -item.moved_per_s if isinstance(item, Window) else 0.0)
     return sorted(most[: max(1, room)], key=lambda item: item.target.name)
 
 
@@ -113,7 +113,7 @@ def _remarks(found: Sequence[Window | Void], shown: int, seen: NodeSnapshot) -> 
     from penstock.cli.snapshot import grouped
 
     moving = [item for item in found if isinstance(item, Window)]
-    total = sum(item.bytes_per_s for item in moving) / 1e6
+    total = sum(item.moved_per_s for item in moving) / 1e6
     lines = [f"{len(seen.targets)} targets, {total:.1f} MB/s in all"] if seen.targets else ["no target yet"]
     if len(found) > shown:
         lines.append(f"{len(found) - shown} calmer targets not shown")

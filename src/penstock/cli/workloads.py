@@ -17,6 +17,7 @@ def workloads(name: str | None, as_json: bool) -> None:
     """
     from penstock.errors import UsageError, did_you_mean
     from penstock.simulate.applications import APPLICATIONS
+    from penstock.simulate.metadata.workloads import NAMES as METADATA_NAMES
     from penstock.workload import NAMES
 
     if name is not None and name not in APPLICATIONS:
@@ -26,6 +27,7 @@ def workloads(name: str | None, as_json: bool) -> None:
         emit_json(
             {
                 "synthetic": list(NAMES),
+                "metadata": list(METADATA_NAMES),
                 "applications": [
                     {
                         "name": app.name,
@@ -44,6 +46,7 @@ def workloads(name: str | None, as_json: bool) -> None:
 
     if name is None:
         console().print(f"Synthetic: {', '.join(NAMES)}", soft_wrap=True)
+        console().print(f"Metadata, with any number of threads: {', '.join(METADATA_NAMES)}", soft_wrap=True)
         table = Table("application", "what it does", "parameters")
         for app in chosen:
             table.add_row(app.name, app.summary, " ".join(p.name for p in app.parameters))

@@ -38,11 +38,6 @@ KINDS = {
     "advice": "advised",
     "failed": "refused",
 }
-_KINDS: dict[str, str] = {
-    Reason.GUARD_REVERT: "revert",
-    Reason.GUARD_SWITCHBACK: "look",
-    Reason.GUARD_RETURN: "look",
-}
 
 
 class Book:
@@ -159,7 +154,9 @@ class Book:
 def kind_of(decision: DecisionEvent) -> str:
     """The kind of a decision: `change`, `revert` (undone), `look` (at the original), `advice` or `failed`."""
     if decision.outcome == "made" or decision.pending:
-        return _KINDS.get(decision.reason, "change")
+        if decision.reason == Reason.GUARD_REVERT:
+            return "revert"
+        return "look" if decision.is_look else "change"
     return "advice" if decision.outcome == "advised" else "failed"
 
 
@@ -183,6 +180,12 @@ def sentence(effect: Mapping[str, Any] | None) -> str:
     return said[0].upper() + said[1:] + "."
 
 
+def _said(event: ControlEvent) -> list[str]:
+    """The arguments that were given: of a switch its name."""
+    known = event.arguments.items()
+    return [key.replace("_", "-") if value == "True" else value for key, value in known if value != "None"]
+
+
 def note(event: LogEvent) -> dict[str, Any] | None:
     """One line for an event that is not a decision; None for what the page does not show."""
     text = _note_text(event)
@@ -202,7 +205,7 @@ def _note_text(event: LogEvent) -> str | None:  # noqa: PLR0911 - one line a kin
         case TakeBackEvent():
             return f"{event.target}: knobs taken back from their administrator"
         case ControlEvent():
-            return f"somebody asked for {event.verb} {' '.join(event.arguments.values())}".rstrip()
+            return f"somebody asked for {event.verb}{''.join(f' {word}' for word in _said(event))}"
         case JobEvent():
             return f"job {event.job}: {event.what}"
         case TargetsEvent():

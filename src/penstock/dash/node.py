@@ -9,13 +9,17 @@ from typing import Any
 
 from penstock.agent.control import TIMEOUT_S, request
 from penstock.agent.log_search import DEADLINE_S
-from penstock.agent.startup import LOG_FILE, SOCKET_FILE
+from penstock.agent.startup import LOG_FILE, SOCKET_FILE, WINDOWS_FILE
+from penstock.dash.history import MOST_POINTS
+from penstock.dash.recorded_points import RecordedPoints, joined, thinned
 from penstock.dash.source import About, Look, Point
 from penstock.dash.tail import LogTail
 from penstock.errors import ExitCode, MissingError, PenstockError, UnreachableError
 from penstock.events import DecisionEvent, LogEvent
 
 ANSWER_S = 2.0
+# Of a running agent the page draws this much.
+LIVE_S = 900.0
 # A request to explain waits for others and then searches; the agent limits both.
 EXPLAIN_S = TIMEOUT_S + DEADLINE_S + 1.0
 # The commands that a page with a token may send. The agent decides, by the user who runs the page, whether it obeys.
@@ -36,6 +40,7 @@ class NodeSource:
         self._dir = state_dir
         self._socket = state_dir / SOCKET_FILE
         self._tail = LogTail(state_dir / LOG_FILE)
+        self._recorded = RecordedPoints(state_dir / WINDOWS_FILE)
         self._told: dict[str, str] = {}
         self.running = self._answers()
         if not self.running and not self._tail.path.exists():
@@ -52,7 +57,8 @@ class NodeSource:
     def look(self) -> Look:
         """The status from the agent, and what is new in the log."""
         events: list[LogEvent] = self._tail.read()
-        points = list(logged_points(events))
+        since_s = time.time() - LIVE_S if self.running else 0.0
+        points = joined(logged_points(events), self._recorded.read(since_s))
         try:
             status: dict[str, Any] | None = request(self._socket, "status", ANSWER_S)
             self.running, trouble = True, None
@@ -62,6 +68,9 @@ class NodeSource:
             trouble = "no agent runs here: this is its log" if unreached else str(error)
             events += self._tail.unsettled()
         now_s = time.time()
+        if status is not None:
+            points = [point for point in points if point.t_s > now_s - LIVE_S]
+        points = thinned(points, MOST_POINTS)
         if status is not None:
             points += _points(status, now_s)
             if not self._tail.readable:
@@ -118,7 +127,8 @@ class NodeSource:
 
 def _points(status: Mapping[str, Any], now_s: float) -> Iterator[Point]:
     for row in status["targets"]:
-        if "void" not in row:
+        # The chart is one of bytes; what metadata does is in the table of targets.
+        if "void" not in row and "read_bytes_per_s" in row:
             rates = (float(row["read_bytes_per_s"]), float(row["write_bytes_per_s"]))
             yield Point(now_s, str(row["target"]), *rates, dict(row["setting"]))
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from penstock.agent.summary import JobSummary, Summary, TargetSummary, summarise
 from penstock.dash.book import KINDS, Book
-from penstock.dash.history import History
+from penstock.dash.history import MOST_POINTS, History
 from penstock.dash.node import logged_points
+from penstock.dash.recorded_points import joined, thinned
+from penstock.dash.source import Point
 from penstock.dash.unit_words import named
 from penstock.events import LogEvent
 from penstock.gains import Gain, from_log2
 from penstock.report import interval, walk
 from penstock.report.page import Figure, Section, Table, render
 from penstock.report.timeline import KNOB_COLOURS, Drawing, Mark, Series, draw
+from penstock.units import format_duration
 
 MOST_TARGETS, MOST_MAPS, MOST_ROWS = 8, 6, 200
 # A log has measurements around decisions only, so longer gaps are normal.
@@ -24,14 +28,20 @@ GAP_S = 6.0
 RATIOS = "Expected: times the throughput of the best setting so far. Outcome: times that of the original."
 
 
-def node_page(events: Iterable[LogEvent], since_s: float, until_s: float, title: str) -> str:
-    """The page: what tuning gained in a period, and for every target what was changed and why."""
+def node_page(
+    events: Iterable[LogEvent], since_s: float, until_s: float, title: str, recorded: Iterable[Point] = ()
+) -> str:
+    """The page: what tuning gained in a period, and for every target what was changed and why.
+
+    `recorded` are the measurements kept beside the log, if any.
+    """
     seen = [event for event in events if since_s <= event.time_s <= until_s]
     book, history, summary = Book(), History(), summarise(seen, since_s, until_s)
     book.take(seen)
     changes = book.changes()
-    history.take(logged_points(seen), changes)
-    tracks = history.document()[:MOST_TARGETS]
+    kept = [point for point in recorded if since_s <= point.t_s <= until_s]
+    history.take(thinned(joined(logged_points(seen), kept), MOST_POINTS), changes)
+    tracks, idle = _at_work(history.document(), changes)
     began_s = min((float(track["points"][0][0]) for track in tracks if track["points"]), default=since_s)
     ended_s = max((float(track["points"][-1][0]) for track in tracks if track["points"]), default=until_s)
     courses = [_course(track, changes, (began_s, ended_s)) for track in tracks]
@@ -43,11 +53,14 @@ def node_page(events: Iterable[LogEvent], since_s: float, until_s: float, title:
     rest = [figure for figure in courses if figure is not picture]
     sections = [
         Section(
-            "Target by target", _remark(rest), rest, [_targets(summary.targets)] if summary.targets else []
+            "Target by target",
+            _remark(rest, idle),
+            rest,
+            [_targets(summary.targets)] if summary.targets else [],
         ),
         *([Section("Jobs on this node", tables=[_jobs(summary.jobs)])] if summary.jobs else []),
         *_maps(book, changes),
-        Section("Every change, and why", [RATIOS], tables=[_changes(changes)])
+        Section("Every change, and why", [_rows(changes), RATIOS], tables=[_changes(changes)])
         if changes
         else Section("No change"),
     ]
@@ -56,15 +69,36 @@ def node_page(events: Iterable[LogEvent], since_s: float, until_s: float, title:
 
 def _lead(summary: Summary, book: Book) -> str:
     counts = book.worth(None)["counts"]
-    hours = (summary.until_s - summary.since_s) / 3600
+    period = format_duration(summary.until_s - summary.since_s)
     return (
-        f"The last {hours:.1f} h: {counts['change']} changes, {counts['revert']} taken back, {counts['look']} moves "
+        f"The last {period}: {counts['change']} changes, {counts['revert']} taken back, {counts['look']} moves "
         f"only to look at the original and back, {counts['advice']} advised, {counts['failed']} refused."
     )
 
 
-def _remark(figures: Sequence[Figure]) -> list[str]:
-    return ["A log holds measurements only where something was decided."] if figures else []
+def _at_work(
+    tracks: Sequence[Mapping[str, Any]], changes: Sequence[Mapping[str, Any]]
+) -> tuple[list[Mapping[str, Any]], list[str]]:
+    """The targets to draw, and the names of those that moved nothing and were left as they were."""
+    moved = {change["target"] for change in changes}
+    busy = [one for one in tracks if one["name"] in moved or any(p[1] + p[2] for p in one["points"])]
+    return busy[:MOST_TARGETS], [short(one["name"]) for one in tracks if one not in busy]
+
+
+def _remark(figures: Sequence[Figure], idle: Sequence[str]) -> list[str]:
+    more = f" and {len(idle) - 3} more" if len(idle) > 3 else ""
+    return [
+        *(["No line is drawn where no measurement was kept."] if figures else []),
+        *([f"Idle all the time: {', '.join(idle[:3])}{more}."] if idle else []),
+    ]
+
+
+def _rows(changes: Sequence[Mapping[str, Any]]) -> str:
+    """How the rows of the list and the counts above it belong together."""
+    rows = len(_together(changes))
+    said = f"{len(changes)} in all" if rows == len(changes) else f"{len(changes)} in {rows} rows"
+    combined = "" if rows == len(changes) else "; targets that changed together share a row"
+    return f"{said}{combined}{f'; the last {MOST_ROWS} are listed' if rows > MOST_ROWS else ''}."
 
 
 def _course(
@@ -93,9 +127,15 @@ def _course(
         for change in changes
         if change["target"] == track["name"] and change["kind"] != "look" and change["t_s"] >= began_s
     ]
-    drawing = Drawing(str(track["name"]), "MB/s", lines, (), marks, steps, GAP_S, ended_s - began_s)
+    drawing = Drawing(str(track["name"]), "MB/s", lines, (), marks, steps, _gap_s(points), ended_s - began_s)
     began = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(began_s))
     return Figure(f"{short(track['name'])}, from {began} on", draw(drawing))
+
+
+def _gap_s(points: Sequence[Sequence[float]]) -> float:
+    """Points further apart are not joined: where points are means over long times, their distance is usual."""
+    apart = sorted(later[0] - earlier[0] for earlier, later in pairwise(points))
+    return max(GAP_S, 3 * apart[len(apart) // 2]) if apart else GAP_S
 
 
 def _maps(book: Book, changes: Sequence[Mapping[str, Any]]) -> list[Section]:
@@ -131,13 +171,13 @@ def _map(book: Book, decision_id: str) -> Figure | None:
 
 
 def _targets(rows: Sequence[TargetSummary]) -> Table:
-    heading = ["target", "changes", "advised", "taken back", "refused", "before/after", "last"]
+    heading = ["target", "changes", "taken back", "looks", "advised", "refused", "before/after", "last"]
     return Table(
         heading,
         [
             [
-                short(row.target), str(row.made), str(row.advised), str(row.reverted), str(row.failed),
-                _words(row.gain), row.last,
+                short(row.target), str(row.changes), str(row.reverted), str(row.looks), str(row.advised),
+                str(row.failed), _words(row.gain), row.last,
             ]
             for row in rows
         ],

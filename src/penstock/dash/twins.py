@@ -188,7 +188,7 @@ def _plan(choice: Choice) -> Plan:
 
 
 def _bytes_per_s(step: Step) -> float:
-    return step.window.bytes_per_s if isinstance(step.window, Window) else 0.0
+    return step.window.moved_per_s if isinstance(step.window, Window) else 0.0
 
 
 def _decided(steps: tuple[Step, ...], t_s: float) -> Iterator[DecisionEvent]:

@@ -56,6 +56,20 @@ class MountFigures:
     fsync: Sums = Sums()
 
 
+@dataclass(frozen=True, slots=True)
+class MetadataFigures:
+    """The operations on the metadata server since the beginning, with their times in microseconds.
+
+    `looked` counts whatever looks something up, opens among them; `asked` the applications' calls of stat.
+    """
+
+    looked: Sums = Sums()
+    asked: Sums = Sums()
+    created: Sums = Sums()
+    unlinked: Sums = Sums()
+    closed: Sums = Sums()
+
+
 class SimulatedClient(Protocol):
     """A client whose time passes when told. Values are taken as stored: refusing is the tree's part."""
 
@@ -69,6 +83,14 @@ class SimulatedClient(Protocol):
 
     def mount(self) -> MountFigures:
         """The applications' side."""
+        ...
+
+    def metadata(self) -> MetadataFigures:
+        """The metadata server's side."""
+        ...
+
+    def apply_metadata(self, rpcs: int, mod_rpcs: int, statahead: int) -> None:
+        """Put new values in force for the connection to the metadata server and for statahead."""
         ...
 
     def apply(self, index: int, setting: Setting) -> None:

@@ -11,11 +11,13 @@ from functools import partial
 
 from penstock.emulate.formats import head, stats_row
 from penstock.emulate.served_client import MountFigures, OscFigures, SimulatedClient
+from penstock.emulate.served_metadata import ServedMetadata
 from penstock.emulate.served_osc import ServedOsc, since_then
 from penstock.emulate.stores import Rules, visible_bytes
 from penstock.emulate.tree import File, Reader, Stored, Tree, Writer
 from penstock.emulate.treelayout import DEBUGFS, PROCFS, SYSFS, Listed, TreeLayout
 from penstock.errors import UsageError
+from penstock.spaces import MOD_RPCS
 from penstock.units import KIB, MIB, PAGE_BYTES
 
 # Only the latency histogram of 2.17 needs to look at every target again and again.
@@ -34,6 +36,8 @@ class NodePlan:
     brw_pages: int = 1024
     fs: str = "lustre"
     seed: int = 0
+    #: How many requests that change something the metadata server allows.
+    mod_rpcs: int = MOD_RPCS
 
 
 class ServedNode:
@@ -51,6 +55,7 @@ class ServedNode:
         self._mounts = 0
         self._calls_from = MountFigures()
         self._calls_start_s = time.time()
+        self.metadata: ServedMetadata
         self._add_node_files()
         self.mount()
 
@@ -74,8 +79,33 @@ class ServedNode:
             self._calls_start_s = time.time()
             for index in range(self.plan.osts):
                 self._add_osc(index, instance)
-            self._add_directory("llite", f"{self.plan.fs}-{instance}", ("", instance), self._mount_live())
-            self._add_directory("mdc", f"{self.plan.fs}-MDT0000-mdc-{instance}", ("", instance), {})
+            made = self.metadata = self._served_metadata(instance)
+            llite = self._mount_live() | {
+                "statahead_max": (lambda: f"{made.statahead}\n", made.store_statahead)
+            }
+            self._add_directory("llite", f"{self.plan.fs}-{instance}", ("", instance), llite)
+            live: Handlers = {
+                "max_rpcs_in_flight": (lambda: f"{made.rpcs}\n", made.store_rpcs),
+                "max_mod_rpcs_in_flight": (lambda: f"{made.mod_rpcs}\n", made.store_mod_rpcs),
+                "stats": (made.stats, lambda text: None),
+                "md_stats": (made.operations, lambda text: None),
+                "import": (made.connection, lambda text: None),
+            }
+            self._add_directory("mdc", f"{self.plan.fs}-MDT0000-mdc-{instance}", ("", instance), live)
+
+    def _served_metadata(self, instance: str) -> ServedMetadata:
+        kinds = self.plan.layout.kinds
+        text = next(listed.text for listed in kinds["mdc"] if listed.file == "import")
+        ahead = next(listed.text for listed in kinds["llite"] if listed.file == "statahead_max")
+        return ServedMetadata(
+            figures=self._client.metadata,
+            apply=self._client.apply_metadata,
+            wide=self.rules.modern,
+            statahead=int(ahead or 0),
+            import_text=(text or "").replace("{fs}", self.plan.fs).replace("{instance}", instance),
+            server_limit=self.plan.mod_rpcs,
+            start_s=time.time(),
+        )
 
     def unmount(self) -> None:
         """Everything of the mount goes; the module's own files stay."""
@@ -139,7 +169,7 @@ class ServedNode:
         for listed in self.plan.layout.kinds[kind]:
             path = f"{listed.place}/{kind}/{name}/{listed.file}"
             reader, writer = live.get(listed.file, (None, None))
-            if not listed.live:
+            if listed.file not in live and not listed.live:
                 reader, writer = _stored(listed, fs=self.plan.fs, ost=ost, instance=instance)
             self.tree.add(
                 File(
@@ -167,9 +197,13 @@ class ServedNode:
             ("close", now.close, then.close, "usecs"),
             ("fsync", now.fsync, then.fsync, "usecs"),
         )
-        return head(time.time(), self._calls_start_s, width=width) + "".join(
-            stats_row(name, since_then(total, before), unit, width=width)
-            for name, total, before, unit in rows
+        return (
+            head(time.time(), self._calls_start_s, width=width)
+            + "".join(
+                stats_row(name, since_then(total, before), unit, width=width)
+                for name, total, before, unit in rows
+            )
+            + self.metadata.calls()
         )
 
     def _clear_mount_stats(self, text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.emulate.served_client import Direction, MountFigures, OscFigures, Sums
+from penstock.emulate.served_client import Direction, MetadataFigures, MountFigures, OscFigures, Sums
 from penstock.knobs import Setting
 from penstock.simulate.kernel.counters import (
     BYTES,
@@ -63,6 +63,14 @@ class SimulatorClient:
         )
         names = ("fsyncs", "fsync_min", "fsync_max", "fsync_us", "fsync_squares")
         return MountFigures(read, write, opened, closed, Sums(*(int(client[name][0]) for name in names)))
+
+    def metadata(self) -> MetadataFigures:
+        """Opens look something up; nothing else is simulated here."""
+        mount = self.mount()
+        return MetadataFigures(looked=mount.open, closed=mount.close)
+
+    def apply_metadata(self, rpcs: int, mod_rpcs: int, statahead: int) -> None:
+        """Opens and closes take as long whatever these values are."""
 
     def apply(self, index: int, setting: Setting) -> None:
         """Put values in force as they are."""

@@ -10,5 +10,17 @@ from penstock.knobs.candidates import Candidates
 from penstock.knobs.knob import Acts, Knob, Role, Scope
 from penstock.knobs.setting import Setting
 from penstock.knobs.space import Coupling, KnobSpace
+from penstock.knobs.target_kind import TargetKind, Way
 
-__all__ = ["Acts", "Candidates", "Coupling", "Knob", "KnobSpace", "Role", "Scope", "Setting"]
+__all__ = [
+    "Acts",
+    "Candidates",
+    "Coupling",
+    "Knob",
+    "KnobSpace",
+    "Role",
+    "Scope",
+    "Setting",
+    "TargetKind",
+    "Way",
+]

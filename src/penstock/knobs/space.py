@@ -11,16 +11,21 @@ from penstock.errors import KnobError, did_you_mean
 from penstock.knobs.candidates import Candidates
 from penstock.knobs.knob import Acts, Knob, Role, Scope
 from penstock.knobs.setting import Setting
+from penstock.knobs.target_kind import DATA_PATH, TargetKind
 
 
 @dataclass(frozen=True, slots=True)
 class Coupling:
-    """A side effect of the system itself: storing any of `when` recomputes `affects`."""
+    """A side effect of the system itself: storing any of `when` recomputes `affects`.
+
+    One that only `bounds` what it affects leaves it a knob of its own, within what the others allow.
+    """
 
     when: frozenset[str]
     affects: str
     rule: Callable[[Setting], int]
     why: str
+    bounds: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +45,8 @@ class KnobSpace:
     offered: tuple[Setting, ...] = ()
     #: What its declaration was called with, so that another process can make the same couplings.
     declared_with: tuple[tuple[str, int], ...] = ()
+    #: What its targets do, and what counts as moved.
+    kind: TargetKind = DATA_PATH
     searched: tuple[str, ...] = field(init=False)
     late: tuple[str, ...] = field(init=False)
     held: Setting = field(init=False)
@@ -50,7 +57,7 @@ class KnobSpace:
         by_role = {knob.role: knob for knob in reversed(self.knobs) if knob.role is not None}
         shared = by_role.get(Role.CACHE_LIMIT)
         # What follows from other knobs is no choice of its own.
-        made = {coupling.affects for coupling in self.couplings}
+        made = {coupling.affects for coupling in self.couplings if not coupling.bounds}
         searched = (
             knob.id
             for knob in self.knobs
@@ -120,9 +127,24 @@ class KnobSpace:
         found = self._candidates.get(ids)
         if found is None:
             points = itertools.product(*(self[knob_id].values for knob_id in ids))
-            settings = [Setting(dict(zip(ids, point, strict=True))) for point in points]
-            found = self._candidates[ids] = Candidates(self, settings)
+            settings = (Setting(dict(zip(ids, point, strict=True))) for point in points)
+            found = self._candidates[ids] = Candidates(self, [one for one in settings if self.stays(one)])
         return found
+
+    def bounded(self, setting: Setting, by: str) -> Setting:
+        """The setting with the others brought within what one knob's value allows."""
+        for coupling in self.couplings:
+            if coupling.bounds and by in coupling.when:
+                setting = setting.replace({coupling.affects: coupling.rule(setting)})
+        return setting
+
+    def stays(self, setting: Setting) -> bool:
+        """Whether every value is one that the others allow."""
+        return all(
+            coupling.rule(setting) == setting[coupling.affects]
+            for coupling in self.couplings
+            if coupling.bounds and {coupling.affects, *coupling.when} <= setting.keys()
+        )
 
     def check(self, setting: Mapping[str, int]) -> None:
         """Raise `KnobError` unless every knob exists and every value lies within its bounds."""

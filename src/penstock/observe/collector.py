@@ -6,18 +6,20 @@ One broken target does not affect others.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
+from penstock.knobs.target_kind import DATA, METADATA
 from penstock.observe.deadline import Deadline, Pass
 from penstock.observe.kernelfs import KernelFs
 from penstock.observe.lustre.client import explain
-from penstock.observe.lustre.layout import PLACES, osc_target
+from penstock.observe.lustre.layout import PLACES, llite_target, mdc_target, osc_target
 from penstock.observe.lustre.rpcstats import RpcStats
-from penstock.observe.lustre.sources import LustreSource, MountSource, OscSource
+from penstock.observe.lustre.sources import LustreSource, MountSource, OscSource, metadata_source
 from penstock.observe.lustre.version import read_version
 from penstock.observe.recording import RecordedProbe
 from penstock.snapshot import NodeSnapshot, Problem, Target, TargetSnapshot
+from penstock.target_kinds import STATAHEAD
 
 _RESCAN_S = 5.0
 _SLOWEST_RESCAN_S = 60.0
@@ -31,6 +33,7 @@ class LustreObserver:
     It looks for targets every few seconds, at once after one vanished, and less and less often while there is none. A
     target whose files block is reported as stale and left alone until its read returns. With `peek`, idle targets are
     read last and cost one short read each; a change of their knobs is then seen within a few passes.
+    With `metadata` among its `kinds`, connections to metadata servers and the statahead of mounts are targets too.
     """
 
     def __init__(
@@ -45,6 +48,8 @@ class LustreObserver:
         self._fs = KernelFs(root)
         self._clock = clock
         self._peek = peek
+        #: What is watched, in the words of `[scope] kinds`.
+        self.kinds: Collection[str] = (DATA,)
         self._deadline: Deadline[LustreSource, object] = Deadline(deadline_s)
         self._rescan_s = rescan_s
         self._scan_again_s = rescan_s
@@ -133,15 +138,18 @@ class LustreObserver:
                 source.instance.ask_again()
         for key, target in listed.items():
             if key not in self._sources:
-                self._sources[key] = (
-                    MountSource(self._fs, key[1])
-                    if target is None
-                    else OscSource(self._fs, target, self._clock)
-                )
+                self._sources[key] = self._source(key, target)
         self._order = [self._sources[key] for key in sorted(self._sources)]
         self._version = self._version or read_version(self._fs)
         self._scan_again_s = self._rescan_s if listed else min(2 * self._scan_again_s, _SLOWEST_RESCAN_S)
         self._next_scan_s = t_s + self._scan_again_s
+
+    def _source(self, key: Key, target: Target | None) -> LustreSource:
+        if target is None:
+            return MountSource(self._fs, key[1])
+        if target.kind.section == METADATA:
+            return metadata_source(self._fs, target, self._clock)
+        return OscSource(self._fs, target, self._clock)
 
     def _listed(self) -> tuple[dict[Key, Target | None], tuple[Problem, ...]]:
         """The present sources. The target is parsed only for OSCs that were not there before."""
@@ -155,7 +163,12 @@ class LustreObserver:
                         found.setdefault(key, None)
                     elif (target := osc_target(name)) is not None:
                         found[key] = target
-                found.update({("llite", name): None for name in self._fs.names(f"{place}/llite")})
+                mounts = self._fs.names(f"{place}/llite")
+                found.update({("llite", name): None for name in mounts})
+                if METADATA in self.kinds:
+                    servers = (mdc_target(name) for name in self._fs.names(f"{place}/mdc"))
+                    ahead = (llite_target(name, STATAHEAD) for name in mounts)
+                    found.update({(t.kind.name, t.name): t for t in (*servers, *ahead) if t is not None})
             except OSError as error:
                 problems.append(Problem(f"/{place}", explain(error, place)))
         return found, tuple(problems)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,10 @@ from penstock.errors import AccessError, DataError, MissingError, require_extra
 READER = "penstock.observe.darshan_reader"
 TIMEOUT_S = 600.0
 MAGIC = 6567223
+# These formats begin alike: version, magic number, flags, then where the names and each module's records are.
+MAPPED_VERSIONS = (b"3.00", b"3.10", b"3.20", b"3.21")
+MAPS_AT, REGIONS = 24, 17
+HEADER_BYTES = MAPS_AT + 16 * REGIONS
 ENDIANS: tuple[Literal["little", "big"], ...] = ("little", "big")
 
 Rows = list[dict[str, Any]]
@@ -79,15 +84,30 @@ def _check(path: Path) -> None:
         raise MissingError(f"{path}: no such file")
     try:
         with path.open("rb") as file:
-            header = file.read(16)
+            header = file.read(HEADER_BYTES)
+            size = file.seek(0, os.SEEK_END)
     except PermissionError:
         raise AccessError(f"{path}: permission denied") from None
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}") from None
-    if MAGIC not in {int.from_bytes(header[8:], order) for order in ENDIANS}:
+    order = next((order for order in ENDIANS if int.from_bytes(header[8:16], order) == MAGIC), None)
+    if order is None:
         raise DataError(f"{path}: not a Darshan log")
+    if size < (whole := _whole_bytes(header, order)):
+        raise DataError(f"{path}: truncated Darshan log: {size} of {whole} bytes; copy it again")
     if importlib.util.find_spec("darshan") is None:
         raise require_extra("darshan", ImportError(name="darshan"))
+
+
+def _whole_bytes(header: bytes, order: Literal["little", "big"]) -> int:
+    """Where the last region ends that the header names; 0 for a format whose header is not known here."""
+    if header[:8].rstrip(b"\0") not in MAPPED_VERSIONS:
+        return 0
+    if len(header) < HEADER_BYTES:
+        return HEADER_BYTES
+    places = [int.from_bytes(header[at : at + 8], order) for at in range(MAPS_AT, MAPS_AT + 16 * REGIONS, 8)]
+    # Each region is named by its offset and its length.
+    return max(offset + length for offset, length in zip(places[::2], places[1::2], strict=True) if length)
 
 
 def _read_apart(path: Path, *options: str) -> str:
@@ -103,7 +123,9 @@ def _read_apart(path: Path, *options: str) -> str:
         except subprocess.TimeoutExpired:
             raise DataError(f"{path}: reading it took more than {TIMEOUT_S:.0f} s") from None
     if result.returncode:
-        raise DataError(f"{path}: damaged Darshan log (its reader ended with {result.returncode})")
+        raise DataError(
+            f"{path}: damaged or truncated Darshan log (its reader ended with {result.returncode})"
+        )
     return result.stdout
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
+from penstock.knobs.target_kind import DATA
 from penstock.observe.collector import LustreObserver
 from penstock.observe.fuse.observer import ROOTS, FuseObserver, FuseScope
 from penstock.observe.nfs.observer import NfsObserver
@@ -20,10 +21,12 @@ class NodeObserver:
         root: str | Path = "/",
         *,
         peek: bool = False,
+        kinds: Collection[str] = (DATA,),
         fuse: FuseScope = ROOTS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._lustre = LustreObserver(root, peek=peek, clock=clock)
+        self._lustre.kinds = kinds
         self._nfs = NfsObserver(root, clock=clock)
         self._fuse = FuseObserver(root, fuse, clock=clock)
 

@@ -6,6 +6,7 @@ content can be written as Markdown.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -15,22 +16,10 @@ HOME = Path(__file__).parent
 #: The style sheet, which the web page shares.
 DESIGN = HOME / "design.css"
 
-# Headings of columns that hold words, and of those that hold sentences and may wrap. All other columns but the first
-# hold numbers.
-_WORDS = (
-    "command",
-    "best static",
-    "setting",
-    "seen",
-    "workload",
-    "change",
-    "target",
-    "user",
-    "kind",
-    "block",
-    "last",
-)
-_PROSE = ("why",)
+# A cell that is a number: with a sign, a unit, an interval, or nothing measured.
+_NUMBER = re.compile(r"([-+<>~]?\d[\d.,]*( ?[A-Za-z%/]+)?( (\[|±).*)?|[-–]|none|)$")
+# Longer cells are sentences, which wrap.
+_SENTENCE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,24 +111,29 @@ def _figure(figure: Figure) -> str:
 
 
 def _table(table: Table) -> str:
-    head = "".join(f'<th scope="col"{_class(c, i)}>{escape(c)}</th>' for i, c in enumerate(table.heading))
+    looks = [_look(cells) for cells in zip(*table.rows, strict=True)] or [""] * len(table.heading)
+    head = "".join(
+        f'<th scope="col"{look}>{escape(heading)}</th>'
+        for heading, look in zip(table.heading, looks, strict=True)
+    )
     body = "".join(
-        "<tr>" + "".join(_cell(table.heading[i], i, c) for i, c in enumerate(row)) + "</tr>\n"
+        "<tr>" + "".join(_cell(*each) for each in zip(table.heading, looks, row, strict=True)) + "</tr>\n"
         for row in table.rows
     )
     rows = f"<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody>"
     return f'<div class="wide"><table class="sortable">{rows}</table></div>\n'
 
 
-def _cell(heading: str, column: int, text: str) -> str:
+def _cell(heading: str, look: str, text: str) -> str:
     """A table cell with its column heading, because on a narrow page every cell is on its own line."""
-    return f'<td{_class(heading, column)} data-label="{escape(heading)}">{_inline(text)}</td>'
+    return f'<td{look} data-label="{escape(heading)}">{_inline(text)}</td>'
 
 
-def _class(heading: str, column: int) -> str:
-    if heading in _PROSE:
+def _look(cells: Sequence[str]) -> str:
+    """The class of a column: numbers are aligned to the right, sentences wrap, words stay on one line."""
+    if any(len(cell) > _SENTENCE for cell in cells):
         return ' class="prose"'
-    return ' class="num"' if column and heading not in _WORDS else ""
+    return ' class="num"' if all(_NUMBER.match(cell) for cell in cells) else ""
 
 
 def _inline(text: str) -> str:

@@ -1,4 +1,6 @@
-// A click on a heading sorts its table; numbers by value, a second click the other way round.
+// A click on a heading sorts its table; numbers and sizes by value, a second click the other way round.
+const scale = { KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
+const number = (text) => parseFloat(text) * (scale[text.split(" ")[1]] ?? 1);
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, at) => {
@@ -11,7 +13,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
       head.setAttribute("aria-sort", down ? "descending" : "ascending");
       const value = (row) => row.cells[at].textContent.trim();
       const order = (a, b) => {
-        const [x, y] = [parseFloat(value(a)), parseFloat(value(b))];
+        const [x, y] = [number(value(a)), number(value(b))];
         if (Number.isNaN(x) || Number.isNaN(y)) return value(a).localeCompare(value(b));
         return x - y;
       };

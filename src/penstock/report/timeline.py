@@ -152,14 +152,17 @@ class _Canvas:
         for power in range(0, top + 1, 4 if top > 8 else 2):
             parts += self._level(y(2**power), str(2**power))
         for number, line in enumerate(lines):
-            held: list[tuple[float, float]] = []
-            for t_s, value in line.points:
-                held += [(t_s, held[-1][1]), (t_s, value)] if held else [(t_s, value)]
-            if held:
-                held.append((self.drawing.end_s, held[-1][1]))
-            path = " ".join(f"{self.x(t):.1f},{y(value):.1f}" for t, value in held)
-            parts.append(_polyline(path, line.colour, _dash(number)))
+            levels = _levels(line.points, self.drawing.end_s)
+            # Of many the levels only: the lines between them would be a solid block.
+            whole = [[corner for level in levels for corner in level]] if levels else []
+            for held in levels if self._dense(levels) else whole:
+                path = " ".join(f"{self.x(t):.1f},{y(value):.1f}" for t, value in held)
+                parts.append(_polyline(path, line.colour, _dash(number)))
         return parts
+
+    def _dense(self, points: Sequence[object]) -> bool:
+        """Whether a vertical line for each of these would hide what it crosses."""
+        return len(points) > (self.width - LEFT) / 8
 
     def _level(self, y: float, label: str) -> list[str]:
         return [
@@ -182,11 +185,12 @@ class _Canvas:
     def _marks(self) -> list[str]:
         """A thin vertical line and a triangle on the axis for each change, with the description as a tooltip."""
         parts = []
+        top = self.bottom - 12 if self._dense(self.drawing.marks) else TOP
         for mark in self.drawing.marks:
             x = self.x(mark.t_s)
             parts.append(
                 f'<g class="mark"><title>{mark.t_s:.1f} s: {escape(mark.words)}</title>'
-                f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{self.bottom}" style="stroke:var(--ink)" '
+                f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{self.bottom}" style="stroke:var(--ink)" '
                 f'opacity=".35"/><path d="M{x:.1f},{self.bottom - 9} l5,9 l-10,0 z"/></g>'
             )
         return parts
@@ -201,6 +205,13 @@ class _Canvas:
                 parts.append(_polyline(line, colour, dash))
             parts.append(f'<text x="{x + (32 if colour else 6):.0f}" y="{y}">{escape(name)}</text>')
         return parts
+
+
+def _levels(points: Sequence[tuple[float, float]], end_s: float) -> list[list[tuple[float, float]]]:
+    """The beginning and the end of each value; points that repeat a value are one level."""
+    begins = [point for at, point in enumerate(points) if at == 0 or point[1] != points[at - 1][1]]
+    ends_s = [t_s for t_s, _ in begins[1:]] + [end_s]
+    return [[(t_s, value), (until_s, value)] for (t_s, value), until_s in zip(begins, ends_s, strict=True)]
 
 
 def _unbroken(points: Sequence[tuple[float, float]], gap_s: float) -> list[list[tuple[float, float]]]:

@@ -6,7 +6,7 @@ that its series goes on. Job ids, decision ids and settings are no labels: they 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import (
@@ -18,6 +18,7 @@ from prometheus_client.metrics_core import (
 )
 from prometheus_client.registry import Collector
 
+from penstock.knobs.target_kind import BYTES
 from penstock.serve.status import AgentStatus, TargetStatus
 
 MOST_REASONS = 40
@@ -29,6 +30,11 @@ VOLUMES = (
     ("write.rpcs", "penstock_target_write_rpcs", "Completed write requests.", 1.0),
     ("read.usec", "penstock_target_read_rpc_seconds", "Time read requests spent on the wire.", 1e-6),
     ("write.usec", "penstock_target_write_rpc_seconds", "Time write requests spent on the wire.", 1e-6),
+)
+# Of targets that move no bytes.
+OPERATIONS_DONE = (
+    ("query.ops", "penstock_target_query_operations", "Metadata operations that looked something up.", 1.0),
+    ("modify.ops", "penstock_target_modify_operations", "Metadata operations that changed something.", 1.0),
 )
 
 
@@ -135,8 +141,18 @@ def _tallies(status: AgentStatus) -> Iterator[Metric]:
 
 
 def _volumes(targets: tuple[TargetStatus, ...], per_target: bool) -> Iterator[Metric]:
+    carriers = tuple(target for target in targets if target.unit == BYTES)
+    yield from _summed(carriers, VOLUMES, per_target)
+    servers = tuple(target for target in targets if target.unit != BYTES and not target.whole_mount)
+    if servers:
+        yield from _summed(servers, OPERATIONS_DONE, per_target)
+
+
+def _summed(
+    targets: tuple[TargetStatus, ...], volumes: Sequence[tuple[str, str, str, float]], per_target: bool
+) -> Iterator[Metric]:
     labels = TARGET if per_target else TARGET[:1]
-    for name, metric, documentation, scale in VOLUMES:
+    for name, metric, documentation, scale in volumes:
         sums: dict[tuple[str, ...], float] = {}
         for target in targets:
             key = (target.fs, target.label)[: len(labels)]

@@ -58,16 +58,12 @@ class ScreenRow:
 
     name: str
     label: str
-    read_mbps: float
-    write_mbps: float
+    #: What it moved in its last interval, in words, a column each.
+    rates: tuple[str, str]
+    busy: bool
     setting: str
     state: str
     last: Mapping[str, Any] | None
-
-    @property
-    def busy(self) -> bool:
-        """Whether it moved anything in its last interval."""
-        return self.read_mbps + self.write_mbps > 0
 
 
 def rows(status: Mapping[str, Any]) -> list[ScreenRow]:
@@ -149,7 +145,7 @@ def _node(node: Mapping[str, Any], jobs: Sequence[str]) -> str:
 
 def _target_line(row: ScreenRow, view: View, now_s: float, width: int) -> Line:
     text = (
-        f"{_fit(row.label, width):<{width}}{row.read_mbps:>8.1f}{row.write_mbps:>8.1f}  "
+        f"{_fit(row.label, width):<{width}}{row.rates[0]:>8}{row.rates[1]:>8}  "
         f"{row.setting[: SETTING_WIDTH - 1]:<{SETTING_WIDTH}}{row.state[:9]:<10}{_last(row, now_s)}"
     )
     if row.name == view.chosen:
@@ -237,31 +233,30 @@ def _slice(known: Sequence[ScreenRow], chosen: str, room: int) -> tuple[list[Scr
 
 def _row(entry: Mapping[str, Any]) -> ScreenRow:
     setting = entry.get("setting") or {}
+    rates = _rates(entry)
     return ScreenRow(
         name=str(entry["target"]),
         label=str(entry["short"]),
-        read_mbps=float(entry.get("read_bytes_per_s") or 0.0) / 1e6,
-        write_mbps=float(entry.get("write_bytes_per_s") or 0.0) / 1e6,
+        rates=rates,
+        busy=_is_busy(entry),
         setting="/".join(str(value) for value in setting.values()),
-        state=_state(entry),
+        state=str(entry.get("state") or ""),
         last=entry.get("last_change"),
     )
 
 
-def _state(entry: Mapping[str, Any]) -> str:
-    """One word on where a target stands, the most important first."""
-    if "void" in entry:
-        return "void"
-    if not entry.get("in_scope", True):
-        return "denied"
-    if entry.get("paused"):
-        return "paused"
-    if entry.get("manual"):
-        return "admin's"
-    if entry.get("guard"):
-        return str(entry["guard"])
-    busy = (entry.get("read_bytes_per_s") or 0.0) + (entry.get("write_bytes_per_s") or 0.0) > 0
-    return "steady" if busy else "idle"
+def _rates(entry: Mapping[str, Any]) -> tuple[str, str]:
+    """MB/s read and written, or operations a second that look something up and that change something."""
+    if "query_operations_per_s" in entry:
+        looked, changed = (float(entry[f"{way}_operations_per_s"]) for way in ("query", "modify"))
+        return f"{looked:.0f} op/s", f"{changed:.0f} op/s"
+    read, written = (float(entry.get(f"{way}_bytes_per_s") or 0.0) / 1e6 for way in ("read", "write"))
+    return f"{read:.1f}", f"{written:.1f}"
+
+
+def _is_busy(entry: Mapping[str, Any]) -> bool:
+    """Whether it moved anything in its last interval."""
+    return any(bool(value) for name, value in entry.items() if name.endswith("_per_s"))
 
 
 def _age(seconds: float) -> str:

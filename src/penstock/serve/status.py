@@ -11,6 +11,7 @@ from typing import Any
 
 from penstock.decide.guard import BoundUse
 from penstock.gains import Gain, GainVerdict
+from penstock.knobs.target_kind import BYTES, DATA_PATH
 
 ByReason = Mapping[str, int]
 ByKnob = Mapping[tuple[str, str, str], int]
@@ -50,12 +51,18 @@ class TargetStatus:
     void: str | None = None
     #: Whether there was an interval at all.
     seen: bool = True
-    read_bytes_per_s: float = 0.0
-    write_bytes_per_s: float = 0.0
+    #: What it moves in each way of work, by the way's name, in `unit` per second.
+    rates: Mapping[str, float] = field(default_factory=dict)
+    unit: str = BYTES
+    kind: str = DATA_PATH.name
+    #: Whether it stands for a whole mount, whose connections count the same once more.
+    whole_mount: bool = False
     #: The last word of the policy or the guard: id, reason and sentence of a decision.
     decision: str | None = None
     reason: str | None = None
     sentence: str | None = None
+    #: What it would set, where it only advises.
+    wish: tuple[str, ...] = ()
     paused: bool = False
     in_scope: bool = True
     #: Knobs that belong to their administrator.
@@ -159,13 +166,39 @@ def document(status: AgentStatus, now_s: float) -> dict[str, Any]:
         "hands_off": list(status.hands_off),
         "node": asdict(status.node),
         "bounds": [asdict(bound) for bound in status.bounds],
-        "targets": [_row(target) for target in sorted(status.targets, key=lambda t: t.name) if target.seen],
+        "targets": [
+            _row(target, status) for target in sorted(status.targets, key=lambda t: t.name) if target.seen
+        ],
     }
 
 
-def _row(target: TargetStatus) -> dict[str, Any]:
+def standing(target: TargetStatus, mode: str, hands_off: bool) -> tuple[str, str]:
+    """Where a target stands: a word of at most nine letters, and what there is to say, for every command and page."""
+    moved = any(target.rates.values())
+    held = (
+        (target.void is not None, "void", str(target.void)),
+        (not target.in_scope, "denied", "out of the configured scope"),
+        (hands_off, "hands off", "left alone: a job asked for it"),
+        (target.paused, "paused", "left as it is until resumed"),
+        (mode == "observe", "observed" if moved else "idle", "only observed"),
+    )
+    for applies, state, words in held:
+        if applies:
+            return state, words
+    said = target.sentence or ("nothing was decided yet" if moved else "idle")
+    if target.wish and mode == "advise":
+        said = f"would set {', '.join(target.wish)}: {said}"
+    if target.manual:
+        said += f"; left to its administrator: {', '.join(target.manual)}"
+    return ("admin's" if target.manual else target.guard or ("steady" if moved else "idle")), said
+
+
+def _row(target: TargetStatus, status: AgentStatus) -> dict[str, Any]:
     place = {"target": target.name, "short": target.short, "fs": target.fs, "resource": target.resource}
-    standing = {
+    state, words = standing(target, status.mode, bool(status.hands_off))
+    standing_of = {
+        "state": state,
+        "words": words,
         "paused": target.paused,
         "in_scope": target.in_scope,
         "manual": list(target.manual),
@@ -173,16 +206,16 @@ def _row(target: TargetStatus) -> dict[str, Any]:
         "last_change": _change(target.last_change) if target.last_change is not None else None,
     }
     if target.void is not None:
-        return {**place, "void": target.void, **standing}
+        return {**place, "void": target.void, **standing_of}
     return {
         **place,
+        "kind": target.kind,
         "setting": dict(target.setting),
-        "read_bytes_per_s": target.read_bytes_per_s,
-        "write_bytes_per_s": target.write_bytes_per_s,
+        **{f"{way}_{target.unit}_per_s": rate for way, rate in target.rates.items()},
         "decision": target.decision,
         "reason": target.reason,
         "sentence": target.sentence,
-        **standing,
+        **standing_of,
     }
 
 
@@ -199,7 +232,7 @@ def effect_sentence(effect: Mapping[str, Any] | None) -> str:
     said = f"effect: {_times(effect)}"
     if effect["kind"] == "switchback":
         return f"{said} (switchback, {effect['pairs']} pairs)"
-    changes = "1 change" if effect["changes"] == 1 else f"{effect['changes']} changes"
+    changes = "1 change judged" if effect["changes"] == 1 else f"{effect['changes']} changes judged"
     tried = effect.get("trial")
     told = (
         "agent trial tells more"

@@ -149,6 +149,30 @@ class LustreSection(Section):
     timeout_s: float = Field(default=6.0, gt=0)
 
 
+class MetadataSection(Section):
+    """`[metadata]`: the metadata server, and what its requests cost a client's one processor for them.
+
+    A request takes `client_us` there where a thread waits for it and `ahead_us` where statahead sent it, whose reply
+    is dealt with `ahead_reply_us` later. A thread that waited for a slot goes on `slot_wake_us` after it was given.
+    `mod_rpcs` is how many requests that change something a client may have in flight. Of every cost the share
+    `exponential_ratio` varies.
+    """
+
+    service_threads: int = Field(default=64, ge=1, le=4096)
+    mod_rpcs: int = Field(default=8, ge=1, le=511)
+    lookup_us: float = Field(default=100.0, ge=0)
+    create_us: float = Field(default=250.0, ge=0)
+    close_us: float = Field(default=100.0, ge=0)
+    unlink_us: float = Field(default=250.0, ge=0)
+    readdir_us: float = Field(default=1000.0, ge=0)
+    glimpse_us: float = Field(default=100.0, ge=0)
+    client_us: float = Field(default=30.0, ge=0)
+    slot_wake_us: float = Field(default=30.0, ge=0)
+    ahead_us: float = Field(default=15.0, ge=0)
+    ahead_reply_us: float = Field(default=50.0, ge=0)
+    exponential_ratio: float = Field(default=0.3, ge=0, le=1)
+
+
 class Cluster(Section):
     """A whole description. A file may begin with `base = "c220g5"`, a built-in cluster, and say what differs."""
 
@@ -159,6 +183,7 @@ class Cluster(Section):
     server: ServerSection
     device: DeviceSection
     lustre: LustreSection
+    metadata: MetadataSection = MetadataSection()
 
     @model_validator(mode="before")
     @classmethod
@@ -226,6 +251,10 @@ def with_changes(cluster: Cluster, texts: Sequence[str]) -> Cluster:
 def builtin_cluster(name: str) -> Cluster:
     """One of the descriptions that ship with the package."""
     if name not in CLUSTER_NAMES:
-        raise UsageError(f"unknown cluster {name!r}{did_you_mean(name, CLUSTER_NAMES)}")
+        known = ", ".join(CLUSTER_NAMES)
+        raise UsageError(
+            f"unknown cluster {name!r}: built in are {known}; FILE.toml describes another"
+            f"{did_you_mean(name, CLUSTER_NAMES)}"
+        )
     text = resources.files("penstock.simulate").joinpath(f"clusters/{name}.toml").read_text("utf-8")
     return parse_cluster(text, f"{name}.toml")

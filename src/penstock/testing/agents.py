@@ -28,8 +28,8 @@ dwell_s = 0
 reference_windows = 1
 reference_error = 10
 visit_loss_s = 100
-loss_share = 1
-hold_s = 0
+price = 1
+minute_loss_s = 1000
 trial_s = 0
 switchback_first_s = 1000000
 switchback_most_s = 1000000
@@ -37,7 +37,8 @@ changes_per_hour = 1000000
 breaker_s = 0.001
 """
 _FILES = {"pages": "max_pages_per_rpc", "flight": "max_rpcs_in_flight", "dirty": "max_dirty_mb"}
-_STOP_S = 60.0
+_STOP_S = 300.0
+_ANSWER_S = 60.0
 
 
 def knobs(client: Served, ost: str = "OST0000") -> dict[str, int]:
@@ -61,7 +62,7 @@ class AgentProcess:
 
     def ask(self, verb: str, **arguments: Any) -> dict[str, Any]:
         """One request over its socket."""
-        return request(self.state_dir / SOCKET_FILE, verb, **arguments)
+        return request(self.state_dir / SOCKET_FILE, verb, _ANSWER_S, **arguments)
 
     def answers(self) -> bool:
         """Whether it is there yet."""
@@ -75,7 +76,7 @@ class AgentProcess:
         return [event for event in events if not event.get("pending")]
 
     def stop(self, number: int = signal.SIGTERM) -> int:
-        """Send a signal and return the exit code; raises when it does not end within a minute."""
+        """Send a signal and return the exit code; raises when it does not end within minutes."""
         self.process.send_signal(number)
         return self.process.wait(_STOP_S)
 

@@ -7,6 +7,8 @@ import random
 import signal
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import Any
 
 from penstock.actuate.system import System
@@ -40,6 +42,15 @@ def _doomed(name: str) -> Callable[..., Any]:
 
 for _name in _CALLS:
     setattr(DoomedSystem, _name, _doomed(_name))
+
+
+def in_small_process(check: Callable[..., object], *arguments: object) -> None:
+    """Call a function of some module in a new process, and raise what it raises.
+
+    A process is forked for every crash, and forking one that has loaded what all tests need takes many times as long.
+    """
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        pool.submit(check, *arguments).result()
 
 
 def survives(work: Callable[[System], object], calls: int) -> bool:

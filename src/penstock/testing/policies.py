@@ -10,9 +10,10 @@ import math
 from collections.abc import Callable
 from random import Random
 
+from penstock.decide.guard import Guard, NodeView
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.work import dominant
-from penstock.decision import Outlook
+from penstock.decision import Decision, Outlook, unit_name
 from penstock.knobs import KnobSpace, Setting
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE, lustre
@@ -25,6 +26,37 @@ TARGET = Target("suite-OST0000-osc-0", "suite", "OST0000")
 INTERVAL_S = 0.5
 STARTS = 8
 MODEL = FakePredictor()
+
+
+class AskedPolicy:
+    """A policy of one target, asked as a tuner asks it: it gets an offer with every window if it reads offers."""
+
+    def __init__(self, policy: Policy, guard: Guard | None = None, work: str = "work") -> None:
+        self.policy, self.work = policy, work
+        self.guard = guard or Guard(enforces=False)
+
+    def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
+        """What the policy itself wants."""
+        space = self.policy.space
+        if self.policy.reads_offers:
+            unit = unit_name(window.target)
+            self.policy.offered(self.guard.offer(unit, self.work, [window], window, space))
+        proposal = self.policy.propose(window, outlook)
+        self.decision = Decision(
+            f"d{window.t1_s}",
+            window.t1_s,
+            window.target,
+            window.setting,
+            proposal.setting,
+            proposal.reason,
+            proposal.sentence,
+            proposal.evidence,
+            proposal.confidence,
+            unit=unit_name(window.target),
+            work=self.work,
+        )
+        (self.verdict,) = self.guard.review([window], [self.decision], lambda _: space, NodeView())
+        return proposal
 
 
 def check_policy(make: PolicyFactory) -> None:
@@ -61,17 +93,17 @@ def check_equal_seeds_give_equal_proposals(make: PolicyFactory) -> None:
 
 def check_idle_targets_are_survived(make: PolicyFactory) -> None:
     """Nothing was transferred, so ratios are None; that is a window like any other."""
-    policy = make(LUSTRE, Random(1))
+    asked = AskedPolicy(make(LUSTRE, Random(1)))
     for i in range(20):
-        LUSTRE.check(policy.propose(_window(LUSTRE.default, i, 0.0)).setting)
+        LUSTRE.check(asked.propose(_window(LUSTRE.default, i, 0.0)).setting)
 
 
 def check_a_foreign_change_is_survived(make: PolicyFactory) -> None:
     """Somebody else may set any value at any time, candidates or not."""
-    policy = make(LUSTRE, Random(1))
+    asked = AskedPolicy(make(LUSTRE, Random(1)))
     for i, flight in enumerate((8, 8, 3, 3, 200, 200, 1, 1, 256, 7)):
         window = _window(LUSTRE.default.replace(flight=flight, dirty=77), i, 1e8)
-        LUSTRE.check(policy.propose(window, _outlook(MODEL, LUSTRE, window)).setting)
+        LUSTRE.check(asked.propose(window, _outlook(MODEL, LUSTRE, window)).setting)
 
 
 def check_any_legal_start_is_survived(make: PolicyFactory, seed: int) -> None:
@@ -82,12 +114,16 @@ def check_any_legal_start_is_survived(make: PolicyFactory, seed: int) -> None:
     """
     rng = Random(seed)
     space = rng.choice((LUSTRE, lustre(2 * GIB), lustre(pages_ceiling=4096), lustre(pages_floor=16)))
-    setting, policy, model = random_setting(space, rng), make(space, Random(seed)), FakePredictor(seed)
+    setting, asked, model = (
+        random_setting(space, rng),
+        AskedPolicy(make(space, Random(seed))),
+        FakePredictor(seed),
+    )
     for i in range(70):
         if rng.random() < 0.03:
             setting = random_setting(space, rng)
         window = _random_window(setting, i, rng)
-        proposal = policy.propose(window, _outlook(model, space, window) if rng.random() < 0.9 else None)
+        proposal = asked.propose(window, _outlook(model, space, window) if rng.random() < 0.9 else None)
         _check_answer(proposal, window)
         if rng.random() < 0.8:
             setting = space.settle(setting, _moved(setting, proposal.setting, space))
@@ -149,11 +185,11 @@ def _random_window(setting: Setting, i: int, rng: Random) -> Window:
 
 def _follow(make: PolicyFactory, space: KnobSpace, windows: int) -> list[Proposal]:
     """What a policy proposes window by window, mostly with an outlook: models may be missing for a while."""
-    policy, setting, seen = make(space, Random(1)), space.default, []
+    asked, setting, seen = AskedPolicy(make(space, Random(1))), space.default, []
     for i in range(windows):
         rate = 1e8 * min(setting["flight"], 40) ** 0.5 + 1e4 * setting["pages"]
         window = _window(setting, i, rate)
-        proposal = policy.propose(window, _outlook(MODEL, space, window) if i % 7 != 3 else None)
+        proposal = asked.propose(window, _outlook(MODEL, space, window) if i % 7 != 3 else None)
         setting = space.settle(setting, proposal.setting)
         seen.append(proposal)
     return seen

@@ -18,13 +18,13 @@ from pathlib import Path
 from penstock.emulate.faultcontrol import CONTROL_FILE
 from penstock.emulate.mount import unmount
 from penstock.emulate.realtime import serve_mounted, serve_plain
-from penstock.emulate.served_client import Direction, MountFigures, OscFigures, Sums
+from penstock.emulate.served_client import Direction, MetadataFigures, MountFigures, OscFigures, Sums
 from penstock.emulate.served_node import NodePlan, ServedNode
 from penstock.emulate.treelayout import LAYOUTS, load_layout
 from penstock.knobs import Setting
 
 _RPCS_PER_S, _RPC_BYTES, _RPC_USEC = 200, 1 << 20, 5000
-_PATIENCE_S = 120.0
+_PATIENCE_S = 300.0
 
 
 class SteadyClient:
@@ -33,6 +33,15 @@ class SteadyClient:
     def __init__(self) -> None:
         self._t_s = 0.0
         self.applied: dict[int, Setting] = {}
+        self.applied_metadata: tuple[int, int, int] | None = None
+
+    def metadata(self) -> MetadataFigures:
+        """As many creates as look-ups, each of both closed or unlinked."""
+        each = _repeated(int(self._t_s * _RPCS_PER_S / 2), _RPC_USEC)
+        return MetadataFigures(each, each, each, each)
+
+    def apply_metadata(self, rpcs: int, mod_rpcs: int, statahead: int) -> None:
+        self.applied_metadata = (rpcs, mod_rpcs, statahead)
 
     def run_until(self, t_s: float) -> None:
         self._t_s = t_s

@@ -86,10 +86,11 @@ function drawRates(drawing, points, x, { top, width, kinds }) {
 
 // Nothing is known of the time between measurements that lie far apart: no line is drawn there.
 function unbroken(values) {
-  const parts = [];
+  const parts = [], apart = values.slice(1).map((value, at) => value[0] - values[at][0]).sort((a, b) => a - b);
+  const far = Math.max(FAR_APART_S, 3 * (apart[apart.length >> 1] ?? 0));
   for (const value of values) {
     const last = parts[parts.length - 1];
-    if (last && value[0] - last[last.length - 1][0] <= FAR_APART_S) last.push(value);
+    if (last && value[0] - last[last.length - 1][0] <= far) last.push(value);
     else parts.push([value]);
   }
   return parts;
@@ -105,17 +106,28 @@ function drawSteps(drawing, steps, x, { top, width, from, to }) {
   if (named) drawing.append(svg("text", { x: 0, y: top - 9, class: "soft" }, `${named}; log scale`));
   for (let power = 0; power <= high; power += high > 8 ? 4 : 2) level(drawing, y(2 ** power), String(2 ** power), width);
   knobs.forEach((knob, at) => {
-    const path = [];
-    steps.forEach(([t, setting], number) => {
-      const until = number + 1 < steps.length ? steps[number + 1][0] : to;
-      if (until < from || setting[knob] === undefined) return;
-      path.push(`${x(Math.max(t, from)).toFixed(1)},${y(setting[knob]).toFixed(1)}`);
-      path.push(`${x(until).toFixed(1)},${y(setting[knob]).toFixed(1)}`);
-    });
     const { colour, dash } = knobStyle(at);
-    drawing.append(svg("polyline", { fill: "none", stroke: colour, "stroke-width": 2,
-      "stroke-dasharray": dash || null, points: path.join(" ") }));
+    const levels = levelsOf(steps, knob, from, to).map(([t, until, value]) =>
+      `${x(t).toFixed(1)},${y(value).toFixed(1)} ${x(until).toFixed(1)},${y(value).toFixed(1)}`);
+    // Of many steps the levels only: the lines between them would be a solid block.
+    const paths = levels.length > (width - LEFT) / 8 ? levels : [levels.join(" ")];
+    for (const points of paths) {
+      drawing.append(svg("polyline", { fill: "none", stroke: colour, "stroke-width": 2, "stroke-dasharray": dash || null, points }));
+    }
   });
+}
+
+// The values of a knob with the times that they held, equal ones joined: other knobs' steps are not its own.
+function levelsOf(steps, knob, from, to) {
+  const levels = [];
+  steps.forEach(([t, setting], number) => {
+    const until = number + 1 < steps.length ? steps[number + 1][0] : to;
+    if (until < from || setting[knob] === undefined) return;
+    const last = levels[levels.length - 1];
+    if (last && last[2] === setting[knob] && last[1] >= t) last[1] = until;
+    else levels.push([Math.max(t, from), until, setting[knob]]);
+  });
+  return levels;
 }
 
 function level(drawing, y, label, width) {

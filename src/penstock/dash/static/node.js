@@ -65,19 +65,36 @@ function budget(status) {
 function bounds(status) {
   if (!status) return null;
   const rows = (status.bounds || []).map((each) => make("div", {}, meter(`Work lost to changes on ${short(each.mount)}`, each.lost_s, each.most_s,
-    `${each.lost_s.toFixed(1)} s of at most ${each.most_s.toFixed(0)} s`),
-    each.hold_s > 0 ? make("p", { class: "muted" }, `held at the original for ${each.hold_s.toFixed(0)} s more`) : null));
+    `${each.lost_s.toFixed(1)} s of at most ${each.most_s.toFixed(0)} s`)));
   return panel("What changes may cost", ...(rows.length ? rows : [make("p", { class: "muted" }, "Nothing was tried yet.")]));
+}
+
+// What a target moves, way by way: [[name, value], ...] of every figure a second.
+const rates = (row) => Object.entries(row).filter(([name]) => name.endsWith("_per_s"));
+
+function rateText(row) {
+  if (row.void) return "";
+  return rates(row).map(([name, value]) => name.endsWith("_operations_per_s")
+    ? `${value.toFixed(0)} ${name.replace("_operations_per_s", "")} op/s` : `${(value / 1e6).toFixed(1)} MB/s ${name.replace("_bytes_per_s", "")}`).join(", ");
 }
 
 function targets(status) {
   if (!status?.targets.length) return null;
-  const state = (row) => row.void || (row.paused && "paused") || (!row.in_scope && "out of scope") ||
-    (row.manual.length && `administrator's: ${row.manual.join(", ")}`) || row.guard || (row.read_bytes_per_s + row.write_bytes_per_s === 0 ? "idle" : "in scope");
   return panel("Targets", make("div", { class: "wide" }, make("table", {}, make("thead", {}, make("tr", {},
-    ...["target", "setting", "state"].map((name) => make("th", { scope: "col" }, name)))), make("tbody", {},
-    ...status.targets.map((row) => make("tr", {}, make("td", {}, row.short), make("td", {}, settingText(row.setting)),
-      make("td", {}, state(row))))))));
+    ...["target", "now", "setting", "state"].map((name) => make("th", { scope: "col" }, name)))), make("tbody", {},
+    ...grouped(status.targets).map(([row, count]) => make("tr", {},
+      make("td", {}, count > 1 ? `${row.short} and ${count - 1} more` : row.short), make("td", {}, count > 1 ? "" : rateText(row)), make("td", {}, settingText(row.setting)),
+      make("td", {}, row.state)))))));
+}
+
+// Targets of which the same is to be said, as the first of them and their number.
+function grouped(rows) {
+  const groups = new Map();
+  for (const row of rows) {
+    const key = JSON.stringify([row.fs, row.setting, row.state]);
+    groups.set(key, [groups.get(key)?.[0] ?? row, (groups.get(key)?.[1] ?? 0) + 1]);
+  }
+  return [...groups.values()];
 }
 
 function faults(state) {

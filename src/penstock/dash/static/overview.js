@@ -100,16 +100,30 @@ function drawTargets(state) {
   by("sparse").hidden = state.about.kind !== "log";
   const place = by("targets");
   const focused = document.activeElement?.dataset?.id;
-  const known = state.targets.filter((track) => track.name.includes(shown.filter));
+  const named = state.targets.filter((track) => track.name.includes(shown.filter));
+  // Of what moved nothing and was left as it is, one line says all.
+  const moved = new Set(state.changes.map((change) => change.target));
+  const atWork = named.filter((track) => moved.has(track.name) || track.points.some((p) => p[1] + p[2] > 0));
+  const known = atWork.length ? atWork : named.slice(0, 1);
   const some = known.slice(0, shown.most);
   const width = cardWidth(place, some.length), range = timeRange(state), kinds = { split: split(state) };
   place.replaceChildren(...some.map((track) => card(state, track, { width, range, kinds })));
+  drawIdle(state, named.filter((track) => !known.includes(track)));
   if (!state.targets.length) place.replaceChildren(make("p", { class: "muted" }, "Nothing was measured yet."));
   by("filter-label").hidden = state.targets.length <= FIRST_SHOWN;
   by("more").hidden = known.length <= some.length;
   by("more").textContent = `Show more of the other ${known.length - some.length} targets`;
   if (focused) place.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus();
 }
+
+function drawIdle(state, tracks) {
+  by("idle").hidden = !tracks.length;
+  const names = tracks.slice(0, 3).map((track) => shortOf(state, track)).join(", ");
+  const more = tracks.length > 3 ? ` and ${tracks.length - 3} more` : "";
+  by("idle").textContent = `Idle all the time: ${names}${more}.`;
+}
+
+const shortOf = (state, track) => (state.status?.targets || []).find((each) => each.target === track.name)?.short || short(track.name);
 
 function cardWidth(place, count) {
   const columns = Math.max(1, Math.min(count, Math.floor((place.clientWidth + 16) / (560 + 16))));
@@ -127,7 +141,7 @@ function card(state, track, { width, range, kinds }) {
     make("header", {}, make("h3", {}, row?.short || short(track.name)),
       make("span", { class: "now" }, last ? `${rate(last[1] + last[2])} MB/s` : "")),
     make("p", { class: "muted" }, settingText(setting)), chart,
-    row?.sentence ? make("p", { class: "muted" }, row.sentence) : null);
+    row?.words ? make("p", { class: "muted" }, `${row.state}: ${row.words}`) : null);
 }
 
 function whyButton(change, state) {
@@ -149,6 +163,10 @@ function drawChanges(state) {
   const focused = document.activeElement?.dataset?.id;
   const body = by("changes").tBodies[0];
   by("more-changes").hidden = state.changes.length <= shown.changes;
+  by("more-changes").textContent = `Show all ${state.changes.length}`;
+  const all = Object.values(state.worth.counts).reduce((sum, n) => sum + n, 0);
+  by("older").hidden = all <= state.changes.length;
+  by("older").textContent = `The list holds the last ${state.changes.length} of ${all}; the decision log has all.`;
   body.replaceChildren(...state.changes.slice(-shown.changes).reverse().map((change) => make("tr", {},
     make("td", { "data-label": "at" }, clock(change.t_s, state.about.virtual)), make("td", {}, short(change.target)),
     make("td", { class: "what" }, make("span", { class: "kind" }, `${KINDS[change.kind]}: `), change.changes.join(", ")),

@@ -13,6 +13,7 @@ from penstock.observe.kernelfs import GONE, KernelFs
 from penstock.observe.mounts import Mount
 from penstock.observe.passes import ObservedSource, Reading
 from penstock.snapshot import Problem, Target, TargetSnapshot
+from penstock.target_kinds import FUSE
 from penstock.units import PAGE_BYTES
 
 CONNECTIONS = "sys/fs/fuse/connections"
@@ -37,7 +38,7 @@ def knob_files(device: str, minor: int) -> dict[str, tuple[tuple[str, int], ...]
 def target_of(mount: Mount, daemon: Daemon) -> Target:
     """The target of a mount. Its name ends with the daemon's start time, so a new mount is another target."""
     name = f"{mount.kind}-{mount.device}-{daemon.started}"
-    return Target(name, fs=mount.path, mount=name)
+    return Target(name, fs=mount.path, mount=name, kind=FUSE)
 
 
 class FuseSource(ObservedSource):

@@ -7,8 +7,12 @@ sysfs, then procfs, then debugfs. The version is never used.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 
+from penstock.knobs import TargetKind
 from penstock.snapshot import Target
+from penstock.target_kinds import MDC
 
 PLACES = ("sys/fs/lustre", "proc/fs/lustre", "sys/kernel/debug/lustre")
 
@@ -27,6 +31,16 @@ OSC_FILES = (
 INSTEAD_OF = {"state": "import"}
 # Useful in a recording and shown on request, but too long to read in every pass.
 OSC_DETAILS = ("rpc_stats", "osc_cached_mb", "cur_lost_grant_bytes", "timeouts", "checksum_type")
+# The knobs of each kind of metadata target and their files: read by the observer, and all that may be written.
+MDC_KNOBS: Mapping[str, str] = MappingProxyType(
+    {"rpcs": "max_rpcs_in_flight", "mod_rpcs": "max_mod_rpcs_in_flight"}
+)
+STATAHEAD_KNOBS: Mapping[str, str] = MappingProxyType({"statahead": "statahead_max"})
+# What is read besides, in the order in which the parsers take the texts; the knobs' files come after these.
+MDC_FILES = ("stats", "md_stats", "import", "active", "state")
+LLITE_FILES = ("stats",)
+MDC_DETAILS = ("rpc_stats",)
+STATAHEAD_DETAILS = ("statahead_stats",)
 MOUNT_FILES = ("stats", "read_ahead_stats")
 MOUNT_DETAILS = (
     "max_cached_mb",
@@ -37,6 +51,10 @@ MOUNT_DETAILS = (
 
 # On a metadata server `...-osc-MDT0000` is the server's own path to its OSTs, not a client's data path.
 _OSC = re.compile(r"(?P<fs>.+)-(?P<ost>OST[0-9a-fA-F]{4})-osc-(?P<instance>(?!MDT)[^-/]+)")
+
+
+_MDC = re.compile(r"(?P<fs>.+)-(?P<mdt>MDT[0-9a-fA-F]{4})-mdc-(?P<instance>[0-9a-f]{4,32})")
+_MOUNT = re.compile(r"(?P<fs>[A-Za-z0-9_-]{1,32})-[0-9a-f]{4,32}")
 
 
 def osc_target(name: str) -> Target | None:
@@ -52,6 +70,40 @@ mount='lustre-ff1100010179b000')
     if match is None:
         return None
     return Target(name, match["fs"], match["ost"].upper(), f"{match['fs']}-{match['instance']}")
+
+
+def mdc_target(name: str) -> Target | None:
+    """The target behind a client's connection to a metadata server; None when the name is not that of one.
+
+    >>> mdc_target("lustre-MDT0000-mdc-ff1100010179b000")
+    Target(name='lustre-MDT0000-mdc-ff1100010179b000', fs='lustre', resource='MDT0000', \
+mount='lustre-ff1100010179b000')
+    """
+    match = _MDC.fullmatch(name)
+    if match is None:
+        return None
+    mount = f"{match['fs']}-{match['instance']}"
+    return Target(name, match["fs"], match["mdt"].upper(), mount, MDC)
+
+
+def llite_target(mount: str, kind: TargetKind) -> Target | None:
+    """The target of one kind that a mount has; None when the name is not that of a mount.
+
+    >>> from penstock.target_kinds import STATAHEAD
+    >>> llite_target("lustre-ff1100010179b000", STATAHEAD)
+    Target(name='lustre-ff1100010179b000-statahead', fs='lustre', resource='statahead', \
+mount='lustre-ff1100010179b000')
+    """
+    match = _MOUNT.fullmatch(mount)
+    if match is None:
+        return None
+    return Target(f"{mount}-{kind.name}", match["fs"], kind.name, mount, kind)
+
+
+def llite_mount(name: str, kind: TargetKind) -> str | None:
+    """The mount behind the name of such a target; None when it is no such name."""
+    mount = name.removesuffix(f"-{kind.name}")
+    return mount if mount != name and _MOUNT.fullmatch(mount) else None
 
 
 def candidates(kind: str, name: str, file: str) -> tuple[str, ...]:

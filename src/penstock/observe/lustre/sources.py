@@ -9,11 +9,24 @@ from collections.abc import Callable, Mapping, Sequence
 from penstock.errors import DataError
 from penstock.observe.kernelfs import KernelFs
 from penstock.observe.lustre.client import Instance, InstanceGoneError
-from penstock.observe.lustre.layout import MOUNT_DETAILS, MOUNT_FILES, OSC_DETAILS, OSC_FILES
+from penstock.observe.lustre.layout import (
+    LLITE_FILES,
+    MDC_DETAILS,
+    MDC_FILES,
+    MDC_KNOBS,
+    MOUNT_DETAILS,
+    MOUNT_FILES,
+    OSC_DETAILS,
+    OSC_FILES,
+    STATAHEAD_DETAILS,
+    STATAHEAD_KNOBS,
+)
 from penstock.observe.lustre.llite import parse_mount
+from penstock.observe.lustre.metadata import LliteParser, MdcParser, MetadataParser
 from penstock.observe.lustre.osc import TargetParser
 from penstock.observe.lustre.rpcstats import RpcStats, parse_rpc_stats
 from penstock.snapshot import Problem, Target, TargetSnapshot
+from penstock.target_kinds import MDC
 
 # A target is idle after this many passes without movement. One of this many peeks at an idle target reads everything.
 STILL_PASSES = 4
@@ -60,8 +73,25 @@ class LustreSource(ABC):
         return {path: text.decode("utf-8", "replace") for path, text in found.items()}
 
 
-class OscSource(LustreSource):
+class TargetSource(LustreSource):
+    """A target, whose texts a parser makes sense of."""
+
+    _parser: TargetParser | MetadataParser
+
+    def troubled(self) -> bool:
+        """Whether `problems` has anything to say."""
+        return bool(self.instance.problems or self._parser.problems)
+
+    def problems(self) -> list[Problem]:
+        """What could not be read or made sense of the last time."""
+        unread = [f"{file}: {why}" for file, why in self.instance.problems.items()]
+        return [Problem(self.name, why) for why in (*unread, *self._parser.problems.values())]
+
+
+class OscSource(TargetSource):
     """One client data path."""
+
+    _parser: TargetParser
 
     def __init__(self, fs: KernelFs, target: Target, clock: Callable[[], float]) -> None:
         super().__init__(Instance(fs, "osc", target.name, OSC_FILES), OSC_DETAILS)
@@ -109,15 +139,6 @@ class OscSource(LustreSource):
         except DataError as error:
             return Problem(self.name, f"discarded: {error}")
 
-    def troubled(self) -> bool:
-        """Whether `problems` has anything to say."""
-        return bool(self.instance.problems or self._parser.problems)
-
-    def problems(self) -> list[Problem]:
-        """What could not be read or made sense of the last time."""
-        unread = [f"{file}: {why}" for file, why in self.instance.problems.items()]
-        return [Problem(self.name, why) for why in (*unread, *self._parser.problems.values())]
-
     def histograms(self) -> RpcStats | None:
         """Its `rpc_stats`, where that can be read."""
         for _, text in self.instance.read_named(("rpc_stats",)):
@@ -126,6 +147,48 @@ class OscSource(LustreSource):
             except DataError:
                 return None
         return None
+
+
+class MetadataSource(TargetSource):
+    """One target of a client's metadata, read whole in every pass."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        parser: MetadataParser,
+        details: Sequence[str],
+        clock: Callable[[], float],
+    ) -> None:
+        super().__init__(instance, details)
+        self.name = parser.target.name
+        self._parser = parser
+        self._clock = clock
+
+    def read(self) -> TargetSnapshot | Problem | None:
+        """Its snapshot."""
+        t_s = self._clock()
+        try:
+            return self._parser.parse(t_s, self.instance.read_carefully())
+        except InstanceGoneError:
+            return None
+        except DataError as error:
+            return Problem(self.name, f"discarded: {error}")
+
+
+def metadata_source(fs: KernelFs, target: Target, clock: Callable[[], float]) -> MetadataSource:
+    """The source of a connection to a metadata server, or of a mount's statahead."""
+    if target.kind == MDC:
+        instance = Instance(fs, "mdc", target.name, (*MDC_FILES, *MDC_KNOBS.values()))
+        return MetadataSource(instance, MdcParser(target, MDC_KNOBS), MDC_DETAILS, clock)
+    return llite_source(fs, target, STATAHEAD_KNOBS, clock)
+
+
+def llite_source(
+    fs: KernelFs, target: Target, knobs: Mapping[str, str], clock: Callable[[], float]
+) -> MetadataSource:
+    """The source of a mount's target with these knobs."""
+    instance = Instance(fs, "llite", target.mount, (*LLITE_FILES, *knobs.values()))
+    return MetadataSource(instance, LliteParser(target, knobs), STATAHEAD_DETAILS, clock)
 
 
 class MountSource(LustreSource):

@@ -16,11 +16,12 @@ _HEAD = frozenset({b"snapshot_time", b"start_time", b"elapsed_time"})
 
 @dataclass(frozen=True, slots=True)
 class StatsRow:
-    """One counter: how many samples, and their sum where the kernel keeps one."""
+    """One counter: how many samples, and their sum and the least of them where the kernel keeps these."""
 
     count: int
     total: int | None
     unit: str
+    least: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,8 @@ def _row(fields: Sequence[bytes]) -> tuple[str, StatsRow | None]:
     total = numbers[2] if len(numbers) > 2 else None
     if count < 0 or (total is not None and total < 0) or len(numbers) in (1, 2) or len(fields) < mark + 2:
         return name, None
-    return name, StatsRow(count, total, fields[mark + 1].strip(b"[]").decode("utf-8", "replace"))
+    unit = fields[mark + 1].strip(b"[]").decode("utf-8", "replace")
+    return name, StatsRow(count, total, unit, numbers[0] if total is not None else None)
 
 
 def find_row(text: bytes, needle: bytes) -> tuple[int, int] | None:

@@ -16,6 +16,7 @@ from penstock.observe.nfs.sunrpc import Transport, read_transports
 from penstock.observe.passes import MountObserver, ObservedSource, Reading
 from penstock.snapshot import Problem, Target, TargetSnapshot
 from penstock.spaces import BY_RATIO
+from penstock.target_kinds import NFS
 from penstock.units import KIB
 
 # A mount's age is given in whole seconds, so the time of mounting is known to about one second.
@@ -27,7 +28,7 @@ _TABLE_SLOTS = "proc/sys/sunrpc/tcp_max_slot_table_entries"
 def target_of(mount: Mount, mounted_s: int) -> Target:
     """The target of a mount. Its name ends with the time of mounting, so a new mount is another target."""
     name = f"nfs-{mount.device}-{mounted_s}"
-    return Target(name, fs=mount.path, mount=name)
+    return Target(name, fs=mount.path, mount=name, kind=NFS)
 
 
 class NfsObserver(MountObserver):
