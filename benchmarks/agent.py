@@ -56,7 +56,7 @@ def case(oscs: int, busy: int, policy: str, passes: int) -> dict[str, float | st
         (root / "proc/meminfo").write_text("MemTotal: 201326592 kB\nMemAvailable: 150000000 kB\n")
         observer = LustreObserver(root, peek=True)
         actuator = LustreActuator(root, Journal(state, owner_of(root)))
-        predictor = _predictor(policy)
+        predictor = predictor_of(policy)
         loop = Loop(
             Ports(MonotonicClock(), observer, actuator),
             Tuner(find_policy(policy), 0, predictor, CacheBudget(40000)),
@@ -109,7 +109,8 @@ def _client(root: Path, oscs: int, busy: int) -> Callable[[], None]:
     return move_on
 
 
-def _predictor(policy: str) -> Predictor | None:
+def predictor_of(policy: str) -> Predictor | None:
+    """The model that a policy asks, as it ships."""
     made = find_policy(policy)
     if not made.uses_model:
         return None
@@ -137,7 +138,7 @@ def main() -> None:
     rows = []
     for numpy_only in (False, True):
         for oscs, busy, policy in WITHOUT_NUMBA if numpy_only else CASES:
-            rows.append(_apart(oscs, busy, policy, options.passes, numpy_only=numpy_only))
+            rows.append(apart(oscs, busy, policy, options.passes, numpy_only=numpy_only))
     if options.json:
         print(json.dumps({"rows": rows, "paper_ms_per_osc": PAPER_MS}, indent=2))
         return
@@ -156,7 +157,8 @@ def main() -> None:
     )
 
 
-def _apart(oscs: int, busy: int, policy: str, passes: int, *, numpy_only: bool) -> dict[str, float]:
+def apart(oscs: int, busy: int, policy: str, passes: int, *, numpy_only: bool = False) -> dict[str, float]:
+    """One configuration in a process of its own, as an agent would be."""
     command = [sys.executable, "-m", "benchmarks.agent", "--passes", str(passes)]
     command += ["--case", str(oscs), str(busy), policy]
     # As `penstock agent run` sets it.

@@ -26,7 +26,7 @@ from benchmarks.evidence.baseline_rows import (
     tables,
     world_rows,
 )
-from benchmarks.evidence.page_table import PageTable, commit_here, tables_of, write_table
+from benchmarks.evidence.page_table import PageTable, commit_here, tables_of, write_page
 
 from penstock.evaluate.comparison import Terms
 from penstock.evaluate.drivers import Course
@@ -41,7 +41,7 @@ from penstock.simulate.cluster import find_cluster
 from penstock.train.draws import draw_worlds
 
 DOCS = Path(__file__).parent.parent / "docs" / "explanation"
-PAGE, TABLE = DOCS / "baseline.md", DOCS / "baseline" / "figures.json"
+TABLE = DOCS / "baseline" / "figures.json"
 CLUSTERS = ("c220g5", "c6525-25g")
 DRAWS, DRAW_SEED, WORLD_S = 30, 43, 120.0
 ALL_SETS = (*SETS, WORLDS)
@@ -150,10 +150,7 @@ def main() -> None:
     marks = Marks(chosen.cache_dir)
     drawn = {policy: marks.find(Course(0.0, 0.0, policy=policy)) for policy in sorted(("default", *POLICIES))}
     table = PageTable(commit, drawn, tables_of(parts))
-    TABLE.parent.mkdir(exist_ok=True)
-    write_table(TABLE, table)
-    PAGE.write_text(markdown(TITLE, [*LEAD, table.line(drawn)], parts), encoding="utf-8")
-    print(f"wrote {PAGE} and {TABLE}")
+    print(write_page(TABLE, table, TITLE, LEAD, parts))
 
 
 if __name__ == "__main__":

@@ -11,10 +11,16 @@ MOVING = ("stats", "import", "cur_dirty_bytes")
 
 
 class Tree:
-    """A client's tree of plain files whose counters can be moved on, for all OSCs or for the first few."""
+    """A client's tree of plain files whose counters can be moved on, for all OSCs or for the first few.
 
-    def __init__(self, root: Path, oscs: int, busy: int | None = None) -> None:
+    With a `direction`, the other direction's bytes and RPCs stand still.
+    """
+
+    def __init__(self, root: Path, oscs: int, busy: int | None = None, direction: str | None = None) -> None:
         self._rounds = 0
+        self._still = {None: (), "read": ("write_bytes", "ost_write"), "write": ("read_bytes", "ost_read")}[
+            direction
+        ]
         self._moving: list[tuple[Path, str]] = []
         for source in sorted((CAPTURE / "tree").rglob("*")):
             if not source.is_file() or "osc" not in source.parts or CAPTURED not in source.parts:
@@ -37,7 +43,13 @@ class Tree:
             elif path.name == "import":
                 path.write_text(text.replace("idle: 2 sec", f"idle: {self._rounds} sec"))
             else:
-                path.write_text(re.sub(r"(\d+) samples( \[\w+\] \d+ \d+ )(\d+)", self._more, text))
+                lines = text.splitlines(keepends=True)
+                path.write_text(
+                    "".join(line if line.startswith(self._still) else self._moved(line) for line in lines)
+                )
+
+    def _moved(self, line: str) -> str:
+        return re.sub(r"(\d+) samples( \[\w+\] \d+ \d+ )(\d+)", self._more, line)
 
     def _more(self, match: re.Match[str]) -> str:
         count, total = int(match[1]) + self._rounds, int(match[3]) + self._rounds * 1048576

@@ -19,17 +19,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.decide.belief import Knowledge, Measured
+from penstock.decide.guard import GuardLimits
+from penstock.decide.guard.prices import fullness, prices
 from penstock.decide.habits import HABITS
 from penstock.decide.look import Look
 from penstock.decide.objective import Rates, gain_log2
-from penstock.decide.prospect import Stay, sober, weigh
+from penstock.decide.value import Stay, sober, weigh
+from penstock.decide.work import OPEN_S
 from penstock.decision import Cases
 from penstock.predict.shipped import default_survey
 from penstock.predict.surfaces import KINDS, Case, SurveyPredictor
 from penstock.spaces import LUSTRE
 
 Floats = NDArray[np.float64]
-WINDOWS = 3
+WINDOWS, WINDOW_S = 3, 0.5
 #: More trials than this do not fit into two minutes.
 MOST_TRIALS = 12
 BYTES_PER_S = 1e8
@@ -79,7 +82,7 @@ def play(world: World, cases: Cases, played: Played) -> None:
     known, now, place, over, said = Knowledge(), 0, HOME, 0.0, None
     if world.look:
         known = Knowledge(looks={"read": Look("read", 1, world.look)})
-    for trials in range(MOST_TRIALS + 1):
+    for _trial in range(MOST_TRIALS + 1):
         measured = known.measured.setdefault(place, Measured())
         for _ in range(WINDOWS):
             now += 1
@@ -88,21 +91,13 @@ def play(world: World, cases: Cases, played: Played) -> None:
             gain = gain_log2(measured.level.mean, known.measured[HOME].level.mean, HABITS.objective)
             played.bets.append((said, gain > over))
         belief = known.believe(cases, CANDIDATES, HOME, now, HABITS.objective)
-        found = weigh(
-            known.measured,
-            belief,
-            LUSTRE,
-            Stay(place, HOME, HOME, HOME, WINDOWS, 0, surveyed=True),
-            HABITS,
-        )
-        dearer = HABITS.dearer if known.measured[HOME].level.mean.counts[1] else 1.0
-        if found.hope <= dearer * (HABITS.worth_log2 + HABITS.worth_more_log2 * trials):
+        stay = Stay(place, HOME, now * WINDOW_S, HABITS.trial_s, OPEN_S, surveyed=True, now=now)
+        full = fullness(known.measured[HOME].level.mean, HOME, LUSTRE)
+        found = weigh(known, belief, prices(belief.candidates, HOME, full, GuardLimits()), stay, HABITS)
+        bet = found.bet(np.ones(len(belief.candidates), dtype=bool))
+        if bet is None:
             break
-        over, said, place = (
-            found.over,
-            sober(float(belief.chance(found.over)[found.bet])),
-            CANDIDATES[found.bet],
-        )
+        over, said, place = found.over, sober(float(belief.chance(found.over)[bet])), CANDIDATES[bet]
     if world.best() >= 1.2:
         played.captured.append((world.total(found.best) - 1.0) / (world.best() - 1.0))
 

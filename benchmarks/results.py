@@ -16,11 +16,11 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.evidence import chapters, claims, explained, first_page, replays
+from benchmarks.evidence import chapters, explained, first_page, replays
 from benchmarks.evidence.asked import PARTS, Extent, asked
 from benchmarks.evidence.asks import Ask, Found
 from benchmarks.evidence.measuring import Evidence
-from benchmarks.evidence.page_table import PageTable, commit_here, tables_of, write_table
+from benchmarks.evidence.page_table import PageTable, commit_here, tables_of, write_page
 from benchmarks.evidence.paired_ratios import RatioBook
 
 from penstock.evaluate.drivers import Course
@@ -30,7 +30,7 @@ from penstock.evaluate.store import Store, default_directory
 from penstock.report.page import Section, markdown
 
 DOCS = Path(__file__).parent.parent / "docs" / "explanation"
-PAGE, TABLE = DOCS / "results.md", DOCS / "results" / "figures.json"
+TABLE = DOCS / "results" / "figures.json"
 #: Whose behaviour the figures stand on; variants of `carat` count by it. `default` stands for runs without tuning.
 MARKED = ("carat", "default", "dial", "greedy", "weir")
 TITLE = "Results: tuning Lustre clients"
@@ -38,7 +38,8 @@ LEAD = (
     "Written by `./run bench results`; do not edit. The same figures for programs: "
     "[results/figures.json](results/figures.json). What the policies are: [policies.md](../reference/policies.md); "
     "`carat-tuned`, the other variants of `carat` and `cache-*` are files in `benchmarks/ablations`. From nothing it "
-    "takes half an hour on two cores; runs are kept as long as their policies behave the same.",
+    "takes half an hour on two cores; runs are kept as long as their policies behave the same. What the papers claim "
+    "stands on a page of its own: [claims.md](claims.md).",
 )
 
 
@@ -51,7 +52,6 @@ def sections(rows: Mapping[Ask, Found]) -> list[Section]:
     book = RatioBook(rows)
     return [
         first_page.section(book),
-        *claims.section(book),
         *chapters.everything(book),
         *explained.sections(book),
     ]
@@ -63,13 +63,11 @@ def present_marks(directory: Path) -> dict[str, str]:
     return {policy: marks.find(Course(0.0, 0.0, policy=policy)) for policy in MARKED}
 
 
-def write(rows: Mapping[Ask, Found], commit: str, marks: Mapping[str, str]) -> None:
-    """The page and its table."""
+def write(rows: Mapping[Ask, Found], commit: str, marks: Mapping[str, str]) -> str:
+    """The page and its table; answers with where they are."""
     parts = sections(rows)
     table = PageTable(commit, marks, tables_of(parts))
-    TABLE.parent.mkdir(exist_ok=True)
-    write_table(TABLE, table)
-    PAGE.write_text(markdown(TITLE, [*LEAD, table.line(marks)], parts), encoding="utf-8")
+    return write_page(TABLE, table, TITLE, LEAD, parts)
 
 
 def options() -> argparse.Namespace:
@@ -105,8 +103,7 @@ def main() -> None:
         rows = Evidence(lab, cache / "models", say, chosen.traces).measure(asked(extent))
     say(f"{len(rows)} rows after {time.monotonic() - started:.0f} s")
     if extent == Extent(recorded=recorded) and recorded:
-        write(rows, commit, present_marks(cache))
-        print(f"wrote {PAGE} and {TABLE}")
+        print(write(rows, commit, present_marks(cache)))
     else:
         print(markdown(TITLE, LEAD, sections(rows)))
 

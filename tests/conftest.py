@@ -8,7 +8,10 @@ import signal
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
+from heapq import merge
+from itertools import accumulate
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -35,6 +38,8 @@ _SHARING = {
     "tests/schedule/test_slurm.py": "slurm",
     "tests/test_pages.py": "site",
 }
+# A slow test takes as long as so many others, more or less.
+_SLOW_LENGTH = 40.0
 # Whoever uses one of these fixtures is a live test, as is all of a file that says so.
 _LIVE = {
     "any_tree", "browser", "modern_tree", "mount", "mpi", "new_tree", "old_tree", "served_tree", "slurm_site"
@@ -88,7 +93,7 @@ def _on_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what `--quick` does; begin with what takes longest, so that no worker ends alone with it."""
+    """Leave out what `--quick` does, and put the rest in an order that keeps all cores busy to the end."""
     for item in items:
         if _LIVE & set(getattr(item, "fixturenames", ())):
             item.add_marker("live")
@@ -96,7 +101,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if _marked(item, "live") or _marked(item, "slow")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
-    items.sort(key=lambda item: (not _marked(item, "slow"), not _marked(item, "live")))
+    items[:] = _spread(items)
+
+
+def _spread(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Slow tests first, so that no worker ends alone with one; live ones, which mostly wait, among the others."""
+    ordered = sorted(items, key=lambda item: not _marked(item, "slow"))
+    live = [item for item in ordered if _marked(item, "live")]
+    computing = [item for item in ordered if not _marked(item, "live")]
+    return [item for _, item in merge(_placed(live, 0.75), _placed(computing, 1.0), key=itemgetter(0))]
+
+
+def _placed(items: Sequence[pytest.Item], end: float) -> Iterator[tuple[float, pytest.Item]]:
+    """Each test with its place between 0 and `end`, by how long those before it take."""
+    lengths = [_SLOW_LENGTH if _marked(item, "slow") else 1.0 for item in items]
+    for before, item in zip(accumulate(lengths, initial=0.0), items, strict=False):
+        yield end * before / sum(lengths), item
+
+
+def pytest_collection_finish() -> None:
+    """What was loaded to collect tests stays to the end. A search of it for garbage takes half a second."""
+    gc.collect()
+    gc.freeze()
 
 
 class _Together(LoadScopeScheduling):  # type: ignore[misc]

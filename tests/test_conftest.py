@@ -31,6 +31,16 @@ def test_live(): pass
 def test_slow(): pass
 def test_fast(): pass
 """
+MIXED = """
+import pytest
+@pytest.mark.parametrize("number", range(90))
+def test_fast(number): pass
+@pytest.mark.live
+@pytest.mark.parametrize("number", range(3))
+def test_live(number): pass
+@pytest.mark.slow
+def test_slow(): pass
+"""
 PROPERTY = """
 from hypothesis import given, strategies as st
 @given(st.integers())
@@ -73,6 +83,17 @@ def test_what_a_failed_test_leaves_does_not_fail_the_next(tmp_path: Path) -> Non
 @pytest.mark.parametrize(("options", "outcome"), [([], "3 passed"), (["--quick"], "1 passed, 2 deselected")])
 def test_quick_leaves_out_live_and_slow_tests(tmp_path: Path, options: list[str], outcome: str) -> None:
     assert outcome in run(tmp_path, MARKED, *options)
+
+
+def test_slow_tests_come_first_and_live_ones_among_the_others(tmp_path: Path) -> None:
+    said = run(tmp_path, MIXED, "--collect-only")
+    order = [
+        line.partition("::test_")[2].partition("[")[0] for line in said.splitlines() if "::test_" in line
+    ]
+    assert sorted(order[:2]) == ["live", "slow"]
+    places = [place for place, kind in enumerate(order) if kind == "live"]
+    assert len(order) == 94
+    assert 10 < places[-1] < 80
 
 
 def test_properties_are_tried_on_the_same_examples_every_time(tmp_path: Path) -> None:

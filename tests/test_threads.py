@@ -51,7 +51,7 @@ def test_workers_rest_after_every_task(monkeypatch: pytest.MonkeyPatch) -> None:
     for task in (work, work, done.set):
         assert pool.take(task)
     pool.staff()
-    assert done.wait(60)
+    assert done.wait(300)
     pool.close(60.0)
     # The first rest only begins to count.
     assert clock.rests[0] == pytest.approx(0.25)

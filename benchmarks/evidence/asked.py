@@ -83,9 +83,10 @@ def asked(extent: Extent) -> list[Ask]:
     return [ask for ask in dict.fromkeys(found) if extent.allows(ask)]
 
 
-def _rows(
+def rows_of_case(
     place: tuple[str, str, str], who: Sequence[Runs | str], extent: Extent, seeds: int
 ) -> Iterator[Ask]:
+    """One case under everybody named, seed by seed."""
     experiment, cluster, case = place
     for runs in who:
         label, model, guard = (runs, "", "") if isinstance(runs, str) else runs
@@ -97,30 +98,34 @@ def _rows(
 
 def _static(extent: Extent) -> Iterator[Ask]:
     for case in NAMES:
-        yield from _rows(("static", HERE, case), (DEFAULT, BEST, *HEADLINE), extent, extent.headline_seeds)
+        yield from rows_of_case(
+            ("static", HERE, case), (DEFAULT, BEST, *HEADLINE), extent, extent.headline_seeds
+        )
 
 
 def _four(extent: Extent) -> Iterator[Ask]:
     for case in NAMES:
-        yield from _rows(("static", HERE, case), (DEFAULT, *FOUR), extent, 1)
+        yield from rows_of_case(("static", HERE, case), (DEFAULT, *FOUR), extent, 1)
 
 
 def _variants(extent: Extent) -> Iterator[Ask]:
     who = [(policy, OWN, "off") for policy in VARIANTS]
     for case in NAMES:
-        yield from _rows(("static", HERE, case), (DEFAULT, *who), extent, extent.other_seeds)
+        yield from rows_of_case(("static", HERE, case), (DEFAULT, *who), extent, extent.other_seeds)
 
 
 def _papers_cluster(extent: Extent) -> Iterator[Ask]:
     for case in NAMES:
-        yield from _rows(("static", PAPERS, case), (DEFAULT, BEST, *HEADLINE), extent, extent.other_seeds)
+        yield from rows_of_case(
+            ("static", PAPERS, case), (DEFAULT, BEST, *HEADLINE), extent, extent.other_seeds
+        )
 
 
 def _dynamic(extent: Extent) -> Iterator[Ask]:
     for case, works in dynamic.SEQUENCES.items():
         place = ("dynamic", HERE, case)
-        yield from _rows(place, (DEFAULT, SINGLE, *HEADLINE), extent, extent.other_seeds)
-        yield from _rows(place, [f"own:{work}" for work in works], extent, 1)
+        yield from rows_of_case(place, (DEFAULT, SINGLE, *HEADLINE), extent, extent.other_seeds)
+        yield from rows_of_case(place, [f"own:{work}" for work in works], extent, 1)
 
 
 def _tables(extent: Extent) -> Iterator[Ask]:
@@ -137,9 +142,9 @@ def _tables(extent: Extent) -> Iterator[Ask]:
     )
     for cluster in (HERE, PAPERS):
         for experiment, case in places:
-            yield from _rows((experiment, cluster, case), who, extent, extent.other_seeds)
+            yield from rows_of_case((experiment, cluster, case), who, extent, extent.other_seeds)
     for case in applications.NAMES:
-        yield from _rows(("applications", HERE, case), who, extent, extent.other_seeds)
+        yield from rows_of_case(("applications", HERE, case), who, extent, extent.other_seeds)
 
 
 def _budgets(extent: Extent) -> Iterator[Ask]:
@@ -150,13 +155,15 @@ def _budgets(extent: Extent) -> Iterator[Ask]:
         *((stage, "", "off") for stage in STAGES),
     )
     for case in budgets.NAMES:
-        yield from _rows(("budgets", HERE, case.removeprefix("budget-")), who, extent, extent.other_seeds)
+        yield from rows_of_case(
+            ("budgets", HERE, case.removeprefix("budget-")), who, extent, extent.other_seeds
+        )
 
 
 def _rewriting(extent: Extent) -> Iterator[Ask]:
     work, sizes = REWRITTEN
     for size in sizes:
-        yield from _rows(
+        yield from rows_of_case(
             (REWRITING, HERE, f"{work}-{size}GiB"), (DEFAULT, f"own:{work}"), extent, extent.other_seeds
         )
 

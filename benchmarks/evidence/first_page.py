@@ -16,7 +16,6 @@ from benchmarks.evidence.asked import (
 )
 from benchmarks.evidence.asks import DEFAULT
 from benchmarks.evidence.chapters import groups, measured_stage_two, named
-from benchmarks.evidence.claims import claims, missed
 from benchmarks.evidence.paired_ratios import RatioBook, app
 
 from penstock.evaluate.request import OWN
@@ -96,15 +95,6 @@ def _failed(book: RatioBook) -> Iterator[str]:
                 yield f"{named(runs)} on {cluster} loses 5 % or more on {len(losses)} workloads: {worst}."
         if apart:
             yield f"Left out on {cluster}, because memory does the work: {', '.join(apart)}."
-    known = list(claims(book))
-    for cluster in (HERE, PAPERS):
-        here = [claim for claim in known if claim.cluster == cluster]
-        missing = [claim.words for claim in here if missed(claim)]
-        if missing:
-            yield (
-                f"Of the papers' claims, {len(missing)} of {len(here)} are not reproduced on {cluster}: "
-                f"{'; '.join(missing)}. The table below has the ceiling and the cause of each."
-            )
 
 
 def _goals(book: RatioBook) -> Iterator[list[str]]:

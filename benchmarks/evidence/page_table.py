@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.report.page import Section
+from penstock.report.page import Section, markdown
 
 BEGINS = "Measured at commit "
 _RATIO = re.compile(r"\b\d+\.\d\d\b(?: \[[\d., ]+\])?")
@@ -29,6 +29,8 @@ class PageTable:
 
     def line(self, present: Mapping[str, str]) -> str:
         """What the page says of its figures, given the marks of the program as it is."""
+        if not self.marks:
+            return f"{BEGINS}{self.commit}. No figure stands on a policy's behaviour."
         marks = ", ".join(f"`{policy}` {mark[:8]}" for policy, mark in sorted(self.marks.items()))
         old = [policy for policy, mark in sorted(self.marks.items()) if present.get(policy) != mark]
         said = f"{BEGINS}{self.commit}. Marks of behaviour: {marks}."
@@ -55,6 +57,17 @@ def write_table(path: Path, table: PageTable) -> None:
         lines.append(f"  {json.dumps(title)}: [[\n   " + "],\n  [\n   ".join(rows) + "]],")
     lines[-1] = lines[-1].removesuffix(",")
     path.write_text("\n".join([*lines, "}}", ""]), encoding="utf-8")
+
+
+def write_page(
+    path: Path, table: PageTable, title: str, lead: Sequence[str], sections: Sequence[Section]
+) -> str:
+    """Write a table, and its page beside the table's folder. Answers with a line that names both."""
+    page = path.parent.with_suffix(".md")
+    path.parent.mkdir(exist_ok=True)
+    write_table(path, table)
+    page.write_text(markdown(title, [*lead, table.line(table.marks)], sections), encoding="utf-8")
+    return f"wrote {page} and {path}"
 
 
 def tables_of(sections: Sequence[Section]) -> dict[str, list[list[list[str]]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,22 +15,31 @@ from penstock.actuate.lustre import LustreActuator
 from penstock.actuate.recovery import restore_all
 from penstock.actuate.system import System
 from penstock.knobs import Setting
-from penstock.testing.crashes import instants, survives, survives_until
+from penstock.testing.crashes import in_small_process, instants, survives, survives_until
 from penstock.testing.served import Served
 
 pytestmark = pytest.mark.live
 
 ORIGINAL = Setting(pages=1024, flight=8, dirty=490)
 MOST_CALLS = 3000
-States = Callable[[int], Path]
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """Numbered state directories."""
+
+    home: Path
+
+    def __call__(self, number: int) -> Path:
+        return self.home / f"state-{number}"
 
 
 @pytest.fixture
-def states() -> Iterator[Callable[[int], Path]]:
+def states() -> Iterator[States]:
     """State directories on a file system where syncing costs nothing: there are thousands of crashes."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as directory:
-        yield lambda number: Path(directory) / f"state-{number}"
+        yield States(Path(directory))
 
 
 def actuator(root: Path, state: Path, system: System) -> LustreActuator:
@@ -69,63 +79,79 @@ def every_crash(work: Callable[[System], object], after: Callable[[int], None]) 
     raise AssertionError("the work makes too many system calls")
 
 
-def test_set_killed_after_any_system_call_is_undone_by_one_restore(modern: Served, states: States) -> None:
+def kill_set(root: Path, states: States) -> None:
     current = [states(0)]
 
     def work(system: System) -> None:
-        tune(modern.root, current[0])(system)
+        tune(root, current[0])(system)
 
     def after(calls: int) -> None:
-        restore_all(modern.root, current[0])
-        assert settings(modern.root) == [ORIGINAL, ORIGINAL], f"killed after system call {calls}"
+        restore_all(root, current[0])
+        assert settings(root) == [ORIGINAL, ORIGINAL], f"killed after system call {calls}"
+        current[0] = states(calls)
+
+    assert every_crash(work, after) > 50
+
+
+def test_set_killed_after_any_system_call_is_undone_by_one_restore(modern: Served, states: States) -> None:
+    in_small_process(kill_set, modern.root, states)
+
+
+def kill_batch(root: Path, states: States) -> None:
+    current = [states(0)]
+
+    def work(system: System) -> None:
+        mine = actuator(root, current[0], system)
+        first, second = mine.targets()
+        mine.set_all([(first, Setting(pages=256, dirty=32)), (second, Setting(pages=64, flight=9999))])
+
+    def after(calls: int) -> None:
+        restore_all(root, current[0])
+        assert settings(root) == [ORIGINAL, ORIGINAL], f"killed after system call {calls}"
         current[0] = states(calls)
 
     assert every_crash(work, after) > 50
 
 
 def test_batch_killed_after_any_system_call_is_undone_by_one_restore(modern: Served, states: States) -> None:
-    current = [states(0)]
+    in_small_process(kill_batch, modern.root, states)
 
-    def work(system: System) -> None:
-        mine = actuator(modern.root, current[0], system)
-        first, second = mine.targets()
-        mine.set_all([(first, Setting(pages=256, dirty=32)), (second, Setting(pages=64, flight=9999))])
 
-    def after(calls: int) -> None:
-        restore_all(modern.root, current[0])
-        assert settings(modern.root) == [ORIGINAL, ORIGINAL], f"killed after system call {calls}"
-        current[0] = states(calls)
-
-    assert every_crash(work, after) > 50
+def kill_set_and_set_again(root: Path, states: States) -> None:
+    for calls in range(1, 400, 9):
+        state = states(calls)
+        finished = survives(tune(root, state), calls)
+        tune(root, state)(System())
+        restore_all(root, state)
+        assert settings(root) == [ORIGINAL, ORIGINAL], f"killed after system call {calls}"
+        if finished:
+            break
 
 
 def test_set_killed_and_set_again_never_takes_tuned_values_for_originals(
     modern: Served, states: States
 ) -> None:
-    for calls in range(1, 400, 9):
-        state = states(calls)
-        finished = survives(tune(modern.root, state), calls)
-        tune(modern.root, state)(System())
-        restore_all(modern.root, state)
-        assert settings(modern.root) == [ORIGINAL, ORIGINAL], f"killed after system call {calls}"
-        if finished:
-            break
+    in_small_process(kill_set_and_set_again, modern.root, states)
 
 
-def test_restore_killed_after_any_system_call_can_be_repeated(modern: Served, states: States) -> None:
+def kill_restore(root: Path, states: States) -> None:
     current = [states(0)]
 
     def work(system: System) -> None:
-        restore_all(modern.root, current[0], system)
+        restore_all(root, current[0], system)
 
     def after(calls: int) -> None:
-        restore_all(modern.root, current[0])
-        assert settings(modern.root) == [ORIGINAL, ORIGINAL], f"killed after system call {calls}"
+        restore_all(root, current[0])
+        assert settings(root) == [ORIGINAL, ORIGINAL], f"killed after system call {calls}"
         current[0] = states(calls)
-        tune(modern.root, current[0])(System())
+        tune(root, current[0])(System())
 
-    tune(modern.root, current[0])(System())
+    tune(root, current[0])(System())
     assert every_crash(work, after) > 50
+
+
+def test_restore_killed_after_any_system_call_can_be_repeated(modern: Served, states: States) -> None:
+    in_small_process(kill_restore, modern.root, states)
 
 
 def test_set_killed_leaves_what_the_administrator_sets_afterwards(modern: Served, states: States) -> None:
@@ -146,7 +172,7 @@ def test_set_killed_leaves_what_the_administrator_sets_afterwards(modern: Served
             break
 
 
-def test_plain_files_survive_any_crash_as_well(tree: Path, states: States) -> None:
+def kill_set_of_plain_files(tree: Path, states: States) -> None:
     before = settings(tree)
     current = [states(0)]
 
@@ -160,6 +186,10 @@ def test_plain_files_survive_any_crash_as_well(tree: Path, states: States) -> No
         current[0] = states(calls)
 
     assert every_crash(work, after) > 50
+
+
+def test_plain_files_survive_any_crash_as_well(tree: Path, states: States) -> None:
+    in_small_process(kill_set_of_plain_files, tree, states)
 
 
 def knob_texts(root: Path) -> list[str]:

@@ -25,8 +25,8 @@ ENTRY = Entry(
     {"pages": frozenset({256, 1024})},
     Setting(pages=256, flight=8, dirty=490),
     frozenset({"dirty"}),
-    3,
-    1024,
+    "data-path",
+    {"generation": 3, "brw_pages": 1024},
 )
 
 
@@ -52,17 +52,18 @@ def test_journal_of_the_first_version_keeps_its_originals_after_an_upgrade(tmp_p
     entry = Journal(tmp_path, JournalOwner("/client", "boot")).entries["scratch-OST0000-osc-ff01"]
     assert entry.original == Setting(pages=1024, flight=8, dirty=490)
     assert entry.manual == {"dirty"}
+    assert dict(entry.baseline) == {"generation": 3, "brw_pages": 1024}
 
 
 @pytest.mark.parametrize("file", [FILE, PREVIOUS])
 def test_journal_of_a_newer_version_is_never_guessed_at(tmp_path: Path, file: str) -> None:
     for name in (FILE, PREVIOUS):
-        newer = FIRST_FORMAT.replace('"format":1', '"format":2') if name == file else FIRST_FORMAT
+        newer = FIRST_FORMAT.replace('"format":1', '"format":3') if name == file else FIRST_FORMAT
         (tmp_path / name).write_text(newer)
         (tmp_path / name).chmod(0o600)
-    with pytest.raises(InvalidError, match="format 2 of a newer Penstock"):
+    with pytest.raises(InvalidError, match="format 3 of a newer Penstock"):
         Journal(tmp_path, JournalOwner("/client", "boot"))
-    assert '"format":2' in (tmp_path / file).read_text()
+    assert '"format":3' in (tmp_path / file).read_text()
 
 
 def test_journal_drops_targets(tmp_path: Path) -> None:

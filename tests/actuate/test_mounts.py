@@ -23,7 +23,7 @@ from penstock.actuate.system import System
 from penstock.errors import KnobError
 from penstock.knobs import Setting
 from penstock.testing.actuators import Rig, check_actuator
-from penstock.testing.crashes import survives
+from penstock.testing.crashes import in_small_process, survives
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 FUSE_TREE = FIXTURES / "fuse-6.18/glusterfs/idle"
@@ -266,9 +266,7 @@ def memory() -> Iterator[Path]:
         yield Path(directory)
 
 
-@pytest.mark.slow
-def test_set_killed_after_any_system_call_is_undone_by_one_restore(memory: Path) -> None:
-    """Each knob of a FUSE mount moves and follows; wherever the process dies, one restore gives all back."""
+def kill_and_restore(memory: Path) -> None:
     root = fuse_tree(memory / "root")
     knob_files = [
         *(root / "sys/fs/fuse/connections").glob("*/*"),
@@ -290,3 +288,9 @@ def test_set_killed_after_any_system_call_is_undone_by_one_restore(memory: Path)
         if finished:
             break
     assert calls > 50
+
+
+@pytest.mark.slow
+def test_set_killed_after_any_system_call_is_undone_by_one_restore(memory: Path) -> None:
+    """Each knob of a FUSE mount moves and follows; wherever the process dies, one restore gives all back."""
+    in_small_process(kill_and_restore, memory)

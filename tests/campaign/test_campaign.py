@@ -160,6 +160,7 @@ def test_wrong_specifications_say_what_is_wrong(text: str, told: str, tmp_path: 
         load_specification(spec)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(HOMES))
 def test_every_kind_makes_rows_of_its_columns(name: str, tmp_path: Path) -> None:
     tables = {

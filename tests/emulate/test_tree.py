@@ -190,7 +190,7 @@ def test_control_blocks_a_read_until_cleared(client: Served) -> None:
     reader.join(0.2)
     assert reader.is_alive()
     client.control("clear")
-    reader.join(10)
+    reader.join(300)
     assert not reader.is_alive()
 
 
@@ -233,9 +233,9 @@ def test_serving_ends_on_sigterm_whatever_is_open_or_hangs(tmp_path: Path) -> No
         hung = subprocess.Popen([sys.executable, "-c", code, str(osc_file(client, "stats", "OST0001"))])
         time.sleep(0.3)
         client.process.send_signal(signal.SIGTERM)
-        assert client.process.wait(timeout=60) == 0
+        assert client.process.wait(timeout=300) == 0
         assert not (tmp_path / "client").is_mount()
-        hung.wait(timeout=60)
+        hung.wait(timeout=300)
         held.close()
 
 

@@ -6,7 +6,6 @@ import math
 import os
 import tempfile
 import threading
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import pairwise
@@ -21,6 +20,7 @@ from penstock.observe.kernelfs import DescriptorBudget, KernelFs
 from penstock.ratios import carat_metrics
 from penstock.snapshot import NodeSnapshot
 from penstock.spaces import LUSTRE
+from penstock.testing.served import wait_for
 from penstock.window import Void, VoidReason, Window, windows
 
 ONE = "scratch-OST0000-osc-ff01"
@@ -125,12 +125,12 @@ def test_observer_leaves_a_blocking_target_behind(pair: Client) -> None:  # row 
     os.link(pair.stats(ONE), alias)
     pair.stats(ONE).unlink()
     pair.stats(ONE).write_text(stats_text(1))
-    for _ in range(500):
+
+    def is_back() -> bool:
         end_reads(alias)
-        if names(seen := watcher.observe()) == [ONE, TWO]:
-            break
-        time.sleep(0.01)
-    assert names(seen) == [ONE, TWO], "the target did not come back"
+        return names(watcher.observe()) == [ONE, TWO]
+
+    wait_for(is_back)
     watcher.close()
 
 

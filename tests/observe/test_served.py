@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -13,7 +13,7 @@ from penstock.ratios import carat_metrics
 from penstock.snapshot import NodeSnapshot
 from penstock.spaces import LUSTRE
 from penstock.testing.observers import check_observer
-from penstock.testing.served import Served, served, why_not
+from penstock.testing.served import Served, served, wait_for, why_not
 from penstock.window import Void, Window, windows
 
 pytestmark = pytest.mark.live
@@ -55,11 +55,14 @@ def test_served_client_passes_the_observer_suite(client: Served) -> None:
 def test_served_client_moves_and_its_windows_say_so(client: Served) -> None:
     watcher = observer(client)
     before = watcher.observe()
-    for _ in range(100):
-        time.sleep(0.1)
+    found: Sequence[Window | Void] = ()
+
+    def all_moved() -> bool:
+        nonlocal found
         found = windows(before, watcher.observe())
-        if all(isinstance(item, Window) and item.metrics["read.bytes"] for item in found):
-            break
+        return all(isinstance(item, Window) and item.metrics["read.bytes"] for item in found)
+
+    wait_for(all_moved, every_s=0.1)
     assert len(found) == 2
     for item in found:
         assert isinstance(item, Window)
@@ -80,11 +83,7 @@ def test_served_client_that_hangs_is_stale_and_comes_back(client: Served) -> Non
         assert resources(watcher.observe()) == ["OST0001"]
     assert threading.active_count() == threads
     client.control("clear\n")
-    for _ in range(200):
-        if resources(seen := watcher.observe()) == ["OST0000", "OST0001"]:
-            break
-        time.sleep(0.02)
-    assert resources(seen) == ["OST0000", "OST0001"]
+    wait_for(lambda: resources(watcher.observe()) == ["OST0000", "OST0001"])
     watcher.close()
 
 

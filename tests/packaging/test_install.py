@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.agent.settings import read_settings
 from penstock.testing.images import ENVIRONMENT, in_image, run_in, write_wheels
 from penstock.testing.served import served, wait_for
 
@@ -203,6 +205,34 @@ def _files_naming(text: str, directory: Path) -> list[Path]:
     """The scripts and configuration files of an environment that name a directory."""
     files = [directory / "pyvenv.cfg", *(directory / "bin").iterdir()]
     return [file for file in files if not file.is_symlink() and text in file.read_text()]
+
+
+def test_documented_rollout_works_on_a_fresh_install(bundle: Path, tmp_path: Path, packaging: Path) -> None:
+    root = tmp_path / "root"
+    assert install(bundle, root).returncode == 0
+    calls = root / "calls"
+    for name in ("systemctl", "penstock"):
+        command = root / "usr/local/bin" / name
+        command.unlink(missing_ok=True)
+        command.write_text(f'#!/bin/sh\necho {name} "$@" >>/calls\n')
+        command.chmod(0o755)
+    page = (packaging.parent / "docs/how-to/scale.md").read_text()
+    block = next(part for part in page.split("```")[1::2] if "10-mode.toml" in part)
+    steps = re.findall(r"^pdsh -w \S+ +'([^']*)'", block, re.MULTILINE)
+    modes = []
+    for step in steps:
+        if "decisions.jsonl" in step:
+            continue
+        done = run_in(root, "sh", "-c", f"PATH=/usr/local/bin:$PATH; {step}")
+        assert done.returncode == 0, done.stderr
+        modes.append(read_settings(root / "etc/penstock/agent.toml").mode.value)
+    assert modes == ["observe", "advise", "tune", "tune", "tune", "observe"]
+    said = calls.read_text().splitlines()
+    assert said.count("systemctl restart penstock") == 4
+    assert said[:2] == [
+        "penstock agent check --mode tune --config /etc/penstock/agent.toml",
+        "systemctl enable penstock",
+    ]
 
 
 def test_install_needs_a_python_and_says_so(bundle: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from penstock.testing.served import served, wait_for
 
 HOOKS = (("prolog.sh", "begin"), ("epilog.sh", "end"))
 # Ten times what is usual and more; without its own limits a hook would wait for ever.
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
 
 
 @pytest.fixture

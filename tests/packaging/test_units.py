@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -155,3 +156,20 @@ def test_alert_rules_pass_promtool(packaging: Path, tool: Callable[[str, str], s
     done = subprocess.run([*command, str(rules)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.dumps("12 rules found")[1:-1] in done.stdout
+
+
+@pytest.mark.parametrize(("result", "restores"), [("success", False), ("signal", True), ("watchdog", True)])
+def test_unit_restores_at_once_after_a_crash_and_only_then(
+    result: str, restores: bool, packaging: Path, tmp_path: Path
+) -> None:
+    (line,) = directives(packaging / "systemd" / "penstock.service")["ExecStopPost"]
+    program = tmp_path / "penstock"
+    program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\n')
+    program.chmod(0o755)
+    # As systemd reads it: a leading - lets it fail, $$ is a dollar sign.
+    command = line.removeprefix("-").replace("$$", "$").replace("/opt/penstock/bin/penstock", str(program))
+    subprocess.run(shlex.split(command), env={"SERVICE_RESULT": result, "PATH": "/bin:/usr/bin"}, check=True)
+    asked = tmp_path / "asked"
+    assert asked.exists() == restores
+    if restores:
+        assert asked.read_text().split() == ["agent", "restore", "--state-dir", "/var/lib/penstock"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 import penstock
 
 
@@ -17,6 +19,7 @@ def decorated(tree: ast.Module, decorator: str) -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_python_calls_only_kernels_that_have_a_way_in() -> None:
     root = Path(penstock.__file__).parent
     trees = {path: ast.parse(path.read_text("utf-8")) for path in root.rglob("*.py")}

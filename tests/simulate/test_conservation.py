@@ -23,7 +23,7 @@ STEPS = st.lists(st.tuples(PAGES, FLIGHT), min_size=1, max_size=6)
 
 @pytest.mark.slow
 @given(name=WORKLOADS, steps=STEPS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_grant_and_dirty_pages_are_conserved_through_any_settings(
     name: str, steps: list[tuple[int, int]]
 ) -> None:

@@ -35,5 +35,6 @@ def test_simulated_surface_ranks_settings_like_the_measured_one(
     assert rank_correlation(shared_dir, name, {}) >= least
 
 
+@pytest.mark.slow
 def test_without_the_extent_tax_writes_no_longer_look_real(shared_dir: Path) -> None:
     assert rank_correlation(shared_dir, "s_wr_sq_1m", {"extent_tax_kib": "0"}) < 0.6
