@@ -57,12 +57,18 @@ def set_knob(client: Served, ost: str, knob_id: str, value: int) -> None:
 class AgentProcess:
     """A running `penstock agent run` and its state directory."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[bytes]
     state_dir: Path
 
     def ask(self, verb: str, **arguments: Any) -> dict[str, Any]:
-        """One request over its socket."""
-        return request(self.state_dir / SOCKET_FILE, verb, _ANSWER_S, **arguments)
+        """One request over its socket. If no agent answers because it ended, the error says what it said last."""
+        try:
+            return request(self.state_dir / SOCKET_FILE, verb, _ANSWER_S, **arguments)
+        except UnreachableError as error:
+            if self.process.poll() is None:
+                raise
+            said = _said(self.state_dir).read_text(encoding="utf-8", errors="replace")
+            raise UnreachableError(f"{error}; it ended with {self.process.returncode}: {said[-3000:]}") from error
 
     def answers(self) -> bool:
         """Whether it is there yet."""
@@ -79,6 +85,11 @@ class AgentProcess:
         """Send a signal and return the exit code; raises when it does not end within minutes."""
         self.process.send_signal(number)
         return self.process.wait(_STOP_S)
+
+
+def _said(state_dir: Path) -> Path:
+    """Where its messages go: a pipe that nobody reads would fill up and stop it."""
+    return state_dir.parent / f"{state_dir.name}.stderr"
 
 
 class Rooted(Protocol):
@@ -103,7 +114,8 @@ def agent(client: Rooted, state_dir: Path, *options: str, wait: bool = True) -> 
         config.write_text(EAGER)
     command = [sys.executable, "-m", "penstock", "agent", "run", "--root", str(client.root)]
     command += ["--state-dir", str(state_dir), "--config", str(config), *options]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    with _said(state_dir).open("ab") as said:
+        process = subprocess.Popen(command, stderr=said)
     running = AgentProcess(process, state_dir)
     try:
         if wait:
@@ -112,8 +124,6 @@ def agent(client: Rooted, state_dir: Path, *options: str, wait: bool = True) -> 
     finally:
         process.kill()
         process.wait()
-        if process.stderr is not None:
-            process.stderr.close()
 
 
 def recover(client: Rooted, state_dir: Path, verb: str = "restore") -> subprocess.CompletedProcess[str]:
