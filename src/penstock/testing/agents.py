@@ -68,7 +68,9 @@ class AgentProcess:
             if self.process.poll() is None:
                 raise
             said = _said(self.state_dir).read_text(encoding="utf-8", errors="replace")
-            raise UnreachableError(f"{error}; it ended with {self.process.returncode}: {said[-3000:]}") from error
+            raise UnreachableError(
+                f"{error}; it ended with {self.process.returncode}: {said[-3000:]}"
+            ) from error
 
     def answers(self) -> bool:
         """Whether it is there yet."""
