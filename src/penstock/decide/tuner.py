@@ -142,10 +142,11 @@ class Tuner:
             moving = isinstance(window, Window) and window.moved_per_s > 0
             if not moving and window.target not in self._memories:
                 continue
-            memory = self._memory(window.target, space_of)
             if isinstance(window, Void):
-                memory.recent.clear()
+                # Its space is not asked for: the target may be gone.
+                self._memories[window.target].recent.clear()
                 continue
+            memory = self._memory(window.target, space_of)
             memory.recent.append(window)
             if memory.policy.tunes_cache:
                 memory.demand.take(window)
