@@ -31,6 +31,7 @@ from benchmarks.evidence.page_table import (
     PageTable,
     commit_here,
     rendered,
+    shortened,
     tables_of,
     without_columns,
     write_page,
@@ -156,7 +157,7 @@ def main() -> None:
         return
     marks = present_marks() if rows else {}
     table = PageTable(commit, marks, tables_of(parts))
-    print(write_page(TABLE, table, TITLE, LEAD, parts, on_page))
+    print(write_page(TABLE, table, TITLE, LEAD, shortened(parts, on_page)))
 
 
 if __name__ == "__main__":

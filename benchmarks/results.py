@@ -26,6 +26,7 @@ from benchmarks.evidence.page_table import (
     PageTable,
     commit_here,
     rendered,
+    shortened,
     tables_of,
     without_columns,
     write_page,
@@ -101,7 +102,7 @@ def write(rows: Mapping[Ask, Found], commit: str, marks: Mapping[str, str]) -> s
     """The page and its table; answers with where they are."""
     parts = sections(rows)
     table = PageTable(commit, marks, tables_of(parts))
-    return write_page(TABLE, table, TITLE, LEAD, parts, on_page)
+    return write_page(TABLE, table, TITLE, LEAD, shortened(parts, on_page))
 
 
 def options() -> argparse.Namespace:

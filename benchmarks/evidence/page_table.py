@@ -1,7 +1,7 @@
 """The table behind a page: the figures it shows, the commit they were measured at, and the marks of the policies.
 
-`results/figures.json` belongs to `results.md` in the same folder. The table has every row; a page may show less of it.
-A test compares the two, and the marks with those of the program: figures of an earlier behaviour may stay, but the
+`results/figures.json` belongs to `results.md` in the same folder. The table has every row, a page may show
+less of it. A test compares the two, and the marks with those of the program: figures of an earlier behaviour may stay, but the
 page says so.
 """
 
@@ -65,20 +65,19 @@ OnPage = Callable[[Section], Section | None]
 
 
 def write_page(
-    path: Path,
-    table: PageTable,
-    title: str,
-    lead: Sequence[str],
-    sections: Sequence[Section],
-    on_page: OnPage = lambda section: section,
+    path: Path, table: PageTable, title: str, lead: Sequence[str], sections: Sequence[Section]
 ) -> str:
     """Write a table, and its page beside the table's folder. Answers with a line that names both."""
     page = path.parent.with_suffix(".md")
     path.parent.mkdir(exist_ok=True)
     write_table(path, table)
-    shown = [part for section in sections if (part := on_page(section)) is not None]
-    page.write_text(markdown(title, [*lead, table.line(table.marks)], shown), encoding="utf-8")
+    page.write_text(markdown(title, [*lead, table.line(table.marks)], sections), encoding="utf-8")
     return f"wrote {page} and {path}"
+
+
+def shortened(sections: Sequence[Section], on_page: OnPage) -> list[Section]:
+    """The sections as a page shows them."""
+    return [part for section in sections if (part := on_page(section)) is not None]
 
 
 def rendered(path: Path, title: str, lead: Sequence[str], on_page: OnPage) -> str:
@@ -86,7 +85,7 @@ def rendered(path: Path, title: str, lead: Sequence[str], on_page: OnPage) -> st
     table, page = read_table(path), path.parent.with_suffix(".md")
     before = page.read_text(encoding="utf-8")
     measured = next(line for line in before.splitlines() if line.startswith(BEGINS))
-    done = write_page(path, table, title, lead, _sections(before, table), on_page)
+    done = write_page(path, table, title, lead, shortened(_sections(before, table), on_page))
     page.write_text(stamped(page.read_text(encoding="utf-8"), measured), encoding="utf-8")
     return done
 
