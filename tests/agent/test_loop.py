@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
+from random import Random
 
 import pytest
 
@@ -103,3 +104,29 @@ def test_loop_survives_a_target_that_goes_between_two_looks_however_late(late_s:
     here.gone = False
     here.sleep_until(here.now() + 0.5)
     assert loop.tick()[0].decision is not None
+
+
+class FlickeringTarget(QueueingTarget):
+    """Its knobs can be read now and then, as those of a mount whose server dies and comes back."""
+
+    def __init__(self, luck: Random) -> None:
+        super().__init__(Hardware(1e9, 1e-4, 0.0), [Load(0.0, 1 << 20, 5e-3)], seed=1)
+        self.luck = luck
+
+    def space(self, target: Target) -> KnobSpace:
+        if self.luck.random() < 0.4:
+            raise OSError(5, "Input/output error")
+        return super().space(target)
+
+
+@pytest.mark.parametrize("policy", ["weir", "climb", "random"])
+def test_loop_survives_a_target_whose_knobs_can_be_read_now_and_then(policy: str) -> None:
+    here = FlickeringTarget(Random(7))
+    loop = Loop(Ports(here, here, here), Tuner(policy_class(policy)), 0.5, guard=Guard(seed=1))
+    decided = 0
+    for tick in range(200):
+        # Every sixth look comes so late that nothing may be concluded from it.
+        here.sleep_until(here.now() + (20.0 if tick % 6 == 0 else 0.5))
+        loop.look_again(here.target)
+        decided += sum(step.decision is not None for step in loop.tick())
+    assert 20 < decided < 180
