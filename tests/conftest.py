@@ -34,6 +34,7 @@ settings.load_profile("test")
 # The files whose tests share something that takes long to start.
 _SHARING = {
     "tests/campaign/test_slurm.py": "slurm",
+    "tests/evaluate/test_demo.py": "demo",
     "tests/live/test_nfs.py": "guest",
     "tests/schedule/test_slurm.py": "slurm",
     "tests/test_pages.py": "site",

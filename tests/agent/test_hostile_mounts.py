@@ -28,6 +28,7 @@ def hostile() -> bytes:
     return b"".join(lines) + b"not a line at all \x1b[31m\n"
 
 
+@pytest.mark.live
 def test_agent_starts_and_runs_beside_hostile_mounts(tmp_path: Path) -> None:
     root = tmp_path / "root"
     shutil.copytree(TREE, root, symlinks=True)

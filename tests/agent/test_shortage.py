@@ -186,6 +186,7 @@ def test_answer_that_cannot_be_encoded_keeps_no_slot(tmp_path: Path) -> None:
         server.close()
 
 
+@pytest.mark.slow
 def test_two_hundred_ask_at_once_and_all_are_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""Half an hour of virtual time with random faults: no knob out of bounds, no leak, no oscillation, and the
+"""A quarter of an hour of virtual time with random faults: no knob out of bounds, no leak, no oscillation, and the
 same decisions again when the windows are replayed.
 """
 
@@ -26,7 +26,7 @@ from penstock.testing.predictors import FakePredictor
 from penstock.testing.queueing import Hardware, Load, QueueingTarget
 
 INTERVAL_S = 0.5
-TICKS = 3600
+TICKS = 1800
 SHIPPED = str(AgentConfig.model_fields["policy"].default)
 POLICIES = ("climb", "random", pytest.param(SHIPPED, marks=pytest.mark.slow))
 
@@ -36,7 +36,7 @@ class FaultyWorld:
 
     def __init__(self, seed: int) -> None:
         loads = [
-            Load(600.0 * i, 2 ** (16 + 2 * i), latency_s) for i, latency_s in enumerate((6e-3, 1e-3, 3e-3))
+            Load(300.0 * i, 2 ** (16 + 2 * i), latency_s) for i, latency_s in enumerate((6e-3, 1e-3, 3e-3))
         ]
         self.inner = QueueingTarget(Hardware(1.2e9, 6e-5, 0.05), loads, seed)
         self.rng = Random(seed)
@@ -88,18 +88,6 @@ def soak(policy: str, seed: int) -> tuple[FaultyWorld, list[tuple[Step, ...]]]:
     return world, list(islice(ticks(loop), TICKS))
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-def test_soak_keeps_bounds_and_does_not_oscillate(policy: str) -> None:
-    world, history = soak(policy, seed=7)
-    for setting in world.in_force:
-        world.inner.knobs.check(setting)
-    made = [s.decision for steps in history for s in steps if s.decision and s.decision.changes]
-    reverts = [decision for decision in made if decision.reason == "guard.revert"]
-    # Half an hour is within the hour that the budget counts; going back is always allowed.
-    assert 0 < len(made) - len(reverts) <= GuardLimits().changes_per_hour
-    assert len(reverts) <= len(made) / 2
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", ["climb", SHIPPED])
 def test_soak_does_not_leak(policy: str) -> None:
@@ -107,16 +95,16 @@ def test_soak_does_not_leak(policy: str) -> None:
     guard, tuner = Guard(GuardLimits(), 3), Tuner(policy_class(policy), 3, FakePredictor(3))
     running = ticks(Loop(Ports(world.inner, world, world), tuner, INTERVAL_S, guard))
     tracemalloc.start()
-    for _ in islice(running, 600):
+    for _ in islice(running, 300):
         pass
     world.in_force.clear()
     early, _ = tracemalloc.get_traced_memory()
-    for _ in islice(running, 600):
+    for _ in islice(running, 300):
         pass
     world.in_force.clear()
     late, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert late - early < 80_000
+    assert late - early < 40_000
 
 
 def replay(history: Sequence[tuple[Step, ...]], policy: str, seed: int) -> list[Decision]:
@@ -134,8 +122,15 @@ def replay(history: Sequence[tuple[Step, ...]], policy: str, seed: int) -> list[
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_decisions_replay_bit_identically_from_their_windows(policy: str) -> None:
-    _, history = soak(policy, seed=11)
-    made = [step.decision for steps in history for step in steps if step.decision is not None]
-    assert replay(history, policy, seed=11) == made
-    assert len(made) > 2000
+def test_soak_keeps_bounds_does_not_oscillate_and_replays_bit_identically(policy: str) -> None:
+    world, history = soak(policy, seed=7)
+    for setting in world.in_force:
+        world.inner.knobs.check(setting)
+    decisions = [step.decision for steps in history for step in steps if step.decision is not None]
+    made = [decision for decision in decisions if decision.changes]
+    reverts = [decision for decision in made if decision.reason == "guard.revert"]
+    # A quarter of an hour is within the hour that the budget counts; going back is always allowed.
+    assert 0 < len(made) - len(reverts) <= GuardLimits().changes_per_hour
+    assert len(reverts) <= len(made) / 2
+    assert replay(history, policy, seed=7) == decisions
+    assert len(decisions) > 1000

@@ -169,6 +169,7 @@ class LiveRun:
         return bool(self.agent.touched())
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("policy", POLICY_NAMES)
 def test_live_agent_of_every_policy_lets_an_administrator_come_and_go(
     client: Served, tmp_path: Path, policy: str

@@ -199,6 +199,7 @@ def test_examples_on_a_client_work_on_the_served_one(place: Path) -> None:
     assert code == 0
 
 
+@pytest.mark.slow
 def test_example_of_the_web_page_serves_until_it_is_told_to_end(place: Path) -> None:
     serving = start("dash", place)
     try:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 PENSTOCK = [sys.executable, "-m", "penstock"]
+TREE = Path(__file__).parent.parent / "fixtures/lustre-2.15.8/tree"
 
 
 def run(*args: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -84,13 +85,14 @@ def test_demo_piped_has_no_colour_and_fits_forty_columns() -> None:
 
 
 def test_reader_that_leaves_is_no_error() -> None:
-    command = f"{sys.executable} -m penstock demo --json | head -c 1"
+    command = f"{sys.executable} -m penstock snapshot --root {TREE} --json | head -c 1"
     result = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
     )
     assert (result.returncode, result.stdout, result.stderr) == (0, "{", "")
 
 
+@pytest.mark.slow
 def test_interrupt_ends_the_live_screen_with_130() -> None:
     pid, terminal = pty.fork()
     if pid == 0:

@@ -126,6 +126,7 @@ def test_bad_input_is_refused_by_name(words: tuple[str, ...], code: int, part: s
     assert part in str(error)
 
 
+@pytest.mark.slow
 def test_surface_is_the_same_whatever_the_number_of_workers(tmp_path: Path) -> None:
     words = ("surface", "--workload", "s_rd_rn_8k", "--seconds", "0.1", "--warmup", "0.05")
     png = tmp_path / "map.png"

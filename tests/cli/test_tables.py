@@ -78,6 +78,7 @@ def test_pipe_gets_the_full_width(
     assert len({len(line) for line in text.splitlines() if "s_" in line}) == 1
 
 
+@pytest.mark.slow
 def test_map_of_settings_is_whole_at_eighty_columns() -> None:
     words = ["simulate", "surface", "--workload", "s_rd_sq_16m", "--seconds", "0.2", "--warmup", "0.2"]
     done = subprocess.run(

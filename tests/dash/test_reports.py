@@ -76,6 +76,7 @@ def test_node_report_prints_on_white_paper(browser: Browser, kept: Path) -> None
     page.context.close()
 
 
+@pytest.mark.slow
 def test_node_report_maps_what_was_expected_and_tells_outcomes(logged: Path) -> None:
     now_s = time.time()
     page = node_page(list(read_log(logged / LOG_FILE)), now_s - 86400, now_s, "t")

@@ -102,6 +102,7 @@ def test_nothing_is_simulated_while_nobody_looks() -> None:
     assert played(story()) > 0.0
 
 
+@pytest.mark.slow
 def test_papers_policies_are_not_said_to_be_guarded() -> None:
     book, twins = Book(), Twins(Choice(builtin_cluster("c220g5"), "s_rd_rn_1m", "carat"))
     while not book.changes():

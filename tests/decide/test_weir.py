@@ -180,6 +180,7 @@ def test_weir_returns_to_a_start_that_is_no_candidate(start: dict[str, int]) -> 
     assert world.setting == home
 
 
+@pytest.mark.slow
 def test_weir_notices_that_the_world_changed() -> None:
     world = World(many_are_good, cases(*ALL))
     world.run(120)

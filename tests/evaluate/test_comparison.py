@@ -192,6 +192,7 @@ def test_robust_rows_can_be_run_alone(tmp_path: Path) -> None:
     assert alone["rows"][0]["default"] == row["default"]
 
 
+@pytest.mark.slow
 def test_search_finds_a_setting_for_a_starving_reader() -> None:
     text = """
 [[job]]

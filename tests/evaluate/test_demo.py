@@ -6,6 +6,7 @@ import io
 import json
 import shlex
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,19 @@ from rich.console import Console
 
 from penstock.cli.demo import demo, next_lines, side_by_side
 from penstock.cli.main import cli
-from penstock.evaluate.demo import DemoConfig, PhaseSection, frames, leftovers, summarise
+from penstock.evaluate.demo import DemoConfig, Frame, PhaseSection, frames, leftovers, summarise
 from penstock.evaluate.tuners import shipped_policy
 
 
-@pytest.mark.parametrize("seed", range(3))
+@cache
+def shown(seed: int) -> list[Frame]:
+    """The whole demonstration. The tests of this file stay on one worker, which plays it once."""
+    return list(frames(DemoConfig(), "weir", seed))
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_demo_tuned_side_ends_above_the_default(seed: int) -> None:
-    summary = summarise(list(frames(DemoConfig(), "weir", seed)))
+    summary = summarise(shown(seed))
     assert summary.tuned_end_mbps > summary.default_end_mbps
     assert summary.gain > 1.05
     assert len(summary.phases) == 3
@@ -28,7 +35,7 @@ def test_demo_tuned_side_ends_above_the_default(seed: int) -> None:
 
 
 def test_demo_work_changes_under_one_target_and_the_tuner_goes_back() -> None:
-    seen = list(frames(DemoConfig(), "weir", 0))
+    seen = shown(0)
     first, second, third = summarise(seen).phases
     assert first.workload == third.workload != second.workload
     assert first.setting == third.setting != second.setting
@@ -40,6 +47,7 @@ def test_demo_work_changes_under_one_target_and_the_tuner_goes_back() -> None:
     assert back.start_s == third.start_s
 
 
+@pytest.mark.slow
 def test_demo_counts_changes_as_its_table_lists_them(tmp_path: Path) -> None:
     result = CliRunner().invoke(demo, ["--json", "--out", str(tmp_path / "demo.html")])
     document = json.loads(result.stdout)
@@ -76,12 +84,12 @@ def test_demo_screen_shows_bars_settings_and_why() -> None:
     seen = list(frames(config, "weir", 0))
     screen = Console(width=120, record=True, file=io.StringIO())
     screen.print(side_by_side(seen, config.seconds, "weir"))
-    shown = screen.export_text()
+    text = screen.export_text()
     last = seen[-1].tuned
-    assert "█" in shown and "░" in shown
-    assert f"{last.bytes_per_s / 1e6:.0f} MB/s" in shown
-    assert str(last.setting) in shown
-    assert last.sentence[:20] in shown
+    assert "█" in text and "░" in text
+    assert f"{last.bytes_per_s / 1e6:.0f} MB/s" in text
+    assert str(last.setting) in text
+    assert last.sentence[:20] in text
 
 
 def test_demo_ends_with_commands_that_exist(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def evaluate(*words: str) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("experiment", "row", "policy", "seconds"), ROWS)
 def test_row_is_measured_again_by_its_own_command(
     experiment: str, row: str, policy: str, seconds: str, tmp_path: Path

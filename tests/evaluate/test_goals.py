@@ -54,6 +54,7 @@ def test_page_keeps_the_groups_that_were_not_measured_again(
     assert page.count(BEGINS) == 1
 
 
+@pytest.mark.slow
 def test_the_twin_that_rewrites_is_measured_against_its_default(tmp_path: Path) -> None:
     found = list(worlds.rewriting(Lab(Store(tmp_path), 1), Extent(seeds=1, time=1 / 60)))
     assert [goal.wanted for goal in found] == [2.0, 0.97, None]

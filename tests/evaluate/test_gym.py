@@ -85,6 +85,7 @@ def test_package_offers_the_cluster() -> None:
         _ = penstock.Clutser  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_example_compares_a_policy_within_twenty_lines() -> None:
     assert len(EXAMPLE.read_text(encoding="utf-8").splitlines()) <= 20
     done = subprocess.run([sys.executable, str(EXAMPLE)], capture_output=True, text=True, check=True)

@@ -83,6 +83,7 @@ def run(*words: str) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.slow
 def test_dynamic_has_a_row_for_every_phase_and_no_ceiling_below_the_default(tmp_path: Path) -> None:
     path = tmp_path / "two.txt"
     path.write_text("rnd_r_1_io_1m\nseq_w_1_io_1m\n")

@@ -23,6 +23,7 @@ def run(name: str, policy: str | None = None, clients: int = 1, **changes: objec
     return run_metadata(MetadataWorld(cluster, parse_metadata(name), clients), TIMES, policy=policy)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "least"), [("md_create_16", 1.35), ("md_ls", 1.9), ("md_stat_16", 0.97)])
 def test_shipped_policy_gains_where_there_is_something_to_gain(name: str, least: float) -> None:
     default, tuned = run(name), run(name, "weir")
@@ -33,6 +34,7 @@ def test_shipped_policy_stays_within_what_the_server_allows() -> None:
     assert run("md_create_16", "weir", mod_rpcs=8).finals[0]["mod_rpcs"] <= 8
 
 
+@pytest.mark.slow
 def test_clients_of_one_busy_server_lose_nothing_together_where_all_are_tuned() -> None:
     """Who asks for more gets a larger share, so that others may lose up to a half: docs/explanation/weir.md."""
     slow = {"service_threads": 2, "create_us": 4000, "close_us": 4000}

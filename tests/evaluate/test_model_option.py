@@ -35,6 +35,7 @@ def test_model_that_nobody_would_ask_is_refused(words: list[str]) -> None:
     assert "--model mine.json: give it with a --policy that uses one" in str(result.exception)
 
 
+@pytest.mark.slow
 def test_one_row_is_no_verdict_on_goals(tmp_path: Path) -> None:
     words = ["evaluate", "static", "--only", "s_rd_rn_1m", "--policy", "default", "--policy", "carat"]
     out = ["--seconds", "1", "--workers", "1", "--fresh", "--out", str(tmp_path / "out"), "--json"]

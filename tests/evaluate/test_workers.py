@@ -27,6 +27,7 @@ def busy_plan() -> Plan:
     return Plan(cluster, jobs, 3, 7, faults=tuple(parse_fault(text) for text in faults))
 
 
+@pytest.mark.slow
 def test_contending_clients_get_the_same_whatever_the_number_of_workers(busy_plan: Plan) -> None:
     alone = list(static_surface(busy_plan, 0.05, 0.03))
     assert len({cell.totals.events for cell in alone}) > 20

@@ -89,6 +89,7 @@ def test_missing_darshan_log_is_told(tmp_path: Path) -> None:
         read_darshan(tmp_path / "bad.darshan")
 
 
+@pytest.mark.slow
 def test_damaged_log_ends_advise_with_an_error_not_a_crash(log: Path, tmp_path: Path) -> None:
     whole = log.read_bytes()
     # Each of these kills a process that reads it with the library: SIGSEGV, SIGSEGV, SIGABRT.

@@ -35,6 +35,7 @@ OPENS_AT_THE_END: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @example(OPENS_AT_THE_END, "first", "random")
 @given(documents(), st.sampled_from(["all", "first"]), st.sampled_from(["random", "greedy-clairvoyant"]))
@@ -108,6 +109,7 @@ def test_slowdown_is_at_least_its_allocation_part(document: dict[str, Any], unti
     assert 0 <= outcome.machine_idle_time <= 1 and 0 <= outcome.io_spread <= 1
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(documents(most_apps=4))
 def test_time_stepped_run_approaches_the_exact_one(document: dict[str, Any]) -> None:

@@ -26,6 +26,7 @@ def rank_correlation(shared_dir: Path, name: str, changes: dict[str, str]) -> fl
     return float(np.corrcoef(ranks[:, 0], ranks[:, 1])[0, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "least"), [("s_rd_rn_1m", 0.90), ("s_rd_sq_1m", 0.85), ("s_wr_sq_1m", 0.75)]
 )

@@ -55,6 +55,7 @@ def test_rates_rank_the_recorded_cells_of_operations() -> None:
     assert np.sort(off)[-2] < 0.5
 
 
+@pytest.mark.slow
 def test_rates_rank_the_recorded_cells_of_statahead() -> None:
     rows = cells("statahead.csv")
     found = [

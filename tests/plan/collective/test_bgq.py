@@ -98,6 +98,7 @@ def test_search_comes_nearer_to_the_counts_the_longer_it_runs() -> None:
     assert machine != VESTA
 
 
+@pytest.mark.slow
 def test_hybrid_knows_the_machine_better_than_chance() -> None:
     (one,) = campaigns(1)
     hybrid = buckets("hybrid", [one], 1)

@@ -87,6 +87,7 @@ def test_each_operation_compares_the_four_families(profile: OperationProfile) ->
     assert min(choice.relative_rmse for choice in table) == pytest.approx(chosen.relative_rmse, rel=0.2)
 
 
+@pytest.mark.slow
 def test_choosing_is_repeatable(profile: OperationProfile) -> None:
     few = profile.model_copy(update={"samples": profile.of("touch"), "surrogates": ()})
     assert choose(few) == choose(few)
@@ -161,6 +162,7 @@ def test_real_runs_overrule_the_forecast(surrogates: Surrogates, hinted_s: float
     assert ("no clear winner" in settled.reasons[-1]) is (hinted_s != 2.0)
 
 
+@pytest.mark.slow
 def test_ranking_survives_noise_of_half_the_time(profile: OperationProfile) -> None:
     accesses = [STRIDED, Access(8, 1, MIB, 16 * KIB)]
     clean, noisy = profile_study(profile, accesses, (0.01, 0.5), NoiseStudy(seeds=2))

@@ -322,6 +322,7 @@ def test_timeline_keeps_every_byte() -> None:
     assert "read" in svg
 
 
+@pytest.mark.slow
 def test_page_has_a_timeline_where_the_log_traced_or_counted(shared_dir: Path, tmp_path: Path) -> None:
     examples = Path(darshan.__file__).parent / "examples"
     traced = sorted(examples.glob("**/*dxt*.darshan")) or sorted(examples.glob("**/*.darshan"))
@@ -333,6 +334,7 @@ def test_page_has_a_timeline_where_the_log_traced_or_counted(shared_dir: Path, t
         assert "Findings" in page
 
 
+@pytest.mark.slow
 def test_plan_job_leaves_its_files_even_if_nobody_reads_on(
     shared_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -240,6 +240,7 @@ def test_plan_sample_writes_a_script_for_each_number_of_nodes(
         assert text.splitlines()[3].startswith("# Writes ")
 
 
+@pytest.mark.slow
 def test_plan_sample_stays_within_its_budget(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

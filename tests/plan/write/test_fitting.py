@@ -266,6 +266,7 @@ def test_search_as_printed_tunes_nothing_and_compares_mean_square_errors(samples
     assert len(found.trials) >= len(search(samples, "lasso").trials)
 
 
+@pytest.mark.slow
 def test_study_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     size, wanted = study.StudySize(6, 3, 5), {"printed": ("linear", "lasso")}
     said: list[str] = []

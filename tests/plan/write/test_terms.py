@@ -34,6 +34,7 @@ def test_features_hold_every_published_term(kind: str) -> None:
     assert set(PUBLISHED[kind].coefficients) <= set(trainable(kind))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["titan", "cetus"])
 def test_features_are_finite_for_the_smallest_and_the_largest_job(name: str) -> None:
     system = load_system(name)
