@@ -22,12 +22,15 @@ from penstock.actuate.recovery import restore_all, verify_all
 from penstock.actuate.system import System
 from penstock.errors import KnobError
 from penstock.knobs import Setting
+from penstock.observe.fuse.observer import ROOTS
 from penstock.testing.actuators import Rig, check_actuator
 from penstock.testing.crashes import in_small_process, survives
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 FUSE_TREE = FIXTURES / "fuse-6.18/glusterfs/idle"
 NFS_SERIES = FIXTURES / "nfs-4.1/series"
+# A busy machine may not let us look at all processes in a tenth of a second.
+PATIENT = ROOTS.patient()
 NFS_TABLE = "29 1 0:20 / / rw - ext4 /dev/vda rw\n48 29 0:50 / /mnt/n rw - nfs4 10.98.0.1:/x rw,vers=4.1\n"
 
 
@@ -165,7 +168,7 @@ def test_links_are_not_followed_when_writing(tmp_path: Path) -> None:
     (tmp_path / "victim").write_text("128\n")
     (device / "read_ahead_kb").unlink()
     (device / "read_ahead_kb").symlink_to(tmp_path / "victim")
-    actuator = FuseActuator(root, Journal(tmp_path / "s", owner_of(root)))
+    actuator = FuseActuator(root, Journal(tmp_path / "s", owner_of(root)), scope=PATIENT)
     (target,) = actuator.targets()
     assert actuator.set(target, Setting(ahead=1024)).error
     assert (tmp_path / "victim").read_text() == "128\n"
@@ -174,7 +177,7 @@ def test_links_are_not_followed_when_writing(tmp_path: Path) -> None:
 def tuned_fuse(tmp_path: Path) -> tuple[Path, Path, str]:
     """A tree and a state directory in which an agent died after it changed a FUSE mount."""
     root, state = fuse_tree(tmp_path / "root"), tmp_path / "s"
-    actuator = FuseActuator(root, Journal(state, owner_of(root)))
+    actuator = FuseActuator(root, Journal(state, owner_of(root)), scope=PATIENT)
     (target,) = actuator.targets()
     assert actuator.set(target, Setting(ahead=1024)).exact
     return root, state, target.name
@@ -243,7 +246,7 @@ def test_one_actuator_serves_all_kinds_and_undoes_all(tmp_path: Path) -> None:
     nfs_tree(root)
     (root / "proc/self/mountinfo").write_text(table + NFS_TABLE.splitlines(True)[1])
     state = tmp_path / "s"
-    actuator = NodeActuator(root, Journal(state, owner_of(root)), Reach())
+    actuator = NodeActuator(root, Journal(state, owner_of(root)), Reach().patient())
     kinds = {target.fs: target for target in actuator.targets()}
     assert set(kinds) == {"/mnt/gluster", "/mnt/n"}
     before = {fs: actuator.get(target) for fs, target in kinds.items()}
@@ -277,7 +280,7 @@ def kill_and_restore(memory: Path) -> None:
         state = memory / f"s{calls}"
 
         def work(system: System, state: Path = state) -> None:
-            mine = FuseActuator(root, Journal(state, owner_of(root), system), system=system)
+            mine = FuseActuator(root, Journal(state, owner_of(root), system), system=system, scope=PATIENT)
             mine.set(mine.targets()[0], Setting(ahead=1024, flight=64, dirty_ppm=50_000))
 
         finished = survives(work, calls)

@@ -14,7 +14,7 @@ from penstock.errors import DataError
 from penstock.observe.bdi import parse_bdi_stats
 from penstock.observe.fuse.daemon import parse_connection, parse_moved, parse_start
 from penstock.observe.fuse.daemon_search import LONGEST_WAIT_S, DaemonSearch
-from penstock.observe.fuse.observer import FuseObserver, FuseScope
+from penstock.observe.fuse.observer import ROOTS, FuseObserver, FuseScope
 from penstock.observe.kernelfs import KernelFs
 from penstock.observe.mounts import Mount
 from penstock.testing.observers import check_observer, check_tree_untouched
@@ -23,6 +23,8 @@ from penstock.window import Window, windows
 
 CAPTURES = Path(__file__).parent.parent / "fixtures/fuse-6.18"
 TREES = CAPTURES / "glusterfs"
+# A busy machine may not let us look at all processes in a tenth of a second.
+PATIENT = ROOTS.patient()
 PID = next(path.name for path in (TREES / "idle/proc").iterdir() if path.name.isdigit())
 DEVICE = next((TREES / "idle/sys/devices/virtual/bdi").iterdir()).name
 
@@ -59,7 +61,7 @@ def mount_of(device: str) -> Mount:
 
 
 def test_a_daemon_is_found_by_its_connection() -> None:
-    search = DaemonSearch(KernelFs(TREES / "idle"))
+    search = DaemonSearch(KernelFs(TREES / "idle"), search_s=PATIENT.search_s)
     there, absent = mount_of(DEVICE), mount_of("0:9999")
     assert search.find([there, absent])[there].pid == int(PID)
     assert set(search.find([there, absent])) == {there}
@@ -142,7 +144,7 @@ def test_files_without_a_name_do_not_hold_up_the_search(
         return real(path)
 
     monkeypatch.setattr(os, "readlink", readlink)
-    search, absent = DaemonSearch(KernelFs(tmp_path)), mount_of("0:9999")
+    search, absent = DaemonSearch(KernelFs(tmp_path), search_s=PATIENT.search_s), mount_of("0:9999")
     assert search.find([mount_of(DEVICE), absent])[mount_of(DEVICE)].pid == int(PID)
     assert not search.unfinished(absent)
 
@@ -152,9 +154,9 @@ def test_only_mounts_of_root_count_unless_told_otherwise(tmp_path: Path, user: s
     lay(tmp_path, "idle")
     table = tmp_path / "proc/self/mountinfo"
     table.write_text(table.read_text().replace("user_id=0", f"user_id={user}"))
-    assert len(FuseObserver(tmp_path, clock=step_clock()).observe().targets) == seen
+    assert len(FuseObserver(tmp_path, PATIENT, clock=step_clock()).observe().targets) == seen
     told = FuseScope(users=frozenset({0, 1001}))
-    assert len(FuseObserver(tmp_path, told, clock=step_clock()).observe().targets) == (user in ("0", "1001"))
+    assert len(FuseObserver(tmp_path, told.patient(), clock=step_clock()).observe().targets) == (user in ("0", "1001"))
 
 
 def test_start_of_a_process_whose_name_has_brackets() -> None:
@@ -167,13 +169,13 @@ def test_start_of_a_process_whose_name_has_brackets() -> None:
 
 def test_observer_obeys(tmp_path: Path) -> None:
     lay(tmp_path, "idle")
-    check_tree_untouched(lambda: FuseObserver(tmp_path), tmp_path)
-    check_observer(lambda: FuseObserver(tmp_path, clock=step_clock()))
+    check_tree_untouched(lambda: FuseObserver(tmp_path, PATIENT), tmp_path)
+    check_observer(lambda: FuseObserver(tmp_path, PATIENT, clock=step_clock()))
 
 
 def test_bytes_written_and_read_are_told_apart(tmp_path: Path) -> None:
     lay(tmp_path, "idle")
-    observer = FuseObserver(tmp_path, clock=step_clock())
+    observer = FuseObserver(tmp_path, PATIENT, clock=step_clock())
     seen = [observer.observe()]
     for moment in ("written", "read"):
         lay(tmp_path, moment)
@@ -194,7 +196,7 @@ def test_what_a_daemon_says_to_its_server_is_no_data_read(tmp_path: Path) -> Non
     io = tmp_path / f"proc/{PID}/io"
     text = io.read_text()
     written = parse_moved(text).written_bytes
-    observer = FuseObserver(tmp_path, clock=step_clock())
+    observer = FuseObserver(tmp_path, PATIENT, clock=step_clock())
     seen = [observer.observe()]
     for more in (800, 1600, 1600 + MIB):
         io.write_text(text.replace(f"wchar: {written}", f"wchar: {written + more}"))
@@ -208,7 +210,7 @@ def test_what_a_daemon_says_to_its_server_is_no_data_read(tmp_path: Path) -> Non
 
 def test_knobs_are_read_and_other_fuse_mounts_passed_over(tmp_path: Path) -> None:
     lay(tmp_path, "idle")
-    (seen,) = FuseObserver(tmp_path, clock=step_clock()).observe().targets
+    (seen,) = FuseObserver(tmp_path, PATIENT, clock=step_clock()).observe().targets
     assert dict(seen.setting) == {"flight": 12, "congested": 9, "ahead": 128, "dirty_ppm": 10_000}
     assert seen.target.fs == "/mnt/gluster"
     assert seen.gauges["dirty.limit_bytes"] > 0
@@ -218,7 +220,7 @@ def test_an_older_kernel_keeps_the_dirty_limit_in_percent(tmp_path: Path) -> Non
     lay(tmp_path, "idle")
     (tmp_path / f"sys/devices/virtual/bdi/{DEVICE}/max_ratio_fine").unlink()
     (tmp_path / f"sys/devices/virtual/bdi/{DEVICE}/max_ratio").write_text("3\n")
-    (seen,) = FuseObserver(tmp_path, clock=step_clock()).observe().targets
+    (seen,) = FuseObserver(tmp_path, PATIENT, clock=step_clock()).observe().targets
     assert seen.setting["dirty_ppm"] == 30_000
 
 
@@ -227,7 +229,7 @@ def test_what_is_missing_is_said_and_comes_back(tmp_path: Path) -> None:
     stats = tmp_path / f"sys/kernel/debug/bdi/{DEVICE}/stats"
     text = stats.read_text()
     stats.unlink()
-    observer = FuseObserver(tmp_path, clock=step_clock())
+    observer = FuseObserver(tmp_path, PATIENT, clock=step_clock())
     seen = observer.observe()
     assert not seen.targets
     assert f"/sys/kernel/debug/bdi/{DEVICE}/stats" in seen.problems[0].message
@@ -237,7 +239,7 @@ def test_what_is_missing_is_said_and_comes_back(tmp_path: Path) -> None:
 
 def test_a_new_daemon_is_a_new_target(tmp_path: Path) -> None:
     lay(tmp_path, "idle")
-    observer = FuseObserver(tmp_path, clock=step_clock(), rescan_s=1000)
+    observer = FuseObserver(tmp_path, PATIENT, clock=step_clock(), rescan_s=1000)
     (before,) = observer.observe().targets
     stat = tmp_path / f"proc/{PID}/stat"
     head, _, fields = stat.read_text().rpartition(")")
@@ -252,7 +254,7 @@ def test_a_new_daemon_is_a_new_target(tmp_path: Path) -> None:
 
 def test_unmounted_is_gone_without_a_problem(tmp_path: Path) -> None:
     lay(tmp_path, "idle")
-    observer = FuseObserver(tmp_path, clock=step_clock(), rescan_s=1000)
+    observer = FuseObserver(tmp_path, PATIENT, clock=step_clock(), rescan_s=1000)
     assert observer.observe().targets
     for place in (f"sys/devices/virtual/bdi/{DEVICE}", f"sys/kernel/debug/bdi/{DEVICE}", f"proc/{PID}"):
         shutil.rmtree(tmp_path / place)

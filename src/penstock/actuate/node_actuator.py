@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.actuate.fuse import FuseActuator
@@ -36,6 +36,10 @@ class Reach:
     denied: Callable[[Target], frozenset[str]] = nothing_denied
     #: What `[scope] kinds` names. Targets of other kinds are only restored.
     sections: frozenset[str] = frozenset({DATA})
+
+    def patient(self) -> Reach:
+        """The same for whoever has no interval to keep."""
+        return replace(self, fuse=self.fuse.patient())
 
 
 class NodeActuator:

@@ -79,7 +79,7 @@ def check_node(config: AgentConfig, places: Places, policy: type[Policy]) -> Nod
     except JournalCorruptError as error:
         journal = None
         problems.append(f"observing only: {error}")
-    observer = open_observer(places.root, config.scope.reach())
+    observer = open_observer(places.root, config.scope.reach().patient())
     try:
         seen = observer.observe()
     finally:
@@ -107,7 +107,7 @@ class _Node:
         self._config = config
         self._manual = {name: entry.manual for name, entry in journal.entries.items()} if journal else {}
         known = journal or NoJournal(places, "not read")
-        self.actuator = open_actuator(places.root, known, config.scope.reach())
+        self.actuator = open_actuator(places.root, known, config.scope.reach().patient())
 
     def look(self, one: TargetSnapshot, short: str) -> TargetCheck:
         target = one.target

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from penstock.agent.startup import LOG_FILE
 from penstock.testing.agents import agent, knobs, recover
-from penstock.testing.served import Served
+from penstock.testing.served import Served, wait_for
 
 TUNE = ("--mode", "tune", "--policy", "random")
 OSTS = ("OST0000", "OST0001")
@@ -35,7 +35,7 @@ def all_knobs(client: Served) -> dict[str, dict[str, int]]:
 def kill_agents(
     client: Served, state_dir: Path, instants_s: Iterable[float], say: Callable[[int, int], object] = max
 ) -> Killed:
-    """SIGKILL one agent per instant, counted from when it answers.
+    """SIGKILL one agent per instant, counted from when it answers, or for every fourth from its first change.
 
     After every other kill `penstock agent restore` gives back; after the rest the next agent has to, when it
     starts. `say` hears how many were killed and how many lost something.
@@ -44,6 +44,8 @@ def kill_agents(
     kills = left_tuned = lost = 0
     for instant_s in instants_s:
         with agent(client, state_dir, *TUNE) as running:
+            if kills % 4 == 0:
+                wait_for(lambda: all_knobs(client) != originals)
             time.sleep(instant_s)
             running.stop(signal.SIGKILL)
         kills += 1

@@ -20,7 +20,7 @@ from random import Random
 from penstock import __version__
 from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.lock import StateLock
-from penstock.actuate.node_actuator import NodeActuator
+from penstock.actuate.node_actuator import NodeActuator, Reach
 from penstock.actuate.recovery import restore_all
 from penstock.errors import MissingError, PenstockError
 from penstock.knobs import KnobSpace, Setting
@@ -207,9 +207,10 @@ def _mount(directory: Path, root: Path, state_dir: Path) -> Iterator[_MountBench
     """The mount of a directory. Originals are journalled before the first change and restored on leaving."""
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = StateLock(state_dir)
-    observer = NodeObserver(root)
+    reach = Reach().patient()
+    observer = NodeObserver(root, fuse=reach.fuse)
     try:
-        actuator = NodeActuator(root, Journal(state_dir, owner_of(root)))
+        actuator = NodeActuator(root, Journal(state_dir, owner_of(root)), reach)
         target = find_target(directory, actuator.targets())
         space = actuator.space(target)
         # A first observation, which the next one is compared with.

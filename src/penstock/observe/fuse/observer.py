@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.observe.fuse.daemon_search import SEARCH_S, DaemonSearch
@@ -38,9 +38,12 @@ class FuseScope:
         mine = self.users is None or mount.user in self.users
         return known and mine and (self.devices is None or mount.device in self.devices)
 
+    def patient(self) -> FuseScope:
+        """The same mounts for whoever has no interval to keep: one search may look at all processes."""
+        return replace(self, search_s=PATIENT_S)
+
 
 ROOTS = FuseScope()
-# Whoever restores without an agent has no interval to keep.
 PATIENT_S = 30.0
 
 
