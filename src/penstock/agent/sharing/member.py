@@ -33,7 +33,7 @@ LOOK_S, WRITE_S = 10.0, 60.0
 MOST_AT_ONCE, HOUR_S = 6, 3600.0
 # Where the digest has not changed for so long, another node writes it; where for so much longer, nobody does, and
 # this node decides alone.
-DIGEST_S, SILENT_S = 90.0, 180.0
+REWRITE_S, DIGEST_S, SILENT_S = 30.0, 90.0, 180.0
 # One node in so many explores a kind of work.
 MEMBERS_A_SCOUT = 100
 # Before a node asks for a lease, and before it tries what others proved, it waits up to so long.
@@ -67,6 +67,9 @@ class Member:
     _next_look_s: float = -math.inf
     _wanted_s: dict[GroupKey, float] = field(default_factory=dict)
     _visible_s: dict[tuple[GroupKey, Setting], float] = field(default_factory=dict)
+    #: The leases to explore, by kind of work.
+    _scouting: dict[GroupKey, str] = field(default_factory=dict)
+    _digest_written: tuple[bytes, float] = (b"", -math.inf)
 
     def __post_init__(self) -> None:
         self._leases = LeaseBook(self.folder, self.node)
@@ -75,7 +78,7 @@ class Member:
     @property
     def scouts(self) -> int:
         """For how many kinds of work it may explore now."""
-        return sum(name != _DIGEST_LEASE for name in self._leases.held)
+        return sum(name in self._leases.held for name in self._scouting.values())
 
     def open(self, wall_s: float) -> None:
         """Make the rooms, and take up what this node told before it was started anew."""
@@ -101,13 +104,16 @@ class Member:
         self, findings: Sequence[WorkFindings], job: str, now_s: float, wall_s: float
     ) -> FleetAdvice | None:
         """Tell, look, and answer what the fleet says now; None where it says nothing any more. Raises OSError."""
-        self._next_look_s = now_s + LOOK_S
+        self._next_look_s = now_s + self.rng.uniform(0.8, 1.0) * LOOK_S
         if self._digest_seen[1] == -math.inf:
             self._digest_seen = None, now_s
         self._take_in(findings, job, wall_s)
         self._tell(_proofs(findings, job), now_s)
         self._look(now_s, wall_s)
+        if len(self._visible_s) > _MOST_WAITS:
+            self._visible_s.clear()
         advice = FleetAdvice(tuple(self._advise(one, job, now_s, wall_s) for one in findings))
+        self._give_up(findings, job, now_s)
         return advice if now_s - self._digest_seen[1] <= SILENT_S else None
 
     def close(self) -> None:
@@ -183,8 +189,12 @@ class Member:
         self.problems += self._roster.problems
         self._roster.problems.clear()
         self.digest = make_digest(files, self._roster.members, wall_s - KEEP_S)
-        self.folder.write(TOP, DIGEST, dump_digest(self.digest))
-        self._digest_seen = self.folder.signature(TOP, DIGEST), now_s
+        raw, (before, written_s) = dump_digest(self.digest), self._digest_written
+        there = self.folder.signature(TOP, DIGEST)
+        if raw != before or there != self._digest_seen[0] or now_s - written_s >= REWRITE_S:
+            self.folder.write(TOP, DIGEST, raw)
+            self._digest_written = raw, now_s
+            self._digest_seen = self.folder.signature(TOP, DIGEST), now_s
 
     # -- advice -------------------------------------------------------------------------------------------------
 
@@ -207,8 +217,11 @@ class Member:
                 if not gain.is_proven or gain.node == self.node or gain.setting in found:
                     continue
                 seen = (group_key(work.kind, work.job), gain.setting)
-                visible_s = self._visible_s.setdefault(seen, now_s + self.rng.uniform(0.0, FOLLOW_JITTER_S))
-                if now_s >= visible_s:
+                wait_s = self.rng.uniform(0.0, FOLLOW_JITTER_S) if seen not in self._visible_s else 0.0
+                visible_s = self._visible_s.setdefault(seen, now_s + wait_s)
+                if now_s < visible_s:
+                    self._next_look_s = min(self._next_look_s, visible_s)
+                else:
                     age_s = max(wall_s - gain.time_s, 0.0)
                     found[gain.setting] = ProvenElsewhere(
                         gain.setting, gain.node_gain_log2, gain.windows, gain.node, age_s, gain.agree
@@ -220,29 +233,41 @@ class Member:
     ) -> bool:
         """Whether this node holds a lease for the work, after renewing, asking for, or giving back one."""
         key = group_key(one.kind, job)
-        slots = max(1, self.digest.members // MEMBERS_A_SCOUT)
-        lease = f"{_digest_of(key)}.{int(_digest_of((*key, self.node)), 16) % slots}"
         contradicts = any(told.word is GainWord.CONTRADICTED for told in one.gains.values())
-        if now_s - one.last_s > GONE_S:
-            self._leases.release(lease)
-            return False
-        if lease in self._leases.held:
+        lease = self._scouting.get(key)
+        if lease is not None and lease in self._leases.held:
             if one.explored and not contradicts and any(_is_contradicted(work) for work in works):
+                # Whoever contradicts may have a turn.
                 self._leases.release(lease)
                 return False
             return self._leases.take(lease, now_s)
-        explored = any(
-            work.explored_s is not None and wall_s - work.explored_s < EXPLORED_S for work in works
-        )
-        if not one.wants or (explored and not contradicts):
+        if not one.wants:
             return False
         since_s = self._wanted_s.setdefault(key, now_s + self.rng.uniform(0.0, SEEK_JITTER_S))
         if now_s < since_s:
             self._next_look_s = min(self._next_look_s, since_s)
             return False
+        explored = any(
+            work.explored_s is not None and wall_s - work.explored_s < EXPLORED_S for work in works
+        )
+        if explored and not contradicts:
+            return False
+        slots = max(1, self.digest.members // MEMBERS_A_SCOUT)
+        lease = f"{_digest_of(key)}.{int(_digest_of((*key, self.node)), 16) % slots}"
+        self._scouting[key] = lease
         return self._leases.take(lease, now_s)
 
+    def _give_up(self, findings: Sequence[WorkFindings], job: str, now_s: float) -> None:
+        """Give back the leases for work that is not done here any more."""
+        busy = {group_key(one.kind, job) for one in findings if now_s - one.last_s <= GONE_S}
+        for key in self._scouting.keys() - busy:
+            self._leases.release(self._scouting.pop(key))
+        for key in self._wanted_s.keys() - busy:
+            del self._wanted_s[key]
 
+
+# So many waits before trying what is proven are remembered.
+_MOST_WAITS = 10_000
 _DIGEST_LEASE = "digest-1"
 
 

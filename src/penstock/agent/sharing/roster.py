@@ -40,7 +40,11 @@ class Roster:
             del self._seen[gone]
         for name, signature in names.items():
             before = self._seen.get(name)
-            if before is None or before.signature != signature:
+            if before is not None and before.signature[1:] == signature[1:]:
+                # Touched at most: files are replaced, never written in place.
+                if before.signature != signature:
+                    before.signature, before.since_s = signature, now_s
+            else:
                 self._seen[name] = _Seen(signature, now_s, self._parse(name))
         self.members = sum(
             one.file is not None and now_s - one.since_s <= MEMBER_S for one in self._seen.values()
