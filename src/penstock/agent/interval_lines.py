@@ -228,7 +228,10 @@ def _space_fields(space: KnobSpace) -> dict[str, Any]:
         "opted_in": sorted(space.opted_in),
         "offered": [dict(setting) for setting in space.offered],
         "knobs": [
-            [k.id, k.values, k.default, k.unit, k.floor, k.ceiling, k.scope, k.acts, k.role, k.step, k.limits]
+            [
+                *(k.id, k.values, k.default, k.unit, k.floor, k.ceiling, k.scope, k.acts, k.role, k.step),
+                *(k.limits, k.under, k.tried),
+            ]
             for k in space.knobs
         ],
     }
@@ -244,11 +247,12 @@ def _space(said: Mapping[str, Any]) -> KnobSpace:
 
 
 def _knob(knob_id: str, values: list[int], *rest: Any) -> Knob:
-    default, unit, floor, ceiling, scope, acts, role, step, *limits = rest
+    default, unit, floor, ceiling, scope, acts, role, step, *later = rest
     bounds = (default, unit, floor, ceiling, Scope(scope), Acts(acts))
-    # Recordings made before knobs declared what they limit end with the step.
-    known = tuple(limits[0]) if limits else ()
-    return Knob(knob_id, tuple(values), *bounds, Role(role) if role is not None else None, step, known)
+    # Recordings of earlier versions end with the step, or with what a knob limits.
+    limits, *others = later or [()]
+    known = (tuple(limits), *others)
+    return Knob(knob_id, tuple(values), *bounds, Role(role) if role is not None else None, step, *known)
 
 
 _DEFINED: Mapping[str, Callable[[Any], Any]] = {"target": _named_target, "space": _space}
