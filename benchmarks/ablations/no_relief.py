@@ -24,7 +24,7 @@ class NoRelief(WeirPolicy):
 
     def __init__(self, space: KnobSpace, rng: Random) -> None:
         super().__init__(space, rng)
-        self._relief = Never(0)
+        self._relief = Never()
 
 
 POLICY = NoRelief

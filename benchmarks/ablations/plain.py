@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from penstock.decide.belief import Knowledge, Measured
+from penstock.decide.belief import Knowledge, MeasuredSetting
 from penstock.decide.objective import rates_of
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.policies.weir import WeirPolicy
@@ -26,7 +26,7 @@ class Plain(Policy):
 
     def __init__(self, space: KnobSpace, rng: Random) -> None:
         super().__init__(space, rng)
-        self._original = Measured()
+        self._original = MeasuredSetting()
         self._wish: Setting | None = None
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
