@@ -661,6 +661,19 @@ def test_an_offer_refuses_with_one_sentence_a_rule(steps: int, limits: GuardLimi
     assert not offer.allowed(node.space.candidates())[node.space.candidates().places[Setting(GOOD)]]
 
 
+def test_a_setting_that_did_harm_is_barred_whatever_else_refuses_it() -> None:
+    node = Node(by_flight)
+    node.steps(6)
+    node.step(BAD)
+    node.steps(6)
+    bad, good = (node.original.replace(each).only("pages", "flight") for each in (BAD, GOOD))
+    offer = offered(node)
+    offer.record.charge(20.0)
+    refusals = [offer.refusal(place) for place in (bad, good)]
+    assert [each and each.rule for each in refusals] == ["guard.loss", "guard.loss"]
+    assert [offer.is_barred(place) for place in (bad, good)] == [True, False]
+
+
 def test_the_mask_is_what_a_review_lets_through() -> None:
     grid = LUSTRE.candidates()
     node = Node(by_flight)

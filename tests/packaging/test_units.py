@@ -98,7 +98,7 @@ def test_agent_notifies_its_service_manager(tmp_path: Path) -> None:
     """As systemd would: a datagram socket, told of readiness, life and the end."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "notify"))
-        manager.settimeout(60)
+        manager.settimeout(300)
         command = [sys.executable, "-m", "penstock", "agent", "run", "--root", str(tmp_path)]
         command += ["--state-dir", str(tmp_path / "state"), "--interval", "50ms"]
         environment = {**os.environ, "NOTIFY_SOCKET": str(tmp_path / "notify")}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from penstock.actuate.journal import Journal
 from penstock.actuate.node_actuator import NodeActuator, Reach
-from penstock.knobs.target_kind import DATA, METADATA
+from penstock.knobs.target_kind import DATA, METADATA, READAHEAD
 from penstock.observe.fuse.daemon_search import SEARCH_S
 from penstock.observe.fuse.observer import NETWORK_KINDS, FuseScope
 from penstock.observe.kernelfs import KernelFs
@@ -22,7 +22,7 @@ CLIENT = "Lustre client, NFS mount or FUSE mount of a network file system"
 # The kinds of mounts that users may add or remove.
 MOUNT_KINDS = tuple(sorted(NETWORK_KINDS))
 # What `[scope] kinds` may name.
-SECTIONS = (DATA, METADATA)
+SECTIONS = (DATA, METADATA, READAHEAD)
 # Knobs that affect a whole node are set only if an administrator names them.
 NODE_KNOBS = ("dirty_bytes",)
 # What an answer over the socket may take to look for the daemons of mounts.

@@ -108,7 +108,7 @@ def _knob_rules(rules: tuple[str, ...]) -> tuple[str, ...]:
 class ScopeSection(Section):
     """`[scope]`: which targets and knobs may be touched; shell patterns. Deny wins.
 
-    `kinds` are the kinds of work that may be tuned: `data`, and `metadata` only where it is named.
+    `kinds` are the kinds of work that may be tuned: `data`, and `metadata` and `readahead` only where they are named.
 
     `mount_users` are the uids whose own mounts may be tuned; a user can mount anything under any name.
 

@@ -13,11 +13,13 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from penstock.decide.activity import Activity
+from penstock.decide.advice import FleetAdvice, WorkFindings, findings_of, work_kind
 from penstock.decide.answers import as_allowed
 from penstock.decide.budget import CacheBudget
 from penstock.decide.cache import Demand, DemandHistory, allocate, sparing
 from penstock.decide.groups import Group, beside, groups, mount_of
 from penstock.decide.guard import Guard, NodeView
+from penstock.decide.guard.offer import Offer
 from penstock.decide.memory import WorkMemory, like, targets_of
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.work import KEPT_WORKS, Work, WorkBook, WorkTracker, dominant
@@ -46,6 +48,8 @@ class _Memory:
     demands: DemandHistory = field(default_factory=DemandHistory)
     #: The work of a tuning group; None for a single target.
     work: Work | None = None
+    #: What the guard offered last.
+    offer: Offer | None = None
 
     @property
     def window(self) -> Window:
@@ -87,11 +91,17 @@ class Tuner:
         self._keeper = Guard(seed=seed, enforces=False)
 
     def step(
-        self, windows: Sequence[Window | Void], space_of: SpaceOf, now_s: float, guard: Guard | None = None
+        self,
+        windows: Sequence[Window | Void],
+        space_of: SpaceOf,
+        now_s: float,
+        guard: Guard | None = None,
+        advice: FleetAdvice | None = None,
     ) -> tuple[Decision, ...]:
         """Decide about every busy target. Idle and void windows lead to no decision.
 
-        Policies that choose by a guard's offers get them from `guard`; without one everything is offered.
+        Policies that choose by a guard's offers get them from `guard`; without one everything is offered. `advice` is
+        what other nodes say; None where this node decides alone.
         """
         keeper = guard or self._keeper
         busy, resumed = self._take(windows, space_of)
@@ -101,7 +111,9 @@ class Tuner:
             policy = unit.memory.policy
             if policy.reads_offers:
                 shown = unit.memory.window
-                policy.offered(keeper.offer(unit.name, unit.work, unit.members, shown, policy.space))
+                offer = keeper.offer(unit.name, unit.work, unit.members, shown, policy.space)
+                policy.offered(offer)
+                self._advise(unit.memory, offer, advice)
             for decision in self._decide(unit, outlook, space_of, now_s):
                 decisions[decision.target] = decision
         if resumed:
@@ -125,6 +137,16 @@ class Tuner:
             if memory.work is not None and (settings := memory.policy.remembered())
         ]
 
+    def findings(self) -> list[WorkFindings]:
+        """What the tuning groups can tell other nodes about their work."""
+        return [
+            findings_of(work_kind(target.fs, targets_of(target.kind), memory.work, memory.offer), memory.offer, said)
+            for target, memory in self._memories.items()
+            if memory.work is not None
+            and memory.offer is not None
+            and (said := memory.policy.following()) is not None
+        ]
+
     def forget(self, target: Target) -> None:
         """Drop the history of a target that is gone, or that somebody else has taken over."""
         self._memories.pop(target, None)
@@ -142,10 +164,11 @@ class Tuner:
             moving = isinstance(window, Window) and window.moved_per_s > 0
             if not moving and window.target not in self._memories:
                 continue
-            memory = self._memory(window.target, space_of)
             if isinstance(window, Void):
-                memory.recent.clear()
+                # Its space is not asked for: the target may be gone.
+                self._memories[window.target].recent.clear()
                 continue
+            memory = self._memory(window.target, space_of)
             memory.recent.append(window)
             if memory.policy.tunes_cache:
                 memory.demand.take(window)
@@ -158,6 +181,14 @@ class Tuner:
             if moving:
                 busy.append(memory)
         return busy, resumed
+
+    def _advise(self, memory: _Memory, offer: Offer, advice: FleetAdvice | None) -> None:
+        """Hand a tuning group's policy what other nodes say about its work."""
+        memory.offer = offer
+        if memory.work is not None:
+            target = memory.window.target
+            kind = work_kind(target.fs, targets_of(target.kind), memory.work, offer)
+            memory.policy.advised(None if advice is None else advice.about(kind))
 
     def _outlooks(self, busy: Sequence[_Memory]) -> list[Outlook | None]:
         """The model's forecasts for all busy units, with one call per direction and candidate set."""

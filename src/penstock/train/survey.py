@@ -22,13 +22,13 @@ from penstock.campaign.shards import in_order
 from penstock.decide.level import Level
 from penstock.decide.look import look_of
 from penstock.decide.objective import Rates, rates_of
-from penstock.decide.work import CacheShare
 from penstock.knobs import Candidates, KnobSpace, Setting
 from penstock.predict.surfaces import KINDS, Case, Survey
 from penstock.simulate.assembly import Plan
 from penstock.simulate.probe import Probe
 from penstock.simulate.simulation import Simulation
 from penstock.spaces import LUSTRE
+from penstock.train.cache_share import CacheShare
 from penstock.train.draws import draw_worlds
 from penstock.train.worlds import DescribedWorld
 from penstock.window import Window, windows
