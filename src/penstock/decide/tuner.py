@@ -140,7 +140,9 @@ class Tuner:
     def findings(self) -> list[WorkFindings]:
         """What the tuning groups can tell other nodes about their work."""
         return [
-            findings_of(work_kind(target.fs, targets_of(target.kind), memory.work, memory.offer), memory.offer, said)
+            findings_of(
+                work_kind(target.fs, targets_of(target.kind), memory.work, memory.offer), memory.offer, said
+            )
             for target, memory in self._memories.items()
             if memory.work is not None
             and memory.offer is not None

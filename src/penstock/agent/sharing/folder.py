@@ -81,7 +81,9 @@ class ShareFolder:
             if not stat.S_ISREG(status.st_mode):
                 raise DataError(f"{where}: not a file")
             if status.st_uid != owner:
-                raise DataError(f"{where}: belongs to uid {status.st_uid}, the folder to uid {owner}: not believed")
+                raise DataError(
+                    f"{where}: belongs to uid {status.st_uid}, the folder to uid {owner}: not believed"
+                )
             if status.st_mode & 0o022:
                 raise DataError(f"{where}: others may write it: not believed")
             parts, left = list[bytes](), most_bytes + 1

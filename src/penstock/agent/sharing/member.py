@@ -151,7 +151,9 @@ class Member:
             self.folder.write(MEMBERS, f"{self.node}.json", raw)
             self._written, self._proofs = raw, proofs
         except OSError as error:
-            self.problems.append(f"{self.folder.path}: {error.strerror}: other nodes learn nothing from this one")
+            self.problems.append(
+                f"{self.folder.path}: {error.strerror}: other nodes learn nothing from this one"
+            )
 
     def _may_tell_at_once(self, now_s: float) -> bool:
         return len(self._at_once) < MOST_AT_ONCE or now_s - self._at_once[0] > HOUR_S
@@ -160,13 +162,19 @@ class Member:
 
     def _look(self, now_s: float, wall_s: float) -> None:
         """Read the digest; write it where that is this node's part."""
-        if _DIGEST_LEASE in self._leases.held or now_s - self._digest_seen[1] > DIGEST_S or self._is_missing():
+        if (
+            _DIGEST_LEASE in self._leases.held
+            or now_s - self._digest_seen[1] > DIGEST_S
+            or self._is_missing()
+        ):
             try:
                 if self._leases.take(_DIGEST_LEASE, now_s):
                     self._write_digest(now_s, wall_s)
                     return
             except OSError as error:
-                self.problems.append(f"{self.folder.path}: {error.strerror}: what nodes tell is not put together")
+                self.problems.append(
+                    f"{self.folder.path}: {error.strerror}: what nodes tell is not put together"
+                )
         seen = self.folder.signature(TOP, DIGEST)
         if seen is None or seen == self._digest_seen[0]:
             return
