@@ -210,7 +210,8 @@ class WeirPolicy(Policy):
             return self._ask(window, found, at, Reason.FOLLOWED, f"{told.setting} was {told.sentence}")
         left_behind = left_behind and found.behind > RETURN_LOG2
         if self._resting <= 0 and not left_behind and not self._is_sparse():
-            bet = found.bet(offer.allowed(found.belief.candidates))
+            allowed = offer.allowed(found.belief.candidates) if self._following.may_explore else None
+            bet = found.bet(allowed)
             self._held_back = self._kept_from(found, bet, offer)
             self._following.wants = bet is not None
             if bet is not None and not self._following.may_explore:
