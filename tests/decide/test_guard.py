@@ -366,7 +366,7 @@ def test_a_trial_is_taken_back_to_what_is_proven_not_to_a_bad_original() -> None
     assert node.step({"flight": 32}).changes
     taken_back = [node.step() for _ in range(60)]
     (revert,) = (verdict for verdict in taken_back if verdict.reason == "guard.revert")
-    assert "too little for its bytes in flight" in revert.sentence
+    assert "too little for what it has in flight" in revert.sentence
     assert "back to pages=1024 flight=16, which brought 2.85 times the original" in revert.sentence
     assert node.setting == LUSTRE.default.replace(flight=16)
     at_the_original = [one.reason for one in taken_back if one.before["flight"] == 1]
