@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from penstock.decide.guard.record import CERTAIN
+from penstock.decide.guard.limits import CERTAIN
 from penstock.decide.objective import gain_log2
 from penstock.knobs import Setting
 
@@ -56,7 +56,11 @@ class Following:
 
     def _is_worth_trying(self, told: ProvenElsewhere, offer: Offer, found: Prospect) -> bool:
         places = found.belief.candidates.places
-        if told.setting not in places or offer.work.known.knows(told.setting, 2) or offer.is_barred(told.setting):
+        if (
+            told.setting not in places
+            or offer.work.known.knows(told.setting, 2)
+            or offer.is_barred(told.setting)
+        ):
             return False
         if told.agree < 2 and told.node in self._misled(offer):
             return False

@@ -98,7 +98,9 @@ def _fleet_work(group: Sequence[tuple[str, MemberWork]], since_s: float) -> Flee
     gains = [_fleet_gain(setting, by_node) for setting, by_node in said.items()]
     gains.sort(key=lambda one: (-(one.agree - one.contradict), -one.gain_log2))
     first = group[0][1]
-    explored = [work.explored_s for _, work in group if work.explored_s is not None and work.explored_s >= since_s]
+    explored = [
+        work.explored_s for _, work in group if work.explored_s is not None and work.explored_s >= since_s
+    ]
     nodes = len({node for node, _ in group})
     return FleetWork(first.kind, first.job, nodes, max(explored, default=None), tuple(gains[:MOST_SETTINGS]))
 
@@ -170,10 +172,17 @@ def parse_digest(raw: bytes, where: str) -> FleetDigest:
 
 def _work_fields(one: FleetWork) -> dict[str, Any]:
     gains = [
-        {"knobs": dict(gain.setting)} | {name: getattr(gain, name) for name in _Gain.model_fields if name != "knobs"}
+        {"knobs": dict(gain.setting)}
+        | {name: getattr(gain, name) for name in _Gain.model_fields if name != "knobs"}
         for gain in one.gains
     ]
-    return {**kind_fields(one.kind), "job": one.job, "nodes": one.nodes, "explored_s": one.explored_s, "gains": gains}
+    return {
+        **kind_fields(one.kind),
+        "job": one.job,
+        "nodes": one.nodes,
+        "explored_s": one.explored_s,
+        "gains": gains,
+    }
 
 
 def _read_work(one: _Work) -> FleetWork:

@@ -101,7 +101,9 @@ def checked(raw: bytes, where: str, most_bytes: int, schema: tuple[str, int], mo
         raise DataError(f"{where}: not a file of schema {name}")
     theirs = document.get("version")
     if isinstance(theirs, int) and theirs > version:
-        raise NewerVersionError(f"{where}: version {theirs} of a newer Penstock, this one reads up to {version}")
+        raise NewerVersionError(
+            f"{where}: version {theirs} of a newer Penstock, this one reads up to {version}"
+        )
     try:
         return model.model_validate(document)
     except ValidationError as error:

@@ -60,4 +60,6 @@ def group_key(kind: WorkKind, job: str) -> GroupKey:
 def believable(told: ToldGain) -> ToldGain:
     """The same, within what a file may hold."""
     gain = min(max(told.gain_log2, -MOST_LOG2), MOST_LOG2)
-    return ToldGain(gain, min(told.error_log2, MOST_LOG2), min(told.windows, MOST_WINDOWS), GainWord(told.word))
+    return ToldGain(
+        gain, min(told.error_log2, MOST_LOG2), min(told.windows, MOST_WINDOWS), GainWord(told.word)
+    )
