@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from penstock.decide.guard.record import CERTAIN
+from penstock.decide.guard.limits import CERTAIN
 from penstock.decide.objective import gain_log2
 from penstock.knobs import Setting
 

@@ -1,4 +1,4 @@
-"""Every access to the shared folder. Nothing that others could put there is followed, waited for, or read without end.
+"""Every access to the shared folder. Nothing that others put there is followed, waited for, or read without end.
 
 The folder's owner decides what all nodes read: files of anybody else are refused, and so is a folder that others may
 write. A server with root_squash gives all nodes' files to one user; then each of them may replace the files of all,
@@ -42,10 +42,9 @@ class ShareFolder:
 
     def prepare(self) -> None:
         """Make the rooms that are missing. Raises where the folder cannot be trusted."""
-        with self._opened(TOP) as top:
-            for room in ROOMS:
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(room, 0o750, dir_fd=top)
+        for room in ROOMS:
+            with self._opened(room):
+                pass
 
     def names(self, room: str) -> dict[str, Signature]:
         """What is in a room: regular files with plain names only, so many at most."""
@@ -148,26 +147,36 @@ class ShareFolder:
         except FileNotFoundError:
             raise MissingError(f"{self.path}: no such folder") from None
         try:
-            status = os.fstat(top)
-            self._require_closed(self.path, status, status.st_uid)
+            owner = os.fstat(top).st_uid
+            self._require_closed(self.path, top, owner)
             if room == TOP:
                 yield top
                 return
-            handle = os.open(room, _DIRECTORY, dir_fd=top)
+            handle = self._open_room(top, room)
             try:
-                self._require_closed(self.path / room, os.fstat(handle), status.st_uid)
+                self._require_closed(self.path / room, handle, owner)
                 yield handle
             finally:
                 os.close(handle)
+        finally:
+            os.close(top)
+
+    def _open_room(self, top: int, room: str) -> int:
+        """A descriptor of a room, which is made where it is missing."""
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                return os.open(room, _DIRECTORY, dir_fd=top)
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(room, 0o750, dir_fd=top)
+            return os.open(room, _DIRECTORY, dir_fd=top)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
                 raise DataError(f"{self.path / room}: not a folder of ours") from None
             raise
-        finally:
-            os.close(top)
 
     @staticmethod
-    def _require_closed(path: Path, status: os.stat_result, owner: int) -> None:
+    def _require_closed(path: Path, handle: int, owner: int) -> None:
+        status = os.fstat(handle)
         if status.st_uid != owner:
             raise AccessError(f"{path}: belongs to uid {status.st_uid}, the shared folder to uid {owner}")
         if status.st_mode & 0o022:

@@ -131,7 +131,9 @@ class Member:
                 known, fresh = gains.get(setting), believable(told)
                 if known is None or known.told != fresh:
                     gains[setting] = DatedGain(fresh, wall_s)
-            explored_s = wall_s if one.explored else before.explored_s if before is not None else None
+            explored_s = before.explored_s if before is not None else None
+            if one.explored and (explored_s is None or wall_s - explored_s > EXPLORED_S / 2):
+                explored_s = wall_s
             # Work seen last comes last; a file holds the last ones.
             self._works[key] = MemberWork(one.kind, job, gains, explored_s)
 
@@ -244,8 +246,14 @@ class Member:
         contradicts = any(told.word is GainWord.CONTRADICTED for told in one.gains.values())
         lease = self._scouting.get(key)
         if lease is not None and lease in self._leases.held:
-            if one.explored and not contradicts and any(_is_contradicted(work) for work in works):
-                # Whoever contradicts may have a turn.
+            explored = _is_explored(works, wall_s - EXPLORED_S, wall_s - 2 * LOOK_S)
+            if (
+                one.explored
+                and explored
+                and not contradicts
+                and any(_is_contradicted(work) for work in works)
+            ):
+                # Whoever contradicts may have a turn. All others have seen by now that nothing is left to try.
                 self._leases.release(lease)
                 return False
             return self._leases.take(lease, now_s)
@@ -255,10 +263,7 @@ class Member:
         if now_s < since_s:
             self._next_look_s = min(self._next_look_s, since_s)
             return False
-        explored = any(
-            work.explored_s is not None and wall_s - work.explored_s < EXPLORED_S for work in works
-        )
-        if explored and not contradicts:
+        if _is_explored(works, wall_s - EXPLORED_S, wall_s) and not contradicts:
             return False
         slots = max(1, self.digest.members // MEMBERS_A_SCOUT)
         lease = f"{_digest_of(key)}.{int(_digest_of((*key, self.node)), 16) % slots}"
@@ -281,6 +286,10 @@ _DIGEST_LEASE = "digest-1"
 
 def _digest_of(key: object) -> str:
     return hashlib.sha256(repr(key).encode()).hexdigest()[:16]
+
+
+def _is_explored(works: Sequence[FleetWork], since_s: float, until_s: float) -> bool:
+    return any(work.explored_s is not None and since_s < work.explored_s <= until_s for work in works)
 
 
 def _is_contradicted(work: FleetWork) -> bool:
