@@ -28,6 +28,8 @@ WRONG = """### Where it is wrong
 - **While the flusher sends** the real client loses more than the simulated one.
 - **256 x 8 and 64 x 8 have two regimes**, rewriting or not. The real client was seen in both at one setting; the
   simulated one falls into one of them.
+- **The first piece of a read leaves late.** Sent early, as a write's is, it puts the four readers of `rr_1m_4` into
+  step as they really are, but the rank correlation falls from .87 to .57: two RPCs in flight are then too fast.
 """
 
 

@@ -9,9 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.decide.belief import Measured
+from penstock.decide.belief import MeasuredSetting
 from penstock.decide.guard import Guard, GuardLimits, NodeView
-from penstock.decide.guard.account import LONG_S, Account
+from penstock.decide.guard.account import Account
+from penstock.decide.guard.limits import LONG_S
 from penstock.decide.guard.offer import Offer
 from penstock.decide.guard.record import Ban
 from penstock.decide.objective import Rates, gain_log2, rates_of
@@ -843,7 +844,7 @@ def test_a_way_back_must_be_certain_where_changes_have_cost_too_much(
     """Three windows say that both bring one and a half times the original; only of one they say it for sure."""
     node = Node(by_flight)
     node.steps(12)
-    measured = Measured()
+    measured = MeasuredSetting()
     for at, rate in enumerate(windows):
         measured.take(Rates(rate, 0.0), at)
     good = Setting(GOOD)

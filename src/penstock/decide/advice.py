@@ -163,8 +163,9 @@ def _told(setting: Setting, level: Level, offer: Offer, said: Following) -> Told
 
 def _is_proven(setting: Setting, offer: Offer) -> bool:
     proof = offer.work.proofs.get(setting)
-    proven = proof is not None and setting in offer.work.proven
-    return proven and proof.is_certain(offer.work.reference.level, offer.limits)
+    if proof is None or setting not in offer.work.proven:
+        return False
+    return proof.is_certain(offer.work.reference.level, offer.limits)
 
 
 def _look_alike(one: tuple[float, ...], other: tuple[float, ...]) -> bool:

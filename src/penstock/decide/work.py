@@ -5,28 +5,24 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from penstock.decide.objective import SHARE, WAITING, drains, rates_of, sent_bytes
+from penstock.decide.habits import (
+    COUNTING_SHARE,
+    FRESH,
+    KEPT_WORKS,
+    LONGEST_ECHO,
+    LONGEST_QUEUE_S,
+    NEAR_SIZE_LOG2,
+    ODD_WINDOWS,
+    OPEN_S,
+    WAITING,
+)
+from penstock.decide.objective import drains, rates_of, sent_bytes
 from penstock.knobs import KnobSpace, Role, Setting, TargetKind
 from penstock.knobs.target_kind import BYTES
 from penstock.ratios import in_flight, request_bytes, request_s
 from penstock.target_kinds import KINDS
 from penstock.units import format_size
 from penstock.window import DIRECTIONS, Window
-
-# Request sizes that differ by less than this, in powers of two, may belong to the same work.
-NEAR_LOG2 = 1.5
-# A change is judged after this many windows at the latest, however slow RPCs are.
-LONGEST_ECHO = 8
-# Pages that were queued before a change are sent in requests of the old size. A change is judged after this many
-# seconds at the latest, however many pages are queued.
-LONGEST_QUEUE_S = 12.0
-# FRESH is the weight of a new window in the smoothed counters. ODD_WINDOWS windows in a row must show other work
-# before the work changes.
-FRESH = 0.3
-ODD_WINDOWS = 3
-KEPT_WORKS = 12
-# Applications may take this long to open files again, which knobs that act on newly opened files must wait for.
-OPEN_S = 3.0
 
 
 def both_of(kind: TargetKind) -> str:
@@ -52,7 +48,7 @@ class Work:
         """Whether the two may be the same work."""
         unknown = math.isnan(self.request_log2) or math.isnan(other.request_log2)
         return self.kind == other.kind and (
-            unknown or abs(self.request_log2 - other.request_log2) < NEAR_LOG2
+            unknown or abs(self.request_log2 - other.request_log2) < NEAR_SIZE_LOG2
         )
 
     def __str__(self) -> str:
@@ -188,8 +184,8 @@ def _work(picture: list[float], of: TargetKind) -> Work:
     first, second = of.way_names
     read, read_flight, read_asked, read_calls, write, write_flight, write_asked, write_calls = picture
     total = read + write
-    reads = read > 0 and (read >= SHARE * total or read_flight >= WAITING)
-    writes = write > 0 and (write >= SHARE * total or write_flight >= WAITING)
+    reads = read > 0 and (read >= COUNTING_SHARE * total or read_flight >= WAITING)
+    writes = write > 0 and (write >= COUNTING_SHARE * total or write_flight >= WAITING)
     if reads and writes:
         kind, asked, calls = both_of(of), read_asked + write_asked, read_calls + write_calls
     elif reads or (not writes and read >= write):

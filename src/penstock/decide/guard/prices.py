@@ -10,17 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.decide.guard.limits import GuardLimits
+from penstock.decide.guard.limits import FULL_AT, FULL_FROM, FULL_TIMES, FULL_TIMES_OPERATIONS, GuardLimits
 from penstock.decide.objective import Rates
 from penstock.knobs import Candidates, KnobSpace, Role, Setting
 from penstock.knobs.target_kind import BYTES
 
 Floats = NDArray[np.float64]
-# From the first share of used slots on requests cost more, from the second on they cost most.
-FULL_FROM, FULL_AT = 0.5, 0.9
-FULL_TIMES = 3.0
-# Operations are all of one size: where requests wait behind others, twice as many must bring twice as much.
-FULL_TIMES_OPERATIONS = 19.0
 
 
 def fullness(original: Rates, home: Setting, space: KnobSpace) -> float:

@@ -10,14 +10,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.decide.guard.limits import GuardLimits
+from penstock.decide.guard.limits import HOUR_S, PATH_STEPS, GuardLimits
 from penstock.decide.guard.prices import fullness, price_of
-from penstock.decide.guard.record import PATH_STEPS, UnitRecord, WorkRecord
+from penstock.decide.guard.record import UnitRecord, WorkRecord
 from penstock.decide.level import Level
 from penstock.decision_reasons import Reason
 from penstock.knobs import Setting
-
-HOUR_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
