@@ -60,7 +60,7 @@ def test_offline_tour_is_what_a_workload_passes(tmp_path: Path) -> None:
         if event == "call" and code.co_filename.startswith(walk.HOME):
             called.setdefault(f"{code.co_filename[len(walk.HOME) + 1 :]} {code.co_qualname}")
 
-    request = Request(builtin_cluster("c220g5"), ("random",), 1.0, only=("s_rd_rn_1m",))
+    request = Request(("random",), 1.0, cluster=builtin_cluster("c220g5"), only=("s_rd_rn_1m",))
     sys.setprofile(note)
     try:
         with Lab(Store(None), workers=1) as lab:
