@@ -1,8 +1,8 @@
 """The table behind a page: the figures it shows, the commit they were measured at, and the marks of the policies.
 
-`results/figures.json` belongs to `results.md` in the same folder. The table has every row, a page may show
-less of it. A test compares the two, and the marks with those of the program: figures of an earlier behaviour may stay, but the
-page says so.
+`results/figures.json` belongs to `results.md` in the same folder. The table has every row, the page may show less of
+it. A test compares the two, and the marks with those of the program: figures of an earlier behaviour may stay, but
+the page says so.
 """
 
 from __future__ import annotations

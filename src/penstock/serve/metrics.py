@@ -144,9 +144,10 @@ def _tallies(status: AgentStatus) -> Iterator[Metric]:
 
 
 def _volumes(targets: tuple[TargetStatus, ...], per_target: bool) -> Iterator[Metric]:
-    carriers = tuple(target for target in targets if target.unit == BYTES)
+    parts = tuple(target for target in targets if not target.whole_mount)
+    carriers = tuple(target for target in parts if target.unit == BYTES)
     yield from _summed(carriers, VOLUMES, per_target)
-    servers = tuple(target for target in targets if target.unit != BYTES and not target.whole_mount)
+    servers = tuple(target for target in parts if target.unit != BYTES)
     if servers:
         yield from _summed(servers, OPERATIONS_DONE, per_target)
 
