@@ -18,7 +18,13 @@ from penstock.knobs import Candidates, Setting
 
 Floats = NDArray[np.float64]
 #: Rules whose refusals last.
-LASTING = (Reason.GUARD_BLACKLIST, Reason.GUARD_CACHED, Reason.GUARD_DRAIN, Reason.GUARD_REACH)
+LASTING = (
+    Reason.GUARD_BLACKLIST,
+    Reason.GUARD_CACHED,
+    Reason.GUARD_DRAIN,
+    Reason.GUARD_REACH,
+    Reason.GUARD_VAIN,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,12 @@ class Offer:
         return refusal is not None and refusal.rule in LASTING
 
     def prices(self, candidates: Candidates) -> Floats:
-        """What every candidate must bring for its bytes and requests in flight, as base-2 logarithms."""
-        home = self.turn.unit.home
+        """What every candidate must bring for its bytes and requests in flight, and for what it was seen to carry in
+        vain, as base-2 logarithms.
+        """
+        home, in_vain = self.turn.unit.home, self.work.in_vain
         full = fullness(self.work.reference.level.mean, home, candidates.space)
-        return prices(candidates, home, full, self.limits)
+        found = prices(candidates, home, full, self.limits)
+        if in_vain.prices:
+            found = found + np.array([in_vain.price(place) for place in candidates])
+        return found
