@@ -79,9 +79,8 @@ class InVain:
 
     def left_s(self, place: Setting, now_s: float) -> float:
         """For how long a setting may not be tried, because one that asks for no more of anything carried too much."""
-        return max(
-            (until_s - now_s for one, until_s in self.wasteful.items() if _covers(place, one)), default=0.0
-        )
+        ends = [until_s for one, until_s in self.wasteful.items() if _covers(place, one)]
+        return max(0.0, max(ends, default=now_s) - now_s)
 
     @property
     def usual(self) -> float:

@@ -157,8 +157,6 @@ class ReadingClient:
         self._claim(file, ahead)
         if mine:
             window.next = max(window.next, mine[-1] + 1)
-        if window.access is AccessKind.OTHER:
-            yield self._work(len(mine), self.cluster.client.read_demand_us_per_page)
         yield from self._send(file, mine, ahead)
 
     def _claim(self, file: OpenFile, blocks: Sequence[int]) -> None:
