@@ -10,7 +10,7 @@ from penstock.decide.guard.carried import MOST_IN_VAIN, WASTEFUL_S, WINDOWS, Car
 from penstock.decide.work import dominant
 from penstock.knobs import Setting
 from penstock.snapshot import Target
-from penstock.target_kinds import LUSTRE_READAHEAD
+from penstock.target_kinds import LUSTRE_READAHEAD, NFS
 from penstock.window import Window
 
 TARGET = Target("m-readahead", "fs", "readahead", "m", LUSTRE_READAHEAD)
@@ -42,6 +42,14 @@ def test_other_targets_carry_nothing_in_vain() -> None:
     carried = Carried()
     carried.take(window(1e6, 3e6, Target("osc", "fs")))
     assert carried.windows == 0
+
+
+def test_nfs_mount_is_measured_by_the_same_declaration() -> None:
+    mount, carried = Target("server:/export", "nfs", kind=NFS), Carried()
+    for _ in range(2 * WINDOWS):
+        metrics = {"app.read_bytes": 1e6, "read.bytes": 2e6}
+        carried.take(Window(mount, 0.0, 0.5, Setting(ahead=4096), metrics))
+    assert carried.ratio == pytest.approx(2.0)
 
 
 def test_setting_pays_for_what_it_carries_beyond_the_original() -> None:

@@ -32,7 +32,7 @@ class Carried:
     def take(self, window: Window) -> None:
         """Add a window of a target whose requests may carry something in vain. Older ones lose weight."""
         kind = window.target.kind
-        carried, read = window.metrics.get(kind.carried), window.metrics.get(kind.ways[0].moved)
+        carried, read = window.metrics.get(kind.carried), window.metrics.get(kind.ways[0].asked)
         if carried is None or read is None:
             return
         self.windows += 1
