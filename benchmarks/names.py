@@ -36,7 +36,7 @@ CLASSES = {
     "Demand": "decide, schedule",
     "Job": "schedule, simulate",
     "Look": "dash, decide",
-    "Measured": "of a setting (decide), of a run (evaluate)",
+    "Measured": "of a run (evaluate), of a command (plan)",
     "Section": "of a configuration file, of a page",
     "_Unit": "private to two files of decide",
 }

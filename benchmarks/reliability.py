@@ -18,14 +18,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.decide.belief import Knowledge, Measured
+from penstock.decide.belief import Knowledge, MeasuredSetting
 from penstock.decide.guard import GuardLimits
 from penstock.decide.guard.prices import fullness, prices
-from penstock.decide.habits import HABITS
 from penstock.decide.look import Look
 from penstock.decide.objective import Rates, gain_log2
 from penstock.decide.value import Stay, sober, weigh
-from penstock.decide.work import OPEN_S
 from penstock.decision import Cases
 from penstock.predict.shipped import default_survey
 from penstock.predict.surfaces import KINDS, Case, SurveyPredictor
@@ -83,20 +81,20 @@ def play(world: World, cases: Cases, played: Played) -> None:
     if world.look:
         known = Knowledge(looks={"read": Look("read", 1, world.look)})
     for _trial in range(MOST_TRIALS + 1):
-        measured = known.measured.setdefault(place, Measured())
+        measured = known.measured.setdefault(place, MeasuredSetting())
         for _ in range(WINDOWS):
             now += 1
             measured.take(world.window(CANDIDATES.places[place]), now)
         if said is not None:
-            gain = gain_log2(measured.level.mean, known.measured[HOME].level.mean, HABITS.objective)
+            gain = gain_log2(measured.level.mean, known.measured[HOME].level.mean, "fair")
             played.bets.append((said, gain > over))
-        belief = known.believe(cases, CANDIDATES, HOME, now, HABITS.objective)
-        stay = Stay(place, HOME, now * WINDOW_S, HABITS.trial_s, OPEN_S, surveyed=True, now=now)
+        belief = known.believe(cases, CANDIDATES, HOME, now, "fair")
+        stay = Stay(place, HOME, now * WINDOW_S, surveyed=True, now=now)
         full = fullness(known.measured[HOME].level.mean, HOME, LUSTRE)
-        found = weigh(known, belief, prices(belief.candidates, HOME, full, GuardLimits()), stay, HABITS)
-        bet = found.bet(np.ones(len(belief.candidates), dtype=bool))
-        if bet is None:
+        found = weigh(known, belief, prices(belief.candidates, HOME, full, GuardLimits()), stay)
+        if not found.bets:
             break
+        bet = found.bets[0]
         over, said, place = found.over, sober(float(belief.chance(found.over)[bet])), CANDIDATES[bet]
     if world.best() >= 1.2:
         played.captured.append((world.total(found.best) - 1.0) / (world.best() - 1.0))

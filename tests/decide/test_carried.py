@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from penstock.decide.guard.carried import MOST_IN_VAIN, WASTEFUL_S, WINDOWS, Carried, InVain
+from penstock.decide.guard.carried import Carried, InVain
+from penstock.decide.guard.limits import CARRIED_WINDOWS, MOST_IN_VAIN, WASTEFUL_S
 from penstock.decide.work import dominant
 from penstock.knobs import Setting
 from penstock.snapshot import Target
@@ -23,9 +24,9 @@ def window(read: float, carried: float, target: Target = TARGET) -> Window:
 
 def test_ratio_is_one_until_enough_windows_were_seen() -> None:
     carried = Carried()
-    for count in range(1, 3 * WINDOWS):
+    for count in range(1, 3 * CARRIED_WINDOWS):
         carried.take(window(1e6, 3e6))
-        assert carried.ratio == (pytest.approx(3.0) if count >= 2 * WINDOWS else 1.0)
+        assert carried.ratio == (pytest.approx(3.0) if count >= 2 * CARRIED_WINDOWS else 1.0)
 
 
 def test_what_a_window_asks_for_once_is_not_in_vain() -> None:
@@ -46,7 +47,7 @@ def test_other_targets_carry_nothing_in_vain() -> None:
 
 def test_nfs_mount_is_measured_by_the_same_declaration() -> None:
     mount, carried = Target("server:/export", "nfs", kind=NFS), Carried()
-    for _ in range(2 * WINDOWS):
+    for _ in range(2 * CARRIED_WINDOWS):
         metrics = {"app.read_bytes": 1e6, "read.bytes": 2e6}
         carried.take(Window(mount, 0.0, 0.5, Setting(ahead=4096), metrics))
     assert carried.ratio == pytest.approx(2.0)

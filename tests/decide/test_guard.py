@@ -9,9 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.decide.belief import Measured
+from penstock.decide.belief import MeasuredSetting
 from penstock.decide.guard import Guard, GuardLimits, NodeView
-from penstock.decide.guard.account import LONG_S, Account
+from penstock.decide.guard.account import Account
+from penstock.decide.guard.limits import LONG_S
 from penstock.decide.guard.offer import Offer
 from penstock.decide.guard.record import Ban
 from penstock.decide.objective import Rates, gain_log2, rates_of
@@ -365,7 +366,7 @@ def test_a_trial_is_taken_back_to_what_is_proven_not_to_a_bad_original() -> None
     assert node.step({"flight": 32}).changes
     taken_back = [node.step() for _ in range(60)]
     (revert,) = (verdict for verdict in taken_back if verdict.reason == "guard.revert")
-    assert "too little for its bytes in flight" in revert.sentence
+    assert "too little for what it has in flight" in revert.sentence
     assert "back to pages=1024 flight=16, which brought 2.85 times the original" in revert.sentence
     assert node.setting == LUSTRE.default.replace(flight=16)
     at_the_original = [one.reason for one in taken_back if one.before["flight"] == 1]
@@ -658,7 +659,19 @@ def test_an_offer_refuses_with_one_sentence_a_rule(steps: int, limits: GuardLimi
     assert refusal.rule == rule
     assert refusal.sentence
     assert offer.refusal(node.original.only("pages", "flight")) is None
-    assert not offer.allowed(node.space.candidates())[node.space.candidates().places[Setting(GOOD)]]
+
+
+def test_a_setting_that_did_harm_is_barred_whatever_else_refuses_it() -> None:
+    node = Node(by_flight)
+    node.steps(6)
+    node.step(BAD)
+    node.steps(6)
+    bad, good = (node.original.replace(each).only("pages", "flight") for each in (BAD, GOOD))
+    offer = offered(node)
+    offer.record.charge(20.0)
+    refusals = [offer.refusal(place) for place in (bad, good)]
+    assert [each and each.rule for each in refusals] == ["guard.loss", "guard.loss"]
+    assert [offer.is_barred(place) for place in (bad, good)] == [True, False]
 
 
 def test_the_mask_is_what_a_review_lets_through() -> None:
@@ -667,8 +680,9 @@ def test_the_mask_is_what_a_review_lets_through() -> None:
     node.steps(5)
     node.step(BAD)
     node.steps(6)
-    mask = offered(node).allowed(grid)
-    assert 0 < mask.sum() < len(grid)
+    offer = offered(node)
+    mask = [offer.refusal(setting) is None for setting in grid]
+    assert 0 < sum(mask) < len(grid)
     for allowed, setting in list(zip(mask, grid, strict=True))[::9]:
         again = Node(by_flight)
         again.steps(5)
@@ -682,8 +696,9 @@ def test_a_guard_that_does_not_enforce_allows_everything_and_orders_nothing() ->
     node = Node(by_flight)
     node.guard = Guard(CALM, enforces=False)
     assert set(node.steps(40, BAD)) == {"test"}
-    assert offered(node).allowed(LUSTRE.candidates()).all()
-    assert not offered(node).busy
+    offer = offered(node)
+    assert {offer.refusal(setting) for setting in LUSTRE.candidates()} == {None}
+    assert not offer.busy
 
 
 def rewrites(
@@ -830,7 +845,7 @@ def test_a_way_back_must_be_certain_where_changes_have_cost_too_much(
     """Three windows say that both bring one and a half times the original; only of one they say it for sure."""
     node = Node(by_flight)
     node.steps(12)
-    measured = Measured()
+    measured = MeasuredSetting()
     for at, rate in enumerate(windows):
         measured.take(Rates(rate, 0.0), at)
     good = Setting(GOOD)

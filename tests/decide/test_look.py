@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from penstock.decide.belief import Knowledge, Measured
-from penstock.decide.look import UNLIKE, Look, look_of
+from penstock.decide.belief import Knowledge, MeasuredSetting
+from penstock.decide.habits import UNLIKE
+from penstock.decide.look import Look, look_of
 from penstock.decide.objective import Rates
 from penstock.decision import Cases
 from penstock.knobs import Setting
@@ -79,7 +80,7 @@ def test_a_look_decides_between_cases_before_anything_else_was_measured() -> Non
     for flight in (0.8, 8.0):
         known = Knowledge()
         known.looks["read"].take(window(flight))
-        known.measured[HOME] = Measured()
+        known.measured[HOME] = MeasuredSetting()
         for now in range(4):
             known.measured[HOME].take(Rates(1e8, 0.0, flight), now)
         belief = known.believe(cases, GRID, HOME, 4, "fair")
@@ -91,7 +92,7 @@ def test_a_look_decides_between_cases_before_anything_else_was_measured() -> Non
 def test_a_real_client_outvotes_a_simulated_one() -> None:
     rising = np.array([0.3 if setting == SMALL else 0.0 for setting in GRID])
     cases = Cases({"read": np.stack([rising, -rising])[:, None]}, {}, {"read": np.array([5.0, 1.0])})
-    known = Knowledge({HOME: Measured()})
+    known = Knowledge({HOME: MeasuredSetting()})
     for now in range(4):
         known.measured[HOME].take(Rates(1e8, 0.0), now)
     belief = known.believe(cases, GRID, HOME, 4, "fair")

@@ -10,12 +10,12 @@ import pytest
 from penstock.decide.guard.guard import Guard
 from penstock.decide.guard.limits import GuardLimits
 from penstock.decide.guard.reports import NodeView
+from penstock.decide.habits import LONGEST_OPEN_S, OPEN_S
 from penstock.decide.level import Level
 from penstock.decide.objective import Rates
 from penstock.decide.policies.weir import WeirPolicy
-from penstock.decide.reopening import LONGEST_OPEN_S, Reopening
+from penstock.decide.reopening import Reopening
 from penstock.decide.tuner import Tuner
-from penstock.decide.work import OPEN_S
 from penstock.decision import Decision
 from penstock.knobs import KnobSpace, Setting
 from penstock.predict.kinds import default_predictor

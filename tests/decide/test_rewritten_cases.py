@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from penstock.decide.guard.rewriting import Rewriting
-from penstock.decide.rewritten_cases import SHARE, with_rewritten
+from penstock.decide.habits import LAW_SHARE
+from penstock.decide.rewritten_cases import with_rewritten
 from penstock.decision import Cases
 from penstock.knobs import Setting
 from penstock.predict.surfaces import KINDS
@@ -65,7 +66,7 @@ def test_the_laws_cases_have_their_share_of_the_votes_whatever_was_surveyed() ->
     for cases in (FLAT, weighted):
         votes = with_rewritten(cases, seen(), GRID, DRAIN).weights["write"]
         assert votes.sum() == pytest.approx(1.0)
-        assert votes[3:].sum() == pytest.approx(SHARE)
+        assert votes[3:].sum() == pytest.approx(LAW_SHARE)
 
 
 @pytest.mark.parametrize("unknown", [{"waiting": 0.0}, {"sent": 0.0}, {"call_bytes": 0.0}, {"over": 1e6}])

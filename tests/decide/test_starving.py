@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.decide.habits import LONGEST_QUEUE_S
 from penstock.decide.objective import Rates, sent_at_least
 from penstock.decide.starving import call_bytes, relief, starves
-from penstock.decide.work import LONGEST_QUEUE_S, queued_windows
+from penstock.decide.work import queued_windows
 from penstock.knobs import Setting
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.decide.belief import Knowledge, Measured
+from penstock.decide.belief import Knowledge, MeasuredSetting
 from penstock.decide.guard import Guard, GuardLimits
 from penstock.decide.guard.prices import prices
-from penstock.decide.habits import HABITS
 from penstock.decide.level import Level
 from penstock.decide.objective import Rates
 from penstock.decide.policies.weir import WeirPolicy
@@ -190,11 +189,11 @@ def test_weir_notices_that_the_world_changed() -> None:
 
 
 def test_cases_that_measurements_contradict_lose_their_votes() -> None:
-    def level(rate: float) -> Measured:
+    def level(rate: float) -> MeasuredSetting:
         found = Level()
         for _ in range(6):
             found.take(Rates(rate, 0.0))
-        return Measured(found, 0)
+        return MeasuredSetting(found, 0)
 
     elsewhere = Setting(pages=64, flight=8)
     known = Knowledge({HOME: level(1e8), elsewhere: level(small_is_good(elsewhere))})
@@ -210,7 +209,7 @@ def test_cases_that_measurements_contradict_lose_their_votes() -> None:
 def test_beliefs_are_finite_whatever_was_measured(seen: list[tuple[Setting, float]]) -> None:
     known = Knowledge()
     for now, (setting, rate) in enumerate(seen):
-        known.measured.setdefault(setting, Measured()).take(Rates(rate, rate / 3), now)
+        known.measured.setdefault(setting, MeasuredSetting()).take(Rates(rate, rate / 3), now)
     belief = known.believe(cases(*ALL), GRID, HOME, len(seen), "fair")
     for values in (belief.mean, belief.deviation, belief.improvement(0.0), belief.shortfall(0.0)):
         assert np.isfinite(values).all()
@@ -326,14 +325,14 @@ def test_a_relief_that_did_not_help_is_not_tried_again_soon() -> None:
 def weighed(known: Knowledge, survey: Cases, lasted_s: float = 60.0) -> Prospect:
     """The candidates as they look from the original."""
     belief = known.believe(survey, GRID, HOME, 8, "fair")
-    stay = Stay(HOME, HOME, lasted_s, HABITS.trial_s, 3.0, surveyed=True, now=8)
-    return weigh(known, belief, prices(belief.candidates, HOME, 0.0, GuardLimits()), stay, HABITS)
+    stay = Stay(HOME, HOME, lasted_s, surveyed=True, now=8)
+    return weigh(known, belief, prices(belief.candidates, HOME, 0.0, GuardLimits()), stay)
 
 
 def brought(**rates: float) -> Knowledge:
     """So many bytes a second at these settings, in eight windows each."""
     places = {"home": HOME, "modest": Setting(pages=16, flight=16), "crowd": Setting(pages=16, flight=128)}
-    known = Knowledge({places[name]: Measured() for name in rates})
+    known = Knowledge({places[name]: MeasuredSetting() for name in rates})
     for now in range(8):
         for name, rate in rates.items():
             known.measured[places[name]].take(Rates(rate, 0.0, 1.0), now)
@@ -358,12 +357,11 @@ def test_a_trial_is_worth_more_the_longer_the_work_is_likely_to_go_on() -> None:
     assert worths[3] == float(weighed(brought(home=1e8), risky, 3600.0).worth[at])
 
 
-def test_what_is_measured_is_not_tried_again_and_what_is_not_allowed_is_no_bet() -> None:
+def test_what_is_measured_is_not_tried_again_and_bets_come_in_the_order_of_their_worth() -> None:
     found = weighed(brought(home=1e8, modest=1.1e8), cases(*ALL))
-    everything = np.ones(len(found.belief.candidates), dtype=bool)
-    bet = found.bet(everything)
-    assert bet is not None
-    assert found.belief.candidates[bet] not in (HOME, Setting(pages=16, flight=16))
-    everything[bet] = False
-    assert found.bet(everything) not in (bet, None)
-    assert found.bet(np.zeros(len(everything), dtype=bool)) is None
+    assert len(found.bets) > 1
+    places = [found.belief.candidates[at] for at in found.bets]
+    assert not {HOME, Setting(pages=16, flight=16)} & set(places)
+    worths = [float(found.worth[at]) for at in found.bets]
+    assert worths == sorted(worths, reverse=True)
+    assert worths[-1] > 0.0

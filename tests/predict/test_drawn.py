@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from penstock.decide.belief import Knowledge, Measured
+from penstock.decide.belief import Knowledge, MeasuredSetting
 from penstock.decide.objective import Rates
 from penstock.knobs import KnobSpace, Setting
 from penstock.predict.drawn import BEYOND_LOG2, DRAWN, Floats, drawn_cases
@@ -40,7 +40,7 @@ def test_where_both_directions_are_at_work_one_waits_behind_what_the_other_has_t
 def test_mixed_work_is_offered_less_readahead_and_no_more_requests_than_reading_alone() -> None:
     home, best = Setting(ahead=128, flight=64, dirty_ppm=10_000), {}
     for kind, original in (("read", Rates(1e8, 0.0)), ("both", Rates(1e8, 2e8))):
-        known = Knowledge({home: Measured()})
+        known = Knowledge({home: MeasuredSetting()})
         for _ in range(8):
             known.measured[home].take(original, 1)
         mean = known.believe(drawn_cases(GRID), GRID, home, 1, "fair").mean

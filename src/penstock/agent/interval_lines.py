@@ -12,7 +12,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from penstock.agent.advice_lines import advice_fields, read_advice
 from penstock.agent.deciding import Forgotten, IntervalDecisions, IntervalInput, KnownSpace
+from penstock.decide.advice import FleetAdvice
 from penstock.decide.guard import NodeView
 from penstock.decision import Decision
 from penstock.decision_reasons import Reason
@@ -64,6 +66,7 @@ class IntervalWriter:
         self._kept: list[KnobSpace] = []
         self._last: dict[Target, Window | Void] = {}
         self._originals: dict[Target, Setting] = {}
+        self._advice: FleetAdvice | None = None
 
     def lines(
         self, decided: IntervalDecisions, carried_out: Sequence[Decision], known: KnownSpace
@@ -87,7 +90,11 @@ class IntervalWriter:
             len(decided.decisions),
             int(bool(carried_out)),
         ]
-        line = _encode([*head, rows, {key: value for key, value in rare.items() if value}])
+        said: dict[str, Any] = {key: value for key, value in rare.items() if value}
+        if decided.interval.advice != self._advice:
+            self._advice = decided.interval.advice
+            said["advice"] = advice_fields(self._advice)
+        line = _encode([*head, rows, said])
         return [*self._fresh, line]
 
     def _row(self, window: Window | Void, space: KnobSpace | None) -> list[Any]:
@@ -145,6 +152,7 @@ class IntervalReader:
         self._known: dict[str, list[Any]] = {"target": [], "knobs": [], "metrics": [], "space": []}
         self._last: dict[Target, Window | Void] = {}
         self._originals: dict[Target, Setting] = {}
+        self._advice: FleetAdvice | None = None
 
     def read(self, line: Any) -> RecordedInput | None:
         """The interval of a line; None where it only defines something."""
@@ -170,7 +178,9 @@ class IntervalReader:
         forgotten = tuple(Forgotten(targets[at], bool(gone)) for at, gone in rare.get("forgotten", ()))
         node = NodeView(*rare["node"]) if "node" in rare else _QUIET
         lost = frozenset(targets[at] for at in rare.get("lost", ()))
-        interval = IntervalInput(float(now_s), windows, forgotten)
+        if "advice" in rare:
+            self._advice = read_advice(rare["advice"])
+        interval = IntervalInput(float(now_s), windows, forgotten, self._advice)
         compiled = bool(rare.get("compiled"))
         return RecordedInput(interval, node, spaces, int(check), int(decided), bool(acting), lost, compiled)
 

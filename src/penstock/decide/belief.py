@@ -15,7 +15,19 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.decide.level import MEMORY, Level
+from penstock.decide.habits import (
+    CASE_LOG2,
+    CORRELATED_LOG2,
+    FARTHEST,
+    HALF_LIFE,
+    LEAST_NOISE,
+    LEAST_SPREAD,
+    MEAN_WINDOWS,
+    MISFIT_LOG2,
+    USUAL_NOISE,
+    WAVES,
+)
+from penstock.decide.level import Level
 from penstock.decide.look import KINDS, Look
 from penstock.decide.objective import Objective, Rates, gain_log2, gains_log2
 from penstock.decision import Cases
@@ -23,26 +35,11 @@ from penstock.knobs import Candidates, Setting
 
 Floats = NDArray[np.float64]
 
-# A case that fits this work may still be off by this much, because the survey was made on another machine.
-CASE_LOG2 = 0.25
-# A disagreement counts as at most this many standard deviations, so one bad point cannot rule a case out alone.
-FARTHEST = 4.0
-# Corrections are correlated between settings: at this many doublings apart the correlation is 60 %.
-REACH_LOG2 = 1.5
-# All cases together may be off by this much. Without it cases that agree outweigh measurements: a reader over 5 ms
-# could rest at a setting that had brought a seventh less than another. With .25 replays climb less from a bad start.
-MISFIT_LOG2 = 0.2
-# The smallest standard deviation that a gain is given.
-LEAST_SPREAD = 0.06
-# The smallest standard error that a mean over windows is given, however many windows there are.
-LEAST_NOISE = 0.03
-# The weight of a measurement halves after this many windows.
-HALF_LIFE = 240
 _LN2 = math.log(2)
 
 
 @dataclass(slots=True)
-class Measured:
+class MeasuredSetting:
     """The rates measured at one setting, and the window in which they were last measured."""
 
     level: Level = field(default_factory=Level)
@@ -57,8 +54,8 @@ class Measured:
 
         `noise` is the relative deviation of single windows.
         """
-        weight = min(self.level.count, MEMORY) * math.pow(0.5, (now - self.at) / HALF_LIFE)
-        return math.hypot(LEAST_NOISE, 1.5 * noise / _LN2 / math.sqrt(max(weight, 0.2)))
+        weight = min(self.level.count, MEAN_WINDOWS) * math.pow(0.5, (now - self.at) / HALF_LIFE)
+        return math.hypot(LEAST_NOISE, WAVES * noise / _LN2 / math.sqrt(max(weight, 0.2)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,16 +93,16 @@ class Belief:
 class Knowledge:
     """What was measured for one kind of work on this machine, by setting, and what it looks like at the default."""
 
-    measured: dict[Setting, Measured] = field(default_factory=dict)
+    measured: dict[Setting, MeasuredSetting] = field(default_factory=dict)
     looks: Mapping[str, Look] = field(default_factory=lambda: {kind: Look(kind) for kind in KINDS})
 
     def noise(self) -> float:
         """The relative deviation of single windows from their mean, pooled over all settings."""
         known = [m.level for m in self.measured.values() if m.level.count >= 3]
-        total = sum(min(level.count, MEMORY) for level in known)
+        total = sum(min(level.count, MEAN_WINDOWS) for level in known)
         if not total:
-            return 0.15
-        return math.sqrt(sum(min(level.count, MEMORY) * level.noise**2 for level in known) / total)
+            return USUAL_NOISE
+        return math.sqrt(sum(min(level.count, MEAN_WINDOWS) * level.noise**2 for level in known) / total)
 
     def knows(self, setting: Setting, windows: int) -> bool:
         """Whether a setting was measured in at least so many windows."""
@@ -208,7 +205,7 @@ def _corrected(belief: Belief, spots: NDArray[np.int64], known: Floats, noises: 
     between cases shrinks where measurements have settled the value.
     """
     mean, deviation = belief.mean, np.hypot(belief.deviation, MISFIT_LOG2)
-    prior = deviation[:, None] * deviation[spots] * belief.candidates.likeness(REACH_LOG2)[:, spots]
+    prior = deviation[:, None] * deviation[spots] * belief.candidates.likeness(CORRELATED_LOG2)[:, spots]
     pull = np.linalg.solve(prior[spots] + np.diag(noises**2), prior.T).T
     left = np.sqrt(np.clip(1.0 - np.einsum("cm,cm->c", pull, prior) / deviation**2, 0.0, 1.0))
     gains = mean + pull @ (known - mean[spots]) + (belief.gains - mean) * left

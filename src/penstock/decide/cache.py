@@ -17,15 +17,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from penstock.decide.budget import CacheBudget
+from penstock.decide.habits import CLEARLY, FULL
 from penstock.ratios import in_flight, request_bytes
 from penstock.snapshot import Target
 from penstock.units import MIB
 from penstock.window import Window
-
-# FULL: a target whose dirty data reached this share of its limit was held up by the limit. CLEARLY: a limit is raised
-# only if it grows by at least this factor.
-FULL = 0.9
-CLEARLY = 1.5
 
 
 @dataclass(slots=True)

@@ -5,14 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from penstock.decide.habits import MEAN_WINDOWS, UNKNOWN_NOISE, WAVES
 from penstock.decide.objective import Rates
-
-# The mean covers this many windows (half a minute), so that it follows a changing load.
-MEMORY = 32
-# Rates of neighbouring windows are correlated. The standard error of their mean is larger by this factor.
-WAVES = 1.5
-# The relative deviation that is assumed until three windows were seen.
-UNKNOWN_NOISE = 0.3
 
 
 @dataclass(slots=True)
@@ -26,7 +20,7 @@ class Level:
     def take(self, rates: Rates) -> None:
         """Add a window. Older windows lose weight."""
         self.count += 1
-        part = 1.0 / min(self.count, MEMORY)
+        part = 1.0 / min(self.count, MEAN_WINDOWS)
         old, new = self.mean, rates
         off = new.total - old.total
         self.mean = Rates(
@@ -49,4 +43,4 @@ class Level:
     @property
     def error(self) -> float:
         """The standard error of the mean, as a share of the mean."""
-        return WAVES * self.noise / math.sqrt(max(min(self.count, MEMORY), 1))
+        return WAVES * self.noise / math.sqrt(max(min(self.count, MEAN_WINDOWS), 1))

@@ -10,12 +10,13 @@ same work on such a client, reading or writing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.decide.habits import FLIGHTS_LOG2, MEAN_WINDOWS, SAME, SAME_LOG2, UNLIKE, WIDTHS_LOG2
 from penstock.ratios import in_flight, request_bytes, request_s
 from penstock.window import Window
 
@@ -23,20 +24,6 @@ Floats = NDArray[np.float64]
 
 # The kinds of work that are compared at all.
 KINDS = ("read", "write")
-# Requests in flight, bytes and seconds of a request. A case that differs by so many doublings in one of them has 60 %
-# of the weight of one that does not.
-WIDTHS_LOG2: Mapping[str, tuple[float, ...]] = {"read": (0.7, 2.0, 2.0)}
-# Recorded cases that differ by less are the same work. Then every vote beyond a simulated world's one counts `SAME`
-# times. Played offline with each recorded reader left out in turn, what the others advise gains 9 % with it and 5 %
-# without; for simulated worlds nothing changes. Counters of writes vary more.
-SAME_LOG2: Mapping[str, float] = {"read": 0.2, "write": 0.5}
-SAME = 125.0
-# Below half a request in flight and above nine (all slots of the default) more or less says nothing further.
-FLIGHTS_LOG2 = (-1.0, math.log2(9.0))
-# What a case keeps that looks quite different, so that measurements can still prefer it.
-UNLIKE = 0.003
-# The mean covers this many windows.
-WINDOWS = 32
 
 
 @dataclass(slots=True)
@@ -53,7 +40,7 @@ class Look:
         if not seen:
             return
         self.windows += 1
-        part = 1.0 / min(self.windows, WINDOWS)
+        part = 1.0 / min(self.windows, MEAN_WINDOWS)
         before = self.mean or seen
         self.mean = tuple(old + part * (new - old) for old, new in zip(before, seen, strict=True))
 

@@ -10,20 +10,13 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from penstock.decide.belief import Knowledge, Measured, kind_of
-from penstock.decide.level import MEMORY, Level
+from penstock.decide.belief import Knowledge, MeasuredSetting, kind_of
+from penstock.decide.habits import CONTRADICTED_LOG2, MEAN_WINDOWS, MOST_LOG2, MOST_RECALLED
+from penstock.decide.level import Level
 from penstock.decide.objective import Objective, Rates, gain_log2
 from penstock.decide.work import Work
 from penstock.knobs import Candidates, KnobSpace, Setting, TargetKind
 from penstock.knobs.target_kind import DATA
-
-# A remembered setting counts as half the windows it was measured in, and as at most this many. So a setting that is
-# never measured again counts less after every restart.
-MOST_RECALLED = 8
-# A remembered gain or loss is limited to this base-2 logarithm.
-MOST_LOG2 = 7.0
-# A measured gain that differs from the remembered one by this much (a fifth) shows that conditions have changed.
-CONTRADICTED_LOG2 = 0.26
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +64,7 @@ def like(memories: Iterable[WorkMemory], fs: str, work: Work, targets: str = "")
 def remember(known: Knowledge) -> Memories:
     """The memory of what was measured. It is empty if only one setting was measured."""
     found = {
-        setting: Remembered(m.level.mean, min(m.level.count, MEMORY), m.level.noise)
+        setting: Remembered(m.level.mean, min(m.level.count, MEAN_WINDOWS), m.level.noise)
         for setting, m in known.measured.items()
         if m.level.mean.total > 0
     }
@@ -100,7 +93,7 @@ class Recollection:
         #: Memories that do not count yet.
         self.aside: Memories = {}
         #: Memories that count as measurements and were not measured again so far.
-        self.counted: dict[Setting, Measured] = {}
+        self.counted: dict[Setting, MeasuredSetting] = {}
         #: What was remembered of settings that have been measured again.
         self._claimed: dict[Setting, Rates] = {}
 
@@ -125,7 +118,7 @@ class Recollection:
             if setting in candidates.places and setting not in known.measured:
                 windows = min((one.windows + 1) // 2, MOST_RECALLED)
                 level = one.level(windows, _scaled(one.rates, then, today))
-                self.counted[setting] = known.measured[setting] = Measured(level, now)
+                self.counted[setting] = known.measured[setting] = MeasuredSetting(level, now)
 
     def contradicted(self, known: Knowledge, objective: Objective) -> bool:
         """Whether a new measurement differs clearly from what was remembered."""

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from penstock.decide.level import MEMORY
+from penstock.decide.habits import MEAN_WINDOWS
 from penstock.decide.memory import Remembered, WorkMemory
 from penstock.decide.objective import Rates
 from penstock.decide.work import Work
@@ -45,7 +45,7 @@ class _Setting(_Part):
     write: _Rate
     read_flight: _Rate
     write_flight: _Rate
-    windows: Annotated[int, Field(ge=1, le=MEMORY)]
+    windows: Annotated[int, Field(ge=1, le=MEAN_WINDOWS)]
     noise: Annotated[float, Field(ge=0, le=1)]
 
 

@@ -17,31 +17,23 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.decide.habits import (
+    COUNTING_SHARE,
+    DIRECTION_SLACK_LOG2,
+    FILLING_SHARE,
+    SAME_BUSY,
+    TOTAL_SLACK_LOG2,
+    USUAL_GROWTH_BYTES_PER_S,
+    USUAL_GROWTH_SHARE,
+    WAITING,
+)
 from penstock.ratios import in_flight
-from penstock.units import MIB
 from penstock.window import Window
 
 Floats = NDArray[np.float64]
 Objective = Literal["fair", "bytes", "worst"]
 OBJECTIVES: tuple[Objective, ...] = ("fair", "bytes", "worst")
 
-# What the total and a single direction may lose under `fair`, as base-2 logarithms: 3 % and 5 %.
-TOTAL_SLACK_LOG2 = -math.log2(0.97)
-DIRECTION_SLACK_LOG2 = -math.log2(0.95)
-# In a single window a direction may lose 15 %, because one window varies more than a mean.
-WINDOW_SLACK_LOG2 = -math.log2(0.85)
-# From this many requests in flight on, a direction counts even if it moves few bytes: somebody waits for it.
-WAITING = 0.4
-# From this share of the bytes on, a direction counts.
-SHARE = 0.08
-# The dirty data in a cache always grows and shrinks a little: by this many bytes per second, or by this share of what
-# is sent.
-USUAL_GROWTH_BYTES_PER_S = 16 * MIB
-USUAL_GROWTH_SHARE = 0.5
-# The other targets are compared only if about as many of them are busy: the number may differ by this share.
-SAME_BUSY = 0.25
-# A pile that takes more than this share of what is written is filling up.
-FILLING_SHARE = 0.5
 _LEAST_BYTES_PER_S = 1.0
 # Metrics of a tuning group's window: what the node's other targets moved, and how many of them were busy.
 OTHERS_BYTES, OTHERS_BUSY = "others.bytes", "others.busy"
@@ -72,8 +64,8 @@ class Rates:
     def counts(self) -> tuple[bool, bool]:
         """Whether reads and writes count, that is, whether applications wait for them."""
         total = self.total
-        reads = self.read > 0 and (self.read >= SHARE * total or self.read_flight >= WAITING)
-        writes = self.write > 0 and (self.write >= SHARE * total or self.write_flight >= WAITING)
+        reads = self.read > 0 and (self.read >= COUNTING_SHARE * total or self.read_flight >= WAITING)
+        writes = self.write > 0 and (self.write >= COUNTING_SHARE * total or self.write_flight >= WAITING)
         return reads, writes
 
 
@@ -200,7 +192,7 @@ def _gains_log2(
     reads, writes = now
     if original.total <= 0:
         return np.zeros_like(reads)
-    beside, shared = original.others, original.others >= SHARE * (original.total + original.others)
+    beside, shared = original.others, original.others >= COUNTING_SHARE * (original.total + original.others)
     got = 2.0**others if others is not None and shared else beside
     total = np.log2(np.exp2(reads) + np.exp2(writes) + got) - _log2(original.total + beside)
     sides = [

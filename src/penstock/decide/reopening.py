@@ -10,18 +10,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from penstock.decide.habits import LONGEST_OPEN_S, ODD_NOISES, ODD_WINDOWS, OPEN_S, REOPENED_LOG2
 from penstock.decide.level import Level
 from penstock.decide.objective import Rates
-from penstock.decide.work import OPEN_S, unfelt_windows
+from penstock.decide.work import unfelt_windows
 from penstock.knobs import KnobSpace, Setting
-
-# A sequential pass over a large file takes as long; nobody is waited for longer.
-LONGEST_OPEN_S = 12.0
-# The rate has left what it was if so many windows in a row are off to the same side, each by this many times what
-# single windows differ by, and by a quarter at least.
-ODD_WINDOWS = 3
-ODD_NOISES = 1.5
-LEAST_LOG2 = 0.3
 
 
 @dataclass(slots=True)
@@ -49,7 +42,7 @@ class Reopening:
         usual = unfelt_windows(space, *change, window_s)
         known = was.count >= ODD_WINDOWS and usual > 0
         self._usual = was.mean.total if known else 0.0
-        self._slack_log2 = max(LEAST_LOG2, ODD_NOISES * math.log2(1.0 + was.noise))
+        self._slack_log2 = max(REOPENED_LOG2, ODD_NOISES * math.log2(1.0 + was.noise))
         return math.ceil(LONGEST_OPEN_S / window_s) if known else usual
 
     def felt(self, rates: Rates) -> bool:

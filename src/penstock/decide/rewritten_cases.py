@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.decide.habits import AS_BUSY, LAW_SHARE, LONE_REQUEST_S, MEMORY_TIMES, NEARLY_FULL
 from penstock.decision import Cases
 from penstock.knobs import Candidates, Role
 
@@ -28,15 +29,6 @@ if TYPE_CHECKING:
     from penstock.decide.guard.rewriting import Rewriting
 
 Floats = NDArray[np.float64]
-# What memory could give, in times what applications get at the original, and how long a lone request takes.
-MEMORY_TIMES = (1.0, 1.5, 2.5, 4.0)
-LONE_REQUEST_S = (0.0003, 0.002, 0.01)
-# From this share of the original's rate on, the wire is as busy as before.
-AS_BUSY = 0.9
-# The share of the votes that these cases have before anything was measured.
-SHARE = 0.5
-# A dirty limit is never quite reached.
-FULL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +54,9 @@ def with_rewritten(cases: Cases, seen: Rewriting, candidates: Candidates, least_
     gains = np.stack([_gains(seen, size, candidates, one, least_drain) for one in unknowns])
     surveyed = cases.surfaces["write"]
     votes = cases.weights.get("write", np.ones(len(surveyed)))
-    votes = np.concatenate([votes / votes.sum() * (1.0 - SHARE), np.full(len(gains), SHARE / len(gains))])
+    votes = np.concatenate(
+        [votes / votes.sum() * (1.0 - LAW_SHARE), np.full(len(gains), LAW_SHARE / len(gains))]
+    )
     return replace(
         cases,
         surfaces={**cases.surfaces, "write": np.concatenate([surveyed, gains[:, None, :]])},
@@ -85,7 +79,7 @@ def _gains(
     waits = _wait_s(np.minimum(room, seen.in_flight), request, wire, seen, size) / usual
     written = 1.0 / (memory + waits * (1.0 / seen.written - memory))
     piled = size * (1.0 - np.minimum(wire / written, 1.0))
-    most = FULL * min(seen.limit, size)
+    most = NEARLY_FULL * min(seen.limit, size)
     overflows = piled > most
     written = np.where(overflows & (size > seen.limit), wire / (1.0 - most / size), written)
     gains: Floats = np.log2(np.maximum(written, 1.0) / seen.written)

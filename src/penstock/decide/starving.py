@@ -11,15 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from penstock.decide.habits import LEAST_RELIEF_BYTES, RELIEF_REQUESTS, RELIEF_WINDOWS, STARVING
 from penstock.decide.objective import Rates
 from penstock.knobs import Candidates, Role, Setting
 from penstock.window import DIRECTIONS, Window
-
-# Who waits and gets less than this share of the bytes starves.
-STARVING = 0.05
-REQUESTS = 2
-# Smaller requests cost servers more than they relieve anybody.
-LEAST_REQUEST_BYTES = 64 * 1024
 
 
 @dataclass(slots=True)
@@ -28,7 +23,7 @@ class Relief:
     is forgotten meanwhile. Waits double.
     """
 
-    wait: int
+    wait: int = RELIEF_WINDOWS
     since: int = 0
 
     def waits(self, now: int) -> bool:
@@ -60,6 +55,6 @@ def relief(candidates: Candidates, call: float) -> Setting | None:
     if call <= 0 or not np.any(room > 1):
         return None
     request = room / flights
-    wanted = max(call / REQUESTS, LEAST_REQUEST_BYTES)
-    off = np.abs(np.log2(request / wanted)) + np.abs(np.log2(flights / REQUESTS))
+    wanted = max(call / RELIEF_REQUESTS, LEAST_RELIEF_BYTES)
+    off = np.abs(np.log2(request / wanted)) + np.abs(np.log2(flights / RELIEF_REQUESTS))
     return candidates[int(np.argmin(off))]

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from penstock.decide.habits import Habits
+from penstock.decide.habits import (
+    KEEP_LOG2,
+    LEAST_REQUESTS,
+    MOST_REST_WINDOWS,
+    REQUESTS_WINDOWS,
+    REST_WINDOWS,
+)
 from penstock.decide.work import requests_of
 from penstock.window import Window
 
@@ -13,7 +19,6 @@ from penstock.window import Window
 class RequestCount:
     """Requests of all members in a window, on average over the last ones; none before one that counts them."""
 
-    habits: Habits
     mean: float | None = None
 
     def take(self, window: Window, members: int) -> None:
@@ -22,33 +27,26 @@ class RequestCount:
         if counted is not None:
             requests = members * counted
             before = requests if self.mean is None else self.mean
-            self.mean = before + (requests - before) / self.habits.requests_windows
+            self.mean = before + (requests - before) / REQUESTS_WINDOWS
 
     @property
     def few(self) -> bool:
         """Whether chance decides what a window shows."""
-        return self.mean is not None and self.mean < self.habits.least_requests
+        return self.mean is not None and self.mean < LEAST_REQUESTS
 
 
 @dataclass(slots=True)
 class Rounds:
     """Rounds of trials: how many this one has had, what the last one found, and how long to rest after it."""
 
-    habits: Habits
     trials: int = 0
     over: float = 0.0
-    rest: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.rest = self.habits.rest_windows
+    rest: int = REST_WINDOWS
 
     def end(self, over: float) -> int:
         """Windows to rest now: more after a round of trials that found nothing better than the one before."""
         if self.trials:
-            better = over > self.over + self.habits.keep_log2
-            self.rest = self.habits.rest_windows if better else self._longer()
+            better = over > self.over + KEEP_LOG2
+            self.rest = REST_WINDOWS if better else min(2 * self.rest, MOST_REST_WINDOWS)
             self.trials, self.over = 0, over
         return self.rest
-
-    def _longer(self) -> int:
-        return min(2 * self.rest, self.habits.most_rest_windows)

@@ -10,31 +10,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.decide.belief import Belief, Floats, Knowledge
-from penstock.decide.habits import Habits
-from penstock.decide.objective import Rates, gain_log2
+from penstock.decide.habits import (
+    KEEP_LOG2,
+    LEAST_HORIZON_S,
+    MOST_HORIZON_S,
+    OPEN_S,
+    SOBER_LEAST,
+    SOBER_SHARE,
+    SURE,
+    TRIAL_S,
+    WORTH_LOG2,
+)
+from penstock.decide.objective import Objective, Rates, gain_log2
 from penstock.decision import Outlook
 from penstock.knobs import Candidates, KnobSpace, Setting
-
-# Of the votes for a bet, so much counts; see `sober`.
-SOBER_LEAST, SOBER_SHARE = 0.15, 0.65
 
 
 @dataclass(frozen=True, slots=True)
 class Stay:
     """Where a unit is: the setting in force and the original, and how long its work has gone on, in seconds.
 
-    A trial takes `trial_s`; a knob that acts on new opens is felt after `unfelt_s` more. `surveyed` says whether
-    anything is known of these knobs from elsewhere. `now` counts windows. What is `barred` is not gone back to.
+    `surveyed` says whether anything is known of these knobs from elsewhere. `now` counts windows. What is `barred` is
+    not gone back to.
     """
 
     place: Setting
     home: Setting
     lasted_s: float
-    trial_s: float
-    unfelt_s: float
     surveyed: bool
     now: int
     barred: Collection[Setting] = ()
+    objective: Objective = "fair"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,11 +59,11 @@ class Prospect:
     improvement: Floats
     worth: Floats
 
-    def bet(self, allowed: NDArray[np.bool_] | None = None) -> int | None:
-        """The candidate whose trial is worth most, among all or those allowed; None if none is worth anything."""
-        worth = self.worth if allowed is None else np.where(allowed, self.worth, 0.0)
-        at = int(np.argmax(worth))
-        return at if worth[at] > 0.0 else None
+    @property
+    def bets(self) -> list[int]:
+        """The candidates whose trials are worth anything, those worth most first."""
+        order = np.argsort(-self.worth, kind="stable")
+        return [int(at) for at in order if self.worth[at] > 0.0]
 
     def net(self, at: int) -> float:
         """What a candidate is expected to gain beyond its price."""
@@ -69,23 +75,23 @@ class Prospect:
         return {"best_log2": self.over}
 
 
-def weigh(known: Knowledge, belief: Belief, prices: Floats, stay: Stay, habits: Habits) -> Prospect:
+def weigh(known: Knowledge, belief: Belief, prices: Floats, stay: Stay) -> Prospect:
     """The best setting measured, and what a trial of every other one is worth."""
     candidates = belief.candidates
     net = Belief(candidates, belief.gains - prices, belief.votes)
-    measured = _measured(known, candidates, prices, stay, habits)
+    measured = _measured(known, candidates, prices, stay)
     best = max(measured, key=lambda at: measured[at])
     over = measured[best]
     improvement = net.improvement(over)
-    length_s = stay.trial_s + _late(candidates, stay) * stay.unfelt_s
-    worth = improvement * _horizon_s(stay, habits) - net.shortfall(over) * length_s
-    worth[improvement < habits.worth_log2] = 0.0
+    length_s = TRIAL_S + _late(candidates, stay) * OPEN_S
+    worth = improvement * _horizon_s(stay) - net.shortfall(over) * length_s
+    worth[improvement < WORTH_LOG2] = 0.0
     worth[[candidates.places[s] for s, m in known.measured.items() if m.level.count >= 2]] = 0.0
     idle = _idle(candidates, stay, known.measured[stay.home].level.mean)
     worth[idle] = 0.0
     if not stay.surveyed and any(candidates.space[knob_id].limits for knob_id in candidates.ids):
         # A declaration says only which way to go.
-        worth[net.mean < over + habits.keep_log2] = 0.0
+        worth[net.mean < over + KEEP_LOG2] = 0.0
     here = measured.get(candidates.places[stay.place], 0.0)
     behind = over - here - (_unsure(known, [stay.place, candidates[best]], stay.now) if here > 0.0 else 0.0)
     return Prospect(belief, prices, best, over, behind, improvement, worth)
@@ -99,20 +105,18 @@ def _unsure(known: Knowledge, settings: Sequence[Setting], now: int) -> float:
     )
 
 
-def _measured(
-    known: Knowledge, candidates: Candidates, prices: Floats, stay: Stay, habits: Habits
-) -> dict[int, float]:
+def _measured(known: Knowledge, candidates: Candidates, prices: Floats, stay: Stay) -> dict[int, float]:
     """What the settings that were measured well enough gain beyond their prices; nothing for the original."""
     original, noise = known.measured[stay.home].level.mean, known.noise()
     found = {candidates.places[stay.home]: 0.0}
     for setting, one in known.measured.items():
         if setting == stay.home or one.level.count < 2 or setting in stay.barred:
             continue
-        at, gain = candidates.places[setting], gain_log2(one.level.mean, original, habits.objective)
+        at, gain = candidates.places[setting], gain_log2(one.level.mean, original, stay.objective)
         net = gain - float(prices[at])
         # What is in force stays as long as it brings more; to go there takes more certainty.
         held = setting == stay.place and net > 0.0
-        sure = held or (net > habits.keep_log2 and gain > habits.certain * one.noise_log2(noise, stay.now))
+        sure = held or (net > KEEP_LOG2 and gain > SURE * one.noise_log2(noise, stay.now))
         found[at] = net if sure or net < 0.0 else 0.0
     return found
 
@@ -134,9 +138,9 @@ def outlook_of(direction: str, belief: Belief, model: str) -> Outlook:
     )
 
 
-def _horizon_s(stay: Stay, habits: Habits) -> float:
+def _horizon_s(stay: Stay) -> float:
     """How long the work is likely to go on: at least as long as it has lasted."""
-    return min(max(stay.lasted_s, habits.least_horizon_s), habits.most_horizon_s)
+    return min(max(stay.lasted_s, LEAST_HORIZON_S), MOST_HORIZON_S)
 
 
 def _late(candidates: Candidates, stay: Stay) -> Floats:

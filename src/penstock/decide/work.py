@@ -5,36 +5,24 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from penstock.decide.objective import SHARE, WAITING, drains, rates_of, sent_bytes, updated_bytes
+from penstock.decide.habits import (
+    COUNTING_SHARE,
+    FRESH,
+    KEPT_WORKS,
+    LONGEST_ECHO,
+    LONGEST_QUEUE_S,
+    NEAR_SIZE_LOG2,
+    ODD_WINDOWS,
+    OPEN_S,
+    WAITING,
+)
+from penstock.decide.objective import drains, rates_of, sent_bytes
 from penstock.knobs import KnobSpace, Role, Setting, TargetKind
 from penstock.knobs.target_kind import BYTES
 from penstock.ratios import in_flight, request_bytes, request_s
 from penstock.target_kinds import KINDS
 from penstock.units import format_size
 from penstock.window import DIRECTIONS, Window
-
-# Request sizes that differ by less than this, in powers of two, may belong to the same work.
-NEAR_LOG2 = 1.5
-# A change is judged after this many windows at the latest, however slow RPCs are.
-LONGEST_ECHO = 8
-# Pages that were queued before a change are sent in requests of the old size. A change is judged after this many
-# seconds at the latest, however many pages are queued.
-LONGEST_QUEUE_S = 12.0
-# FRESH is the weight of a new window in the smoothed counters. ODD_WINDOWS windows in a row must show other work
-# before the work changes.
-FRESH = 0.3
-ODD_WINDOWS = 3
-KEPT_WORKS = 12
-# The page cache does much of the work if more than REWRITTEN of all bytes are written over pages not sent yet, or
-# more than HITS of the bytes read come from the cache. Fewer hits do not hide what a setting does to the rest: random
-# readers with a third to two thirds of hits gain up to 1.9 times.
-REWRITTEN = 0.05
-HITS = 0.95
-# `CacheShare` averages over this many windows. CHANCE is the number of standard errors that it subtracts.
-CACHE_WINDOWS = 20
-CHANCE = 0.7
-# Applications may take this long to open files again, which knobs that act on newly opened files must wait for.
-OPEN_S = 3.0
 
 
 def both_of(kind: TargetKind) -> str:
@@ -60,7 +48,7 @@ class Work:
         """Whether the two may be the same work."""
         unknown = math.isnan(self.request_log2) or math.isnan(other.request_log2)
         return self.kind == other.kind and (
-            unknown or abs(self.request_log2 - other.request_log2) < NEAR_LOG2
+            unknown or abs(self.request_log2 - other.request_log2) < NEAR_SIZE_LOG2
         )
 
     def __str__(self) -> str:
@@ -159,38 +147,6 @@ def hiding_windows(space: KnobSpace, before: Setting, after: Setting, window: Wi
 
 
 @dataclass(slots=True)
-class CacheShare:
-    """How much of the recent work the page cache did.
-
-    With such work, the effect of a setting shows only after minutes.
-
-    The bytes written over pages not sent yet are a small difference of large counters, so one window says little. The
-    mean over many windows is used, less what chance may have added.
-    """
-
-    windows: int = 0
-    recent: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)
-    #: The variance of the first value of `recent` between windows.
-    spread: float = 0.0
-
-    def take(self, window: Window) -> None:
-        """Add a window. Older windows lose weight."""
-        self.windows += 1
-        fresh = 1.0 / min(self.windows, CACHE_WINDOWS)
-        now = _cached(window)
-        off = now[0] - self.recent[0]
-        self.spread += fresh * ((1.0 - fresh) * off * off - self.spread)
-        self.recent = tuple(old + fresh * (new - old) for old, new in zip(self.recent, now, strict=True))
-
-    @property
-    def large(self) -> bool:
-        """Whether much of the work is writing over pages not sent yet, or reading from the cache."""
-        updated, moved, hits, asked = self.recent
-        chance = CHANCE * math.sqrt(self.spread / min(max(self.windows, 1), 2 * CACHE_WINDOWS))
-        return updated - chance > REWRITTEN * moved or hits > HITS * asked
-
-
-@dataclass(slots=True)
 class LargestRequest:
     """The bytes that requests carried at the original, the most of any window: a limit above that changes nothing."""
 
@@ -207,15 +163,6 @@ class LargestRequest:
             return setting
         enough = (value for value in knob.values if value * knob.unit_bytes >= self.bytes)
         return setting.replace({knob.id: min(next(enough, setting[knob.id]), setting[knob.id])})
-
-
-def _cached(window: Window) -> tuple[float, float, float, float]:
-    """Bytes written over pages not sent yet; all bytes moved; bytes read from the cache; bytes that applications
-    read.
-    """
-    updated = updated_bytes(window)
-    asked, read = window.metrics.get("app.read_bytes") or 0.0, window.metrics.get("read.bytes") or 0.0
-    return updated, sum(moved(window)) + max(updated, 0.0), max(asked - read, 0.0), asked
 
 
 def _picture(window: Window) -> list[float]:
@@ -237,8 +184,8 @@ def _work(picture: list[float], of: TargetKind) -> Work:
     first, second = of.way_names
     read, read_flight, read_asked, read_calls, write, write_flight, write_asked, write_calls = picture
     total = read + write
-    reads = read > 0 and (read >= SHARE * total or read_flight >= WAITING)
-    writes = write > 0 and (write >= SHARE * total or write_flight >= WAITING)
+    reads = read > 0 and (read >= COUNTING_SHARE * total or read_flight >= WAITING)
+    writes = write > 0 and (write >= COUNTING_SHARE * total or write_flight >= WAITING)
     if reads and writes:
         kind, asked, calls = both_of(of), read_asked + write_asked, read_calls + write_calls
     elif reads or (not writes and read >= write):

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from penstock.decide.level import WAVES, Level
+from penstock.decide.habits import WAVES
+from penstock.decide.level import Level
 from penstock.decide.objective import Rates
 from penstock.errors import DataError
 from penstock.knobs import KnobSpace, Setting

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from penstock.decide.guard.limits import GuardLimits
-
-LONG_S, SHORT_S = 600.0, 60.0
+from penstock.decide.guard.limits import LONG_S, SHORT_S, GuardLimits
 
 
 @dataclass(slots=True)

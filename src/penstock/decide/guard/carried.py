@@ -11,14 +11,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from penstock.decide.guard.limits import CARRIED_WINDOWS, MOST_IN_VAIN, WASTEFUL_S
 from penstock.knobs import Setting
 from penstock.window import Window
-
-# The means cover this many windows, and count once twice as many were seen.
-WINDOWS = 20
-MOST_IN_VAIN = 1.2
-# For so long nothing is tried that asks for as much.
-WASTEFUL_S = 3600.0
 
 
 @dataclass(slots=True)
@@ -36,14 +31,14 @@ class Carried:
         if carried is None or read is None:
             return
         self.windows += 1
-        part = 1.0 / min(self.windows, WINDOWS)
+        part = 1.0 / min(self.windows, CARRIED_WINDOWS)
         self.read += part * (read - self.read)
         self.carried += part * (carried - self.carried)
 
     @property
     def ratio(self) -> float:
         """Bytes carried for each that was read; 1 while too little is known."""
-        known = self.windows >= 2 * WINDOWS and self.read > 0
+        known = self.windows >= 2 * CARRIED_WINDOWS and self.read > 0
         return max(self.carried / self.read, 1.0) if known else 1.0
 
 
@@ -61,7 +56,7 @@ class InVain:
     def take(self, place: Setting, window: Window) -> None:
         """Add a window at another setting than the original."""
         self.visited.take(window)
-        if self.visited.windows >= 2 * WINDOWS:
+        if self.visited.windows >= 2 * CARRIED_WINDOWS:
             self.prices[place] = math.log2(max(self.visited.ratio / self.usual, 1.0))
 
     def price(self, place: Setting) -> float:

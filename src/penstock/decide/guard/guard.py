@@ -11,29 +11,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from penstock.decide.belief import Measured
+from penstock.decide.belief import MeasuredSetting
 from penstock.decide.guard.account import Account
-from penstock.decide.guard.charges import acts_late, charge_aftermath, charged_s, hear
+from penstock.decide.guard.charges import acts_late, allowance_s, charge_aftermath, charged_s, hear
 from penstock.decide.guard.leaving import leave_anyway, take_carried
-from penstock.decide.guard.limits import GuardLimits
+from penstock.decide.guard.limits import (
+    GAINED_TWICE,
+    MOST_FILLING,
+    PROVEN_WINDOWS,
+    REFUGE_WINDOWS,
+    REPORT_WINDOWS,
+    SURGE_WINDOWS,
+    GuardLimits,
+)
 from penstock.decide.guard.offer import Offer
 from penstock.decide.guard.prices import fullness, price_of
 from penstock.decide.guard.record import (
-    PROVEN_WINDOWS,
-    REFUGE_WINDOWS,
-    SURGE_WINDOWS,
     Accused,
     Aftermath,
     Ban,
-    Look,
     MountTrial,
     Proof,
+    Switchback,
     UnitRecord,
     Visit,
-    allowance_s,
     gain_of,
 )
-from penstock.decide.guard.refusals import within_budget
 from penstock.decide.guard.reports import (
     BoundUse,
     Effect,
@@ -43,8 +46,8 @@ from penstock.decide.guard.reports import (
     effects_of,
 )
 from penstock.decide.guard.slow_drain import ending, send_now
-from penstock.decide.guard.turn import GAINED_TWICE, Order, Turn, Unit, back_from, look_after_s, unit_of
-from penstock.decide.guard.wishes import ask, note, obey
+from penstock.decide.guard.turn import Order, Turn, Unit, back_from, switchback_after_s, unit_of
+from penstock.decide.guard.wishes import ask, note, obey, within_budget
 from penstock.decide.holding_back import holding_back
 from penstock.decide.level import Level
 from penstock.decide.objective import (
@@ -63,10 +66,6 @@ from penstock.ports import SpaceOf
 from penstock.snapshot import Target
 from penstock.units import MIB
 from penstock.window import Void, Window
-
-REPORT_WINDOWS = 10
-# A cache that fills says nothing about a setting, but nobody waits for that longer than this.
-MOST_FILLING = 12
 
 
 class Guard:
@@ -182,7 +181,7 @@ class Guard:
         """A reconnect or worse: a look is given up, and the first interval after it is not judged."""
         record = self._records.get(self._unit_of.get(window.target, unit_name(window.target)))
         if record is not None:
-            record.look, record.settle = None, max(record.settle, 1)
+            record.switchback, record.settle = None, max(record.settle, 1)
             record.quiet_until_s = max(record.quiet_until_s, window.t1_s + self.limits.dwell_s)
 
     # -- one unit -----------------------------------------------------------------------------------------------
@@ -233,14 +232,14 @@ class Guard:
         # Only the decision that was let through last can have brought this move; a later one was somebody else's.
         decisions, record.let_through = record.let_through, {}
         if home is None:
-            if record.look is None:
+            if record.switchback is None:
                 record.visit = None
             return
         space, original = record.known_space, record.of(record.work).reference.level.mean
         price = price_of(space, place, home, fullness(original, home, space), self.limits)
         price += record.of(record.work).in_vain.price(place)
         if record.visit is None:
-            record.visit = Visit(place, now_s, decisions, looked_s=now_s, price=price)
+            record.visit = Visit(place, now_s, decisions, seen_original_s=now_s, price=price)
         elif record.visit.place != place:
             record.visit.move(place, decisions, price)
 
@@ -257,7 +256,7 @@ class Guard:
                 work.in_vain.original.take(turn.window)
                 work.request.take(turn.window)
                 hear(turn, self.limits)
-                work.known.measured[turn.unit.home] = Measured(work.reference.level, record.windows)
+                work.known.measured[turn.unit.home] = MeasuredSetting(work.reference.level, record.windows)
             return
         visit = record.visit
         if visit is None or work.reference.level.count == 0:
@@ -270,7 +269,7 @@ class Guard:
         work.unsent.take(turn.window, turn.limit_bytes)
         take_carried(turn, visit)
         visit.take(rates)
-        work.known.measured.setdefault(visit.place, Measured()).take(rates, record.windows)
+        work.known.measured.setdefault(visit.place, MeasuredSetting()).take(rates, record.windows)
         if visit.level.count >= REFUGE_WINDOWS:
             work.proofs[visit.place] = Proof(visit.level, visit.price, turn.now_s)
         self._report(turn, visit)
@@ -284,45 +283,49 @@ class Guard:
             turn.work.ended(turn.now_s)
             if visit is not None and not turn.at_home and (order := send_now(turn, visit, what)) is not None:
                 return order
-        return self._look(turn) or self._judge(turn)
+        return self._switchback(turn) or self._judge(turn)
 
     # -- looks at the original ----------------------------------------------------------------------------------
 
-    def _look(self, turn: Turn) -> Order | None:
+    def _switchback(self, turn: Turn) -> Order | None:
         """Go on with a look at the original, or begin one that is due."""
         record, visit = turn.record, turn.record.visit
-        if record.look is not None:
-            return self._go_on_looking(turn, record.look)
+        if record.switchback is not None:
+            return self._go_on(turn, record.switchback)
         if turn.at_home or visit is None:
             return None
         if turn.work.reference.level.count < min(
             self.limits.reference_windows, self.limits.switchback_windows
         ):
-            return self._begin_look(turn, visit, self.limits.reference_windows, "is not known for this work")
+            return self._begin_switchback(
+                turn, visit, self.limits.reference_windows, "is not known for this work"
+            )
         if acts_late(turn, visit):
             # Files opened during a look would stay at the original for as long as they are open, and files opened
             # before it would not show it. What was measured before the change stands.
             return None
-        why = self._due_look(turn, visit)
-        return None if why is None else self._begin_look(turn, visit, self.limits.switchback_windows, why)
+        why = self._due_switchback(turn, visit)
+        return (
+            None if why is None else self._begin_switchback(turn, visit, self.limits.switchback_windows, why)
+        )
 
-    def _due_look(self, turn: Turn, visit: Visit) -> str | None:
+    def _due_switchback(self, turn: Turn, visit: Visit) -> str | None:
         """Why the original is looked at now; None where it is not time yet."""
         if visit.surge.count >= SURGE_WINDOWS:
             # What the original brought before says nothing about this.
             visit.level, visit.surge = visit.surge, Level()
             if visit.gained < GAINED_TWICE:
                 return "is not known since the work grew"
-        waited = look_after_s(turn, visit, self.limits)
+        waited = switchback_after_s(turn, visit, self.limits)
         # A setting that is still being measured is not left for a look, unless it takes too long.
-        away_s, known = turn.now_s - visit.looked_s, visit.level.count > self.limits.switchback_windows
+        away_s, known = turn.now_s - visit.seen_original_s, visit.level.count > self.limits.switchback_windows
         due = turn.settled and away_s >= (waited if known else 2.0 * waited)
         return f"was not seen for {waited:.0f} s" if due else None
 
-    def _begin_look(self, turn: Turn, visit: Visit, windows: int, why: str) -> Order:
+    def _begin_switchback(self, turn: Turn, visit: Visit, windows: int, why: str) -> Order:
         back_to = {name: turn.record.place_of(member.setting) for name, member in turn.unit.members.items()}
-        turn.record.look = Look(back_to, visit.place, windows)
-        turn.work.reference.begin_look()
+        turn.record.switchback = Switchback(back_to, visit.place, windows)
+        turn.work.reference.begin_anew()
         return Order(
             turn.unit.homes,
             Reason.GUARD_SWITCHBACK,
@@ -330,38 +333,38 @@ class Guard:
             {},
         )
 
-    def _go_on_looking(self, turn: Turn, look: Look) -> Order | None:
+    def _go_on(self, turn: Turn, switchback: Switchback) -> Order | None:
         record, visit = turn.record, turn.record.visit
         if not turn.at_home or visit is None:
             # The original could not be set, or somebody else set something: nothing can be compared.
-            record.look = None
-            turn.work.reference.end_look()
+            record.switchback = None
+            turn.work.reference.end_anew()
             return None
-        look.taken += turn.judged
-        if look.taken < look.windows:
+        switchback.taken += turn.judged
+        if switchback.taken < switchback.windows:
             return Order({}, Reason.GUARD_SWITCHBACK, "measuring the original setting", {})
-        record.look, fresh = None, turn.work.reference.fresh
-        if turn.work.reference.end_look():
+        record.switchback, fresh = None, turn.work.reference.fresh
+        if turn.work.reference.end_anew():
             # The world is another one. What other settings brought in the one before says nothing about it.
             for place in [one for one in turn.work.known.measured if one != visit.place]:
                 del turn.work.known.measured[place]
         level = turn.work.reference.level
-        turn.work.known.measured[turn.unit.home] = Measured(level, record.windows)
+        turn.work.known.measured[turn.unit.home] = MeasuredSetting(level, record.windows)
         ratio = 2.0 ** gain_of(visit, turn.work, self.limits) if visit.level.count else 1.0
         error = (visit.level.error**2 + (fresh.error if fresh else level.error) ** 2) ** 0.5
-        away_s = turn.now_s - visit.looked_s
-        visit.looked_s, visit.looks = turn.now_s, visit.looks + 1
+        away_s = turn.now_s - visit.seen_original_s
+        visit.seen_original_s, visit.switchbacks = turn.now_s, visit.switchbacks + 1
         paid = ratio / 2.0**visit.price
         visit.lost_s += max(0.0, 1.0 - paid - error) * away_s
         visit.gained = 1.0 - 1.0 / max(ratio, 1.0)
-        self._tell(turn, visit, ratio, error, switchback=True)
+        self._effects += effects_of(turn, visit, ratio, error, switchback=True)
         if visit.lost_s > allowance_s(turn.work.reference, self.limits):
             return self._take_back(turn, visit)
         if paid < 1.0 + self.limits.least_gain and visit.level.count >= self.limits.switchback_windows:
             return self._give_up(turn, visit, ratio, error)
         times = measured(ratio, error).words
-        sentence = f"the original brings {turn.unit.says(level.mean.total)}, {look.place} {times} that"
-        return Order(look.back_to, Reason.GUARD_RETURN, sentence, {"gain_ratio": ratio, "error": error})
+        sentence = f"the original brings {turn.unit.says(level.mean.total)}, {switchback.place} {times} that"
+        return Order(switchback.back_to, Reason.GUARD_RETURN, sentence, {"gain_ratio": ratio, "error": error})
 
     def _give_up(self, turn: Turn, visit: Visit, ratio: float, error: float) -> Order:
         """Stay at the original after a look that did not show the other setting to be better; no harm was done."""
@@ -389,7 +392,7 @@ class Guard:
         order = self._take_back(turn, visit)
         if visit.level.count and not visit.price and order.places is turn.unit.homes:
             turn.work.accused = Accused(visit.place, visit.level)
-            turn.work.reference.begin_look()
+            turn.work.reference.begin_anew()
         return order
 
     def _take_back(self, turn: Turn, visit: Visit) -> Order:
@@ -401,8 +404,10 @@ class Guard:
         record.visit = None
         before, after = work.reference.level.mean.total, visit.level.mean.total or rates_of(turn.window).total
         if visit.level.count:
-            self._tell(turn, visit, 2.0 ** gain_of(visit, work, self.limits), visit.level.error)
-        dear = ", too little for its bytes in flight" if visit.price else ""
+            self._effects += effects_of(
+                turn, visit, 2.0 ** gain_of(visit, work, self.limits), visit.level.error
+            )
+        dear = ", too little for what it has in flight" if visit.price else ""
         sentence = (
             f"taken back: {visit.place} brought {turn.unit.says(after)}{dear} where the original brings "
             f"{turn.unit.says(before)}; the trial cost as much as {visit.lost_s:.1f} s of the original's work"
@@ -417,13 +422,7 @@ class Guard:
         visit.reported = True
         level = turn.work.reference.level
         error = (visit.level.error**2 + level.error**2) ** 0.5
-        self._tell(turn, visit, 2.0 ** gain_of(visit, turn.work, self.limits), error)
-
-    def _tell(
-        self, turn: Turn, visit: Visit, ratio: float, error: float, *, switchback: bool = False
-    ) -> None:
-        """Say what the setting in force turned out to do."""
-        self._effects += effects_of(turn, visit, ratio, error, switchback=switchback)
+        self._effects += effects_of(turn, visit, 2.0 ** gain_of(visit, turn.work, self.limits), error)
 
     # -- records ------------------------------------------------------------------------------------------------
 

@@ -73,3 +73,63 @@ class GuardLimits:
     breaker_s: float = 300.0
     #: With less memory than this left, dirty limits do not rise.
     memory_floor_ratio: float = 0.05
+
+
+# What nobody sets. Windows are half a second as a rule.
+
+# The account covers so much work, and no more than its part may be lost in so much of it.
+LONG_S, SHORT_S = 600.0, 60.0
+# After so many windows it is told what a change did.
+REPORT_WINDOWS = 10
+# A cache that fills says nothing about a setting, but nobody waits for that longer than this.
+MOST_FILLING = 12
+# A setting that lost nothing counts as proven after so many windows of a visit.
+PROVEN_WINDOWS = 8
+# A trial is taken back to a setting measured in so many windows whose gain lies above 1 with 95 % certainty.
+REFUGE_WINDOWS, CERTAIN = 6, 1.96
+# A setting that was taken back is excused if it brought at least this much of what the original brings now.
+EXCUSED_LOG2 = -0.03
+# Gains refund losses of a visit no faster than this, so that one lucky window does not pay for many bad ones.
+MOST_REFUND = 0.25
+# So many times what a setting brought before, for so many windows in a row, is more work, not a better setting.
+SURGE, SURGE_WINDOWS = 2.0, 2
+# Reads and writes of one mount take turns that are longer than a window. Over so many windows that evens out.
+BURST_WINDOWS = 8
+# A setting that was found to bring twice what the original does is looked away from this rarely, and needs no extra
+# look when the work grows: half of what it brings is not the original's.
+GAINED_TWICE, GAINED_TWICE_S = 0.5, 300.0
+# Changes went back and forth if the last so many did.
+PATH_STEPS = 6
+HOUR_S = 3600.0
+
+# From the first share of used slots on requests cost more, from the second on they cost most: so many times more.
+FULL_FROM, FULL_AT, FULL_TIMES = 0.5, 0.9, 3.0
+# Operations are all of one size. Where most requests wait behind others the server is busy all the time: twice as
+# many of them bring at most twice as much, and others lose all of it. So no gain pays from the second share on.
+WAITING_FROM, WAITING_AT, WAITING_TIMES = 0.4, 0.6, 24.0
+
+# Means over what is rewritten cover so many windows; from this share of what is written on, it is part of the work.
+REWRITING_WINDOWS, REWRITING_SHARE = 20, 0.05
+# The original itself may leave this many times more unsent than `unsent_s` allows.
+UNSENT_SLACK = 1.25
+# What a setting sends is known after so many windows. After one that left too much unsent, for so long nothing that
+# sends as slowly is tried.
+DRAIN_WINDOWS, SLOW_DRAIN_S = 6, 3600.0
+# Less than the original sends in this time may wait: nobody notices.
+SOON_S = 0.5
+# Nothing is written any more if the pile shrinks by at least this share of what is sent.
+SHRINKS = 0.75
+# A writer may stall for a few intervals and go on. What takes longer than its longest stall, of at most so many
+# intervals, is an end of writing.
+MOST_STALL = 4
+# After an end of writing, settings that send slowly are not tried for so long; where writing ended so often within so
+# many seconds, not until that is over.
+ENDED_S, MOST_ENDINGS, OFTEN_S = 5.0, 3, 120.0
+
+# What is carried and read is averaged over so many windows, and counts once twice as many were seen: a setting that
+# asks for more beforehand carries more until that is there.
+CARRIED_WINDOWS = 20
+# More than so many times what applications read is never kept where the original does not do that.
+MOST_IN_VAIN = 1.2
+# For so long nothing is tried that asks for as much as what was wasteful.
+WASTEFUL_S = 3600.0

@@ -11,20 +11,11 @@ from numpy.typing import NDArray
 from penstock.decide.guard.limits import GuardLimits
 from penstock.decide.guard.prices import fullness, prices
 from penstock.decide.guard.record import UnitRecord, WorkRecord
-from penstock.decide.guard.rules import Refusal, Wish, first_refusal, reach, windows_needed
+from penstock.decide.guard.rules import LASTING, Refusal, Wish, first_refusal, reach, windows_needed
 from penstock.decide.guard.turn import Turn
-from penstock.decision_reasons import Reason
 from penstock.knobs import Candidates, Setting
 
 Floats = NDArray[np.float64]
-#: Rules whose refusals last.
-LASTING = (
-    Reason.GUARD_BLACKLIST,
-    Reason.GUARD_CACHED,
-    Reason.GUARD_DRAIN,
-    Reason.GUARD_REACH,
-    Reason.GUARD_VAIN,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +71,11 @@ class Offer:
             return None
         return first_refusal(self._wish(place, numbers), self.limits)
 
-    def allowed(self, candidates: Candidates) -> NDArray[np.bool_]:
-        """Which candidates may be chosen now."""
-        return np.array([self.refusal(place) is None for place in candidates])
-
     def is_barred(self, place: Setting) -> bool:
         """Whether a setting that was measured may not be taken up for longer: it did harm, or sends too slowly."""
-        refusal = self.refusal(place)
-        return refusal is not None and refusal.rule in LASTING
+        if not self.enforced or place == self.turn.unit.home:
+            return False
+        return first_refusal(self._wish(place), self.limits, LASTING) is not None
 
     def prices(self, candidates: Candidates) -> Floats:
         """What every candidate must bring for its bytes and requests in flight, and for what it was seen to carry in

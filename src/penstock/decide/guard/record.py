@@ -3,42 +3,32 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from penstock.decide.belief import Knowledge
-from penstock.decide.guard.account import LONG_S, Account
+from penstock.decide.guard.account import Account
 from penstock.decide.guard.carried import Carried, InVain
-from penstock.decide.guard.limits import GuardLimits
+from penstock.decide.guard.limits import (
+    CERTAIN,
+    ENDED_S,
+    LONG_S,
+    MOST_ENDINGS,
+    OFTEN_S,
+    PATH_STEPS,
+    SURGE,
+    SURGE_WINDOWS,
+    GuardLimits,
+)
 from penstock.decide.guard.reference import Reference
 from penstock.decide.guard.rewriting import Rewriting
+from penstock.decide.habits import KEPT_WORKS
 from penstock.decide.level import Level
-from penstock.decide.objective import WINDOW_SLACK_LOG2, Rates, gain_log2
+from penstock.decide.objective import Rates, gain_log2
 from penstock.decide.reopening import Reopening
 from penstock.decide.work import LargestRequest
 from penstock.knobs import KnobSpace, Setting
-
-PATH_STEPS = 6
-KEPT_WORKS = 16
-# Gains refund losses of a visit no faster than this, so that one lucky window does not pay for many bad ones.
-MOST_REFUND = 0.25
-# So many times what a setting brought before, for so many windows in a row, is more work, not a better setting.
-SURGE = 2.0
-SURGE_WINDOWS = 2
-# Reads and writes of one mount take turns that are longer than a window. Over so many windows that evens out.
-BURST_WINDOWS = 8
-# Windows of a visit after which a setting that lost nothing counts as proven.
-PROVEN_WINDOWS = 8
-# A trial is taken back to a setting measured in so many windows whose gain lies above 1 with 95 % certainty.
-REFUGE_WINDOWS = 6
-CERTAIN = 1.96
-
-
-# After an end of writing, settings that send slowly are not tried for so long; where writing ended so often within so
-# many seconds, not until that is over.
-ENDED_S, MOST_ENDINGS, OFTEN_S = 5.0, 3, 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +60,8 @@ class Visit:
     lost_s: float = 0.0
     level: Level = field(default_factory=Level)
     #: What is charged but not judged: intervals in which a change itself happened.
-    looked_s: float = 0.0
-    looks: int = 0
+    seen_original_s: float = 0.0
+    switchbacks: int = 0
     reported: bool = False
     #: The share of what it brings that the original would not.
     gained: float = 0.0
@@ -101,7 +91,7 @@ class Visit:
 
 
 @dataclass(slots=True)
-class Look:
+class Switchback:
     """A switchback: the original is in force for a few windows, then the setting before it again."""
 
     back_to: dict[str, Setting]
@@ -302,7 +292,7 @@ class UnitRecord:
     #: Whether a knob that acts on new opens is felt already.
     opens: Reopening = field(default_factory=Reopening)
     visit: Visit | None = None
-    look: Look | None = None
+    switchback: Switchback | None = None
     path: deque[Setting] = field(default_factory=lambda: deque(maxlen=PATH_STEPS))
     changed_s: deque[float] = field(default_factory=deque)
     #: The last decisions that the rules let through, by target: a change shows in the next window.
@@ -338,64 +328,6 @@ class UnitRecord:
         while len(self.works) > KEPT_WORKS:
             del self.works[next(iter(self.works))]
         return found
-
-
-def charge(visit: Visit, rates: Rates, original: Rates, seconds: float, limits: GuardLimits) -> float:
-    """Add a window to a visit; returns by how much its loss on balance grew, below zero where it shrank."""
-    before = max(visit.lost_s, 0.0)
-    lost = shortfall(rates, original, limits, visit.price)
-    visit.lost_s = max(-limits.visit_credit_s, visit.lost_s + lost * seconds)
-    return max(visit.lost_s, 0.0) - before
-
-
-def charge_net(
-    visit: Visit, rates: Rates, reference: Reference, seconds: float, limits: GuardLimits
-) -> float:
-    """The same for work that comes in bursts: by the mean over the last windows, those before the visit included,
-    and less what such means of the original itself lack.
-
-    Returns by how much the visit's loss on balance grew, below zero where it shrank.
-    """
-    if visit.dip is None:
-        visit.dip, visit.latest = usual_dip(reference, limits), reference.recent
-    visit.latest = [*visit.latest[1 - BURST_WINDOWS :], rates]
-    before = max(visit.lost_s, 0.0)
-    lost = shortfall(_mean(visit.latest), reference.level.mean, limits, visit.price) - visit.dip
-    visit.lost_s = max(-limits.visit_credit_s, visit.lost_s + lost * seconds)
-    return max(visit.lost_s, 0.0) - before
-
-
-def usual_dip(reference: Reference, limits: GuardLimits) -> float:
-    """What the mean over a few windows of the original lacks of that over all of them: on average, and as much more
-    as that may be off.
-    """
-    seen = reference.recent
-    count = max(len(seen) - BURST_WINDOWS + 1, 1)
-    means = [_mean(seen[at : at + BURST_WINDOWS]) for at in range(count)] if seen else []
-    lacks = [shortfall(mean, reference.level.mean, limits) for mean in means]
-    if len(lacks) < 2:
-        return max([0.0, *lacks])
-    # Means that share windows are not worth one each.
-    off = statistics.stdev(lacks) * math.sqrt(BURST_WINDOWS / len(seen))
-    return max(0.0, statistics.fmean(lacks) + off)
-
-
-def _mean(rates: Sequence[Rates]) -> Rates:
-    columns = zip(*(astuple(one) for one in rates), strict=True)
-    return Rates(*(statistics.fmean(column) for column in columns))
-
-
-def shortfall(rates: Rates, original: Rates, limits: GuardLimits, price: float = 0.0) -> float:
-    """The share that is lacking of the original's work and of what must come on top of it; below zero, what there
-    is beyond that, as far as it counts.
-    """
-    gain = gain_log2(rates, original, limits.objective, WINDOW_SLACK_LOG2) - price
-    return float(1.0 - min(2.0**gain, 1.0 + MOST_REFUND))
-
-
-def allowance_s(reference: Reference, limits: GuardLimits) -> float:
-    """What a visit may lose: more where the work itself is unsteady, so that noise does not end good visits."""
-    return limits.visit_loss_s * (1.0 + 2.0 * min(reference.level.noise, 0.75))
 
 
 def gain_of(visit: Visit, work: WorkRecord, limits: GuardLimits) -> float:

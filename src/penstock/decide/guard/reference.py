@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from penstock.decide.level import MEMORY, WAVES, Level
+from penstock.decide.habits import MEAN_WINDOWS, WAVES
+from penstock.decide.level import Level
 from penstock.decide.objective import Rates
 
 
@@ -27,13 +28,13 @@ class Reference:
 
     def keep(self, rates: Rates) -> None:
         """Keep a window as it was, besides the mean over all of them."""
-        self.recent = [*self.recent[1 - MEMORY :], rates]
+        self.recent = [*self.recent[1 - MEAN_WINDOWS :], rates]
 
-    def begin_look(self) -> None:
+    def begin_anew(self) -> None:
         """Measure anew: what was known before is compared with it, not mixed into it."""
         self.fresh = Level()
 
-    def end_look(self) -> bool:
+    def end_anew(self) -> bool:
         """Believe the new level; where it agrees with the old one both count. Returns whether it is another world.
 
         A look that saw nothing done says nothing: applications waited for what was written before it.

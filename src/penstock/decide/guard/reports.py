@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from penstock.decide.guard.account import LONG_S, Account
-from penstock.decide.guard.limits import GuardLimits
+from penstock.decide.guard.account import Account
+from penstock.decide.guard.limits import LONG_S, GuardLimits
 from penstock.decide.guard.record import HeldBackWindows, Visit
 from penstock.decide.guard.turn import Turn
 from penstock.snapshot import Target
@@ -67,7 +67,9 @@ class UnitHeldBack:
     rules: Mapping[str, HeldBackWindows]
 
 
-def effects_of(turn: Turn, visit: Visit, ratio: float, error: float, *, switchback: bool) -> list[Effect]:
+def effects_of(
+    turn: Turn, visit: Visit, ratio: float, error: float, *, switchback: bool = False
+) -> list[Effect]:
     """What the setting in force turned out to do, for every member that a decision of ours brought there."""
     before, after, seen = turn.work.reference.level.mean.total, visit.level.mean.total, turn.work.unsent
     memory = (seen.over, seen.waiting) if seen.large else (0.0, 0.0)

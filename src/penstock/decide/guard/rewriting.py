@@ -9,16 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.decide.guard.limits import GuardLimits
+from penstock.decide.guard.limits import REWRITING_SHARE, REWRITING_WINDOWS, UNSENT_SLACK, GuardLimits
 from penstock.decide.objective import sent_bytes, updated_bytes
 from penstock.ratios import in_flight, request_bytes
 from penstock.window import Window
-
-# The means cover this many windows.
-WINDOWS = 20
-# From this share of what is written on, rewriting is part of the work.
-SHARE = 0.05
-UNSENT_SLACK = 1.25
 
 
 @dataclass(slots=True)
@@ -44,7 +38,7 @@ class Rewriting:
         """Add a window. Older ones lose weight."""
         self.limit = limit_bytes
         self.windows += 1
-        part = 1.0 / min(self.windows, WINDOWS)
+        part = 1.0 / min(self.windows, REWRITING_WINDOWS)
         written = window.metrics.get("app.write_bytes") or 0.0
         self.written += part * (written / window.seconds - self.written)
         self.sent += part * (sent_bytes(window) / window.seconds - self.sent)
@@ -68,7 +62,7 @@ class Rewriting:
     @property
     def large(self) -> bool:
         """Whether rewriting is part of the work."""
-        return self.share > SHARE
+        return self.share > REWRITING_SHARE
 
     @property
     def file_bytes(self) -> float | None:

@@ -7,17 +7,15 @@ gives the numbers it looked at. Going back to the original is never refused, so 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.decide.guard.limits import GuardLimits
+from penstock.decide.guard.limits import HOUR_S, PATH_STEPS, GuardLimits
 from penstock.decide.guard.prices import fullness, price_of
-from penstock.decide.guard.record import PATH_STEPS, UnitRecord, WorkRecord
+from penstock.decide.guard.record import UnitRecord, WorkRecord
 from penstock.decide.level import Level
 from penstock.decision_reasons import Reason
 from penstock.knobs import Setting
-
-HOUR_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +221,9 @@ RULES: tuple[Rule, ...] = (
     budget,
 )
 
+#: Rules whose refusals last.
+LASTING: tuple[Rule, ...] = (cached, drain, vain, reach, blacklist)
+
 
 def windows_needed(level: Level, limits: GuardLimits) -> int:
     """In how many windows the original must have been seen: more where their mean may be far off."""
@@ -230,9 +231,9 @@ def windows_needed(level: Level, limits: GuardLimits) -> int:
     return needed if level.error <= limits.reference_error else 2 * needed + 2
 
 
-def first_refusal(wish: Wish, limits: GuardLimits) -> Refusal | None:
-    """Why this may not be; None if it may."""
-    return next((found for rule in RULES if (found := rule(wish, limits)) is not None), None)
+def first_refusal(wish: Wish, limits: GuardLimits, rules: Sequence[Rule] = RULES) -> Refusal | None:
+    """Why this may not be, by the first of the rules that refuses it; None if it may."""
+    return next((found for rule in rules if (found := rule(wish, limits)) is not None), None)
 
 
 def is_finite(value: object) -> bool:

@@ -6,24 +6,12 @@ its file, nobody writes over what waits any more, so the original is back at onc
 
 from __future__ import annotations
 
-from penstock.decide.guard.limits import GuardLimits
+from penstock.decide.guard.limits import DRAIN_WINDOWS, MOST_STALL, SHRINKS, SLOW_DRAIN_S, SOON_S, GuardLimits
 from penstock.decide.guard.record import Visit
 from penstock.decide.guard.turn import Order, Turn, back_from
 from penstock.decide.objective import sent_bytes
 from penstock.decision_reasons import Reason
 from penstock.knobs import Setting
-
-# What a setting sends is known after so many windows.
-DRAIN_WINDOWS = 6
-# For so long nothing that sends as slowly is tried.
-SLOW_DRAIN_S = 3600.0
-# Less than the original sends in this time may wait: nobody notices.
-SOON_S = 0.5
-# Nothing is written any more if the pile shrinks by at least this share of what is sent.
-SHRINKS = 0.75
-# A writer may stall for a few intervals and go on. What takes longer than its longest stall, of at most so many
-# intervals, is an end of writing.
-MOST_STALL = 4
 
 
 def drains_too_slowly(turn: Turn, limits: GuardLimits) -> bool:

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.decide.guard.limits import GuardLimits
+from penstock.decide.guard.limits import GAINED_TWICE, GAINED_TWICE_S, GuardLimits
 from penstock.decide.guard.record import UnitRecord, Visit, WorkRecord, gain_of
 from penstock.decide.objective import gain_log2
 from penstock.decision_reasons import Reason
 from penstock.knobs import KnobSpace, Setting
 from penstock.window import Window
-
-# A setting that was found to bring twice what the original does is looked away from this rarely, and needs no extra
-# look when the work grows: half of what it brings is not the original's.
-GAINED_TWICE, LONGEST_S = 0.5, 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +74,7 @@ class Order:
     evidence: Mapping[str, float]
 
 
-def look_after_s(turn: Turn, visit: Visit, limits: GuardLimits) -> float:
+def switchback_after_s(turn: Turn, visit: Visit, limits: GuardLimits) -> float:
     """How long to wait for the next look: twice as long each time. From the second on it is longer where the original
     brings far less, so that looks cost no more than their share.
     """
@@ -86,12 +82,12 @@ def look_after_s(turn: Turn, visit: Visit, limits: GuardLimits) -> float:
         visit.gained = 1.0 - 2.0 ** -max(gain_of(visit, turn.work, limits), 0.0)
     if visit.gained >= GAINED_TWICE:
         # Where memory does the work, going back is dear: what piled up leaves first.
-        return LONGEST_S
-    if not visit.looks:
+        return GAINED_TWICE_S
+    if not visit.switchbacks:
         return limits.switchback_first_s
     look_s = (limits.switchback_windows + 1) * turn.window.seconds
     waited = max(
-        limits.switchback_first_s * 2.0**visit.looks, visit.gained * look_s / limits.switchback_share
+        limits.switchback_first_s * 2.0**visit.switchbacks, visit.gained * look_s / limits.switchback_share
     )
     return min(waited, limits.switchback_most_s)
 

@@ -15,16 +15,25 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from penstock.decide.belief import Knowledge
-from penstock.decide.habits import HABITS, Habits
-from penstock.decide.level import WAVES
+from penstock.decide.following import Following
+from penstock.decide.habits import (
+    AIM,
+    HOPELESS,
+    LEAST_NOISE,
+    LEAST_WINDOWS,
+    MOST_WINDOWS,
+    REFUSED_WINDOWS,
+    RETURN_LOG2,
+    WAVES,
+)
 from penstock.decide.memory import Memories, Recollection, forget_outside, remember
-from penstock.decide.objective import gain_log2
+from penstock.decide.objective import Objective, gain_log2
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decide.rewritten_cases import with_rewritten
 from penstock.decide.starving import Relief, call_bytes, relief, starves
 from penstock.decide.steadiness import RequestCount, Rounds
 from penstock.decide.value import Prospect, Stay, outlook_of, sober, weigh
-from penstock.decide.work import OPEN_S, dominant
+from penstock.decide.work import dominant
 from penstock.decision import Cases, HeldBack, Outlook
 from penstock.decision_reasons import Reason
 from penstock.knobs import Candidates, KnobSpace, Setting
@@ -32,6 +41,7 @@ from penstock.predict.drawn import drawn_cases
 from penstock.window import Window
 
 if TYPE_CHECKING:
+    from penstock.decide.advice import WorkAdvice
     from penstock.decide.guard.offer import Offer
 
 _LN2 = math.log(2)
@@ -50,9 +60,8 @@ class WeirPolicy(Policy):
     spares_busy = True
     reads_offers = True
 
-    def __init__(self, space: KnobSpace, rng: Random, habits: Habits = HABITS) -> None:
+    def __init__(self, space: KnobSpace, rng: Random) -> None:
         super().__init__(space, rng)
-        self._habits = habits
         self._offer: Offer | None = None
         #: The knobs and bounds that everything kept here lies within.
         self._bounds = space
@@ -68,15 +77,24 @@ class WeirPolicy(Policy):
         self._resting = 0
         #: What kept the best candidate from being tried when candidates were last weighed.
         self._held_back: HeldBack | None = None
-        self._rounds = Rounds(habits)
-        self._requests = RequestCount(habits)
-        self._relief = Relief(habits.relief_windows)
+        self._rounds = Rounds()
+        self._requests = RequestCount()
+        self._relief = Relief()
+        self._following = Following()
         #: The size of calls in the direction that moves less.
         self._call_bytes = 0.0
 
     def offered(self, offer: Offer) -> None:
         """What may be chosen in this interval."""
         self._offer = offer
+
+    def advised(self, advice: WorkAdvice | None) -> None:
+        """What other nodes say about this work."""
+        self._following.advice = advice
+
+    def following(self) -> Following | None:
+        """What it tells other nodes."""
+        return self._following
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         """Take in a window; when enough is known, decide where to go next."""
@@ -114,6 +132,7 @@ class WeirPolicy(Policy):
         """The record is begun anew when the original changes; settings out of bounds are forgotten."""
         if known is not self._known:
             self._known, self._trying, self._resting, self._held_back = known, None, 0, None
+            self._following = Following(self._following.advice)
         if self._bounds is not self.space:
             self._bounds = self.space
             forget_outside(self.space, known, self._recollection)
@@ -143,25 +162,25 @@ class WeirPolicy(Policy):
 
     def _is_known_enough(self, place: Setting, offer: Offer) -> bool:
         """Whether the trial may end: it is hopeless, clearly worse than another one, or measured well enough."""
-        visit, habits = offer.record.visit, self._habits
+        visit, objective = offer.record.visit, offer.limits.objective
         if visit is None:
             return True
         seen, home = visit.level.count, offer.turn.unit.home
-        noise = max(self._known.noise(), 0.03)
-        needed = min(max(round((noise / habits.aim) ** 2), habits.least_windows), habits.most_windows)
+        noise = max(self._known.noise(), LEAST_NOISE)
+        needed = min(max(round((noise / AIM) ** 2), LEAST_WINDOWS), MOST_WINDOWS)
         if seen >= needed or self.space.acts_late(place, home):
             return seen >= needed
-        gain = gain_log2(visit.level.mean, self._known.measured[home].level.mean, habits.objective)
-        if gain < math.log2(habits.hopeless):
+        gain = gain_log2(visit.level.mean, self._known.measured[home].level.mean, objective)
+        if gain < math.log2(HOPELESS):
             return True
         off = WAVES * noise / _LN2 / math.sqrt(max(seen, 1))
-        return seen >= 2 and gain + off < self._best_elsewhere(place, home)
+        return seen >= 2 and gain + off < self._best_elsewhere(place, home, objective)
 
-    def _best_elsewhere(self, place: Setting, home: Setting) -> float:
+    def _best_elsewhere(self, place: Setting, home: Setting, objective: Objective) -> float:
         """What the best of the other settings gains over the original."""
         original = self._known.measured[home].level.mean
         others = [m for s, m in self._known.measured.items() if s != place and m.level.count >= 2]
-        gains = (gain_log2(m.level.mean, original, self._habits.objective) for m in others)
+        gains = (gain_log2(m.level.mean, original, objective) for m in others)
         return max(gains, default=0.0)
 
     # -- decisions ----------------------------------------------------------------------------------------------
@@ -185,13 +204,21 @@ class WeirPolicy(Policy):
                 Reason.REMEMBERED,
                 f"{best} brought the most here before the restart",
             )
-        left_behind = left_behind and found.behind > self._habits.return_log2
+        told = self._following.next(offer, found)
+        if told is not None:
+            at = found.belief.candidates.places[told.setting]
+            return self._ask(window, found, at, Reason.FOLLOWED, f"{told.setting} was {told.sentence}")
+        left_behind = left_behind and found.behind > RETURN_LOG2
         if self._resting <= 0 and not left_behind and not self._is_sparse():
-            bet = found.bet(offer.allowed(found.belief.candidates))
-            self._held_back = self._kept_from(found, bet, offer)
-            if bet is not None:
+            explores = self._following.may_explore
+            bet = self._bet(found, offer) if explores else next(iter(found.bets), None)
+            self._following.wants = bet is not None
+            if bet is not None and not explores:
+                sentence = f"{found.belief.candidates[bet]}: other nodes explore this work"
+                self._held_back = HeldBack(str(Reason.SCOUTED), sentence)
+            elif bet is not None:
                 return replace(self._try(window, found, bet), held_back=self._held_back)
-        if best != place and (found.behind > self._habits.return_log2 or found.over <= 0.0):
+        if best != place and (found.behind > RETURN_LOG2 or found.over <= 0.0):
             return self._ask(
                 window,
                 found,
@@ -201,14 +228,19 @@ class WeirPolicy(Policy):
             )
         return self._rest(window, found, place)
 
-    def _kept_from(self, found: Prospect, bet: int | None, offer: Offer) -> HeldBack | None:
-        """The rule that keeps the candidate worth most from being tried; None if it is tried, or there is none."""
-        most = found.bet()
-        if most is None or most == bet:
-            return None
-        place = found.belief.candidates[most]
-        refusal = offer.refusal(place)
-        return None if refusal is None else HeldBack(str(refusal.rule), f"{place}: {refusal.sentence}")
+    def _bet(self, found: Prospect, offer: Offer) -> int | None:
+        """The candidate worth most among those that may be tried; None if there is none. The rule that keeps the one
+        worth most of all from being tried is noted.
+        """
+        self._held_back = None
+        for at in found.bets:
+            place = found.belief.candidates[at]
+            refusal = offer.refusal(place)
+            if refusal is None:
+                return at
+            if self._held_back is None:
+                self._held_back = HeldBack(str(refusal.rule), f"{place}: {refusal.sentence}")
+        return None
 
     def _is_sparse(self) -> bool:
         return self._requests.few and self._drawn_for is None
@@ -229,7 +261,8 @@ class WeirPolicy(Policy):
         self._resting -= 1
         if self._resting < 0:
             waits = bool((found.worth > 0.0).any())
-            self._resting = self._habits.refused_windows if waits else self._rounds.end(found.over)
+            self._following.explored |= not waits and self._following.may_explore
+            self._resting = REFUSED_WINDOWS if waits else self._rounds.end(found.over)
         if self._is_sparse():
             sentence = "too few requests to tell what a setting brings"
             return Proposal(window.setting, Reason.SPARSE, sentence, found.evidence)
@@ -240,7 +273,7 @@ class WeirPolicy(Policy):
     def _first_of_all(self, place: Setting, offer: Offer) -> tuple[Setting, Reason, str] | None:
         """What is tried before any bet: the file system's default, and the relief of who starves."""
         home, default = offer.turn.unit.home, self._default
-        if place != home:
+        if place != home or not self._following.may_explore:
             return None
         untried = default != home and not self._known.knows(default, 2)
         if untried and default in self.space.candidates() and offer.refusal(default) is None:
@@ -269,24 +302,24 @@ class WeirPolicy(Policy):
                 if at == place or (at in candidates and offer.is_near(at))
             }
             memory.consult(place, self._known, candidates, offer.record.windows)
-        if memory.contradicted(self._known, self._habits.objective):
+        if memory.contradicted(self._known, offer.limits.objective):
             memory.drop(self._known)
 
     def _prospect(self, window: Window, place: Setting, offer: Offer) -> Prospect:
         """Weigh all candidates: the best one measured, and what trials of the others are worth."""
-        home, now, habits = offer.turn.unit.home, offer.record.windows, self._habits
+        home, now, objective = offer.turn.unit.home, offer.record.windows, offer.limits.objective
         cases, seen = self._cases, offer.work.rewriting
         if seen.large and self._drawn_for is None:
             cases = with_rewritten(cases, seen, self.space.candidates(), offer.limits.least_drain)
-        belief = self._known.believe(cases, self.space.candidates(), home, now, habits.objective)
+        belief = self._known.believe(cases, self.space.candidates(), home, now, objective)
         lasted_s = window.t1_s - (self._began_s or 0.0)
         barred = [one for one in self._known.measured if one != place and offer.is_barred(one)]
-        stay = Stay(place, home, lasted_s, habits.trial_s, OPEN_S, self._drawn_for is None, now, barred)
-        return weigh(self._known, belief, offer.prices(belief.candidates), stay, habits)
+        stay = Stay(place, home, lasted_s, self._drawn_for is None, now, barred, objective)
+        return weigh(self._known, belief, offer.prices(belief.candidates), stay)
 
     def _ask(self, window: Window, found: Prospect, at: int, reason: Reason, sentence: str) -> Proposal:
         wish = found.belief.candidates[at]
-        if reason in (Reason.DEFAULT, Reason.STARVING, Reason.REMEMBERED):
+        if reason in (Reason.DEFAULT, Reason.STARVING, Reason.REMEMBERED, Reason.FOLLOWED):
             self._trying = wish
         chance = sober(float(found.belief.chance(found.over)[at]))
         evidence = found.evidence | {
