@@ -79,6 +79,7 @@ class Reason(StrEnum):
     GUARD_REACH = "guard.reach"
     GUARD_REFERENCE = "guard.reference"
     GUARD_TURN = "guard.turn"
+    GUARD_VAIN = "guard.vain"
 
     # Rules of an earlier version, which logs of that time name.
     GUARD_CERTAINTY = "guard.certainty"

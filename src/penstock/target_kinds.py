@@ -20,7 +20,8 @@ from penstock.knobs.target_kind import (
     TargetKind,
 )
 
-NFS = TargetKind("nfs", DATA, (READ, WRITE))
+#: An NFS mount counts both what applications read and what came over the wire. A FUSE mount counts only the latter.
+NFS = TargetKind("nfs", DATA, (READ, WRITE), carried=READ.moved)
 FUSE = TargetKind("fuse", DATA, (READ, WRITE))
 #: A Lustre client's connection to a metadata server, and the statahead of a Lustre mount.
 MDC = TargetKind("mdc", METADATA, (QUERY, MODIFY), OPERATIONS)

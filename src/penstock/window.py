@@ -80,8 +80,9 @@ class Window:
     @property
     def moved_per_s(self) -> float:
         """What went over the wire, both ways together, in its kind's unit."""
-        first, second = self.target.kind.ways
-        moved = self.metrics.get(first.moved, 0.0) + self.metrics.get(second.moved, 0.0)
+        kind = self.target.kind
+        first, second = kind.ways
+        moved = self.metrics.get(kind.carried or first.moved, 0.0) + self.metrics.get(second.moved, 0.0)
         return moved / (self.t1_s - self.t0_s)
 
 

@@ -14,9 +14,11 @@ from penstock.cli.simulate_options import Progress, cluster_options
 from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES
 from penstock.errors import UsageError
 from penstock.simulate.metadata.workloads import is_metadata
+from penstock.simulate.reading.reading_workloads import is_reading
 
 _OF_METADATA = ("rpcs", "mod_rpcs", "statahead")
-_KNOBS = ("pages", "flight", "dirty", *_OF_METADATA)
+_OF_READAHEAD = ("ahead_total", "ahead_file", "ahead_whole", "ahead_async")
+_KNOBS = ("pages", "flight", "dirty", *_OF_METADATA, *_OF_READAHEAD)
 
 
 @click.command(epilog="Example: penstock simulate run --workload s_wr_rn_1m --pages 256 --flight 16")
@@ -27,6 +29,10 @@ _KNOBS = ("pages", "flight", "dirty", *_OF_METADATA)
 @click.option("--rpcs", type=int, help="max_rpcs_in_flight of the metadata server (md_ workloads).")
 @click.option("--mod-rpcs", type=int, help="max_mod_rpcs_in_flight of the same.")
 @click.option("--statahead", type=int, help="statahead_max of the mount.")
+@click.option("--ahead-total", type=int, help="max_read_ahead_mb of the mount (ra_ workloads).")
+@click.option("--ahead-file", type=int, help="max_read_ahead_per_file_mb of the same.")
+@click.option("--ahead-whole", type=int, help="max_read_ahead_whole_mb of the same.")
+@click.option("--ahead-async", type=int, help="read_ahead_async_file_threshold_mb of the same.")
 @click.option(
     "--policy", type=PolicyName((*POLICY_NAMES, *EXPERIMENT_NAMES)), help="Let a policy turn the knobs."
 )
@@ -81,6 +87,14 @@ def run(as_json: bool, **options: Any) -> None:
         document = metadata_answer(request, cluster, Progress(1.0, patience_s=2.0))
         emit_json(document) if as_json else _show_run(document)
         return
+    if is_reading(request.workload or ""):
+        from penstock.evaluate.reading_runs import reading_answer
+
+        document = reading_answer(request, cluster, Progress(1.0, patience_s=2.0))
+        emit_json(document) if as_json else _show_run(document)
+        return
+    if misplaced := [name for name in _OF_READAHEAD if name in wanted]:
+        raise UsageError(f"--{misplaced[0].replace('_', '-')} is a knob of readahead: give an ra_ workload")
     if misplaced := [name for name in _OF_METADATA if name in wanted]:
         raise UsageError(f"--{misplaced[0].replace('_', '-')} is a knob of metadata: give an md_ workload")
     prepare_simulator()

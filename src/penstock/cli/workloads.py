@@ -18,6 +18,7 @@ def workloads(name: str | None, as_json: bool) -> None:
     from penstock.errors import UsageError, did_you_mean
     from penstock.simulate.applications import APPLICATIONS
     from penstock.simulate.metadata.workloads import NAMES as METADATA_NAMES
+    from penstock.simulate.reading.reading_workloads import NAMES as READING_NAMES
     from penstock.workload import NAMES
 
     if name is not None and name not in APPLICATIONS:
@@ -28,6 +29,7 @@ def workloads(name: str | None, as_json: bool) -> None:
             {
                 "synthetic": list(NAMES),
                 "metadata": list(METADATA_NAMES),
+                "readahead": list(READING_NAMES),
                 "applications": [
                     {
                         "name": app.name,
@@ -47,6 +49,7 @@ def workloads(name: str | None, as_json: bool) -> None:
     if name is None:
         console().print(f"Synthetic: {', '.join(NAMES)}", soft_wrap=True)
         console().print(f"Metadata, with any number of threads: {', '.join(METADATA_NAMES)}", soft_wrap=True)
+        console().print(f"Readahead, with any number of threads: {', '.join(READING_NAMES)}", soft_wrap=True)
         table = Table("application", "what it does", "parameters")
         for app in chosen:
             table.add_row(app.name, app.summary, " ".join(p.name for p in app.parameters))

@@ -18,8 +18,8 @@ HOLDING_BACK = frozenset(
     {
         Reason.GUARD_BLACKLIST, Reason.GUARD_BREAKER, Reason.GUARD_BUDGET, Reason.GUARD_CACHE, Reason.GUARD_CACHED,
         Reason.GUARD_DRAIN, Reason.GUARD_DWELL, Reason.GUARD_FINITE, Reason.GUARD_JITTER, Reason.GUARD_LOSS,
-        Reason.GUARD_MEMORY, Reason.GUARD_REACH, Reason.GUARD_REFERENCE, Reason.GUARD_TURN, Reason.CACHED,
-        Reason.OUT_OF_BOUNDS, Reason.OUT_OF_RANGE, Reason.SPARSE,
+        Reason.GUARD_MEMORY, Reason.GUARD_REACH, Reason.GUARD_REFERENCE, Reason.GUARD_TURN, Reason.GUARD_VAIN,
+        Reason.CACHED, Reason.OUT_OF_BOUNDS, Reason.OUT_OF_RANGE, Reason.SPARSE,
     }
 )  # fmt: skip
 

@@ -96,9 +96,7 @@ class FleetLoops(Loops):
         return changed
 
 
-def _turn(
-    member: Member, findings: Sequence[WorkFindings], job: str, now_s: float
-) -> FleetAdvice | None:
+def _turn(member: Member, findings: Sequence[WorkFindings], job: str, now_s: float) -> FleetAdvice | None:
     """A member's turn at a moment of the simulation; a share that does not answer says nothing."""
     with suppress(OSError):
         return member.turn(findings, job, now_s, DAY_S + now_s)

@@ -1,4 +1,4 @@
-"""Runs of workloads that read: at one setting, or with an agent's loop on the readahead and, if asked, the data path."""
+"""Runs of workloads that read: at one setting, or with an agent's loop on readahead and, if asked, the data path."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.ports import Ports
 from penstock.simulate.cluster import Cluster
 from penstock.simulate.reading.reading_client import ReadingClient
 from penstock.simulate.reading.reading_probe import ReadingProbe
-from penstock.simulate.reading.workloads import ReadingWorkload, parse_reading
+from penstock.simulate.reading.reading_workloads import ReadingWorkload, parse_reading
 
 Progress = Callable[[float], None]
 INTERVAL_S = 0.5
@@ -71,7 +71,9 @@ def run_reading(
 def reading_answer(request: RunRequest, cluster: Cluster, progress: Progress) -> dict[str, object]:
     """Run it and tell what it achieved, as `penstock simulate run --json` prints it."""
     if request.events or request.shared or request.model is not None or (request.clients or 1) > 1:
-        raise UsageError("workloads that read ahead take neither --event nor --shared nor --model nor --clients")
+        raise UsageError(
+            "workloads that read ahead take neither --event nor --shared nor --model nor --clients"
+        )
     if request.policy in ("best-static", "oracle"):
         raise UsageError(f"--policy {request.policy}: not for workloads that read ahead")
     work = parse_reading(str(request.workload))
@@ -104,7 +106,9 @@ def _checked(cluster: Cluster, work: ReadingWorkload, wanted: Mapping[str, int])
             raise KnobError(f"readahead has no knob {knob_id!r}: {', '.join(known)}")
     for target in probe.targets:
         probe.set(target, Setting({one: value for one, value in wanted.items() if known[one] == target}))
-    outer = {knob.id: knob.under for target in probe.targets for knob in probe.space(target).knobs if knob.under}
+    outer = {
+        knob.id: knob.under for target in probe.targets for knob in probe.space(target).knobs if knob.under
+    }
     for knob_id, under in outer.items():
         if knob_id in wanted and probe.client.setting[knob_id] > probe.client.setting[under]:
             raise KnobError(f"{knob_id}={wanted[knob_id]} passes {under}={probe.client.setting[under]}")
@@ -118,4 +122,4 @@ def _loop(client: ReadingClient, policy: str, with_data_path: bool) -> Loop:
 
 
 def _requests(client: ReadingClient) -> int:
-    return sum(path.traffic.requests for path in client.paths)
+    return client.path.traffic.requests

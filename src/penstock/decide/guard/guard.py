@@ -14,6 +14,7 @@ from random import Random
 from penstock.decide.belief import MeasuredSetting
 from penstock.decide.guard.account import Account
 from penstock.decide.guard.charges import acts_late, allowance_s, charge_aftermath, charged_s, hear
+from penstock.decide.guard.leaving import leave_anyway, take_carried
 from penstock.decide.guard.limits import (
     GAINED_TWICE,
     MOST_FILLING,
@@ -44,13 +45,7 @@ from penstock.decide.guard.reports import (
     bound_use,
     effects_of,
 )
-from penstock.decide.guard.rewriting import Rewriting
-from penstock.decide.guard.slow_drain import (
-    drains_too_slowly,
-    ending,
-    leave_slow_drain,
-    send_now,
-)
+from penstock.decide.guard.slow_drain import ending, send_now
 from penstock.decide.guard.turn import Order, Turn, Unit, back_from, switchback_after_s, unit_of
 from penstock.decide.guard.wishes import ask, note, obey, within_budget
 from penstock.decide.holding_back import holding_back
@@ -224,7 +219,7 @@ class Guard:
                 record.settle = 1 + max(echo_windows(window), unfelt, hidden)
             record.place = place
             self._move(record, place, None if at_home else unit.home, now_s)
-            record.of(work).unsent = Rewriting()
+            record.of(work).begin_elsewhere()
         settled = record.settle == 0
         opened = not settled and record.opens.awaited and record.opens.felt(rates_of(window))
         record.settle = 0 if opened else max(0, record.settle - 1)
@@ -242,6 +237,7 @@ class Guard:
             return
         space, original = record.known_space, record.of(record.work).reference.level.mean
         price = price_of(space, place, home, fullness(original, home, space), self.limits)
+        price += record.of(record.work).in_vain.price(place)
         if record.visit is None:
             record.visit = Visit(place, now_s, decisions, seen_original_s=now_s, price=price)
         elif record.visit.place != place:
@@ -257,6 +253,7 @@ class Guard:
                 if record.known_space.late:
                     work.reference.keep(rates)
                 work.rewriting.take(turn.window, turn.limit_bytes)
+                work.in_vain.original.take(turn.window)
                 work.request.take(turn.window)
                 hear(turn, self.limits)
                 work.known.measured[turn.unit.home] = MeasuredSetting(work.reference.level, record.windows)
@@ -270,6 +267,7 @@ class Guard:
         if not turn.judged:
             return
         work.unsent.take(turn.window, turn.limit_bytes)
+        take_carried(turn, visit)
         visit.take(rates)
         work.known.measured.setdefault(visit.place, MeasuredSetting()).take(rates, record.windows)
         if visit.level.count >= REFUGE_WINDOWS:
@@ -386,8 +384,8 @@ class Guard:
         visit, record = turn.record.visit, turn.record
         if turn.at_home or visit is None:
             return None
-        if drains_too_slowly(turn, self.limits):
-            return leave_slow_drain(turn, visit, self.limits)
+        if (order := leave_anyway(turn, visit, self.limits)) is not None:
+            return order
         over = record.room_s(self.limits) < 0 < visit.lost_s and visit.place not in turn.work.proven
         if not over and visit.lost_s <= allowance_s(turn.work.reference, self.limits):
             return None

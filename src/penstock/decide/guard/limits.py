@@ -125,3 +125,11 @@ MOST_STALL = 4
 # After an end of writing, settings that send slowly are not tried for so long; where writing ended so often within so
 # many seconds, not until that is over.
 ENDED_S, MOST_ENDINGS, OFTEN_S = 5.0, 3, 120.0
+
+# What is carried and read is averaged over so many windows, and counts once twice as many were seen: a setting that
+# asks for more beforehand carries more until that is there.
+CARRIED_WINDOWS = 20
+# More than so many times what applications read is never kept where the original does not do that.
+MOST_IN_VAIN = 1.2
+# For so long nothing is tried that asks for as much as what was wasteful.
+WASTEFUL_S = 3600.0

@@ -78,7 +78,12 @@ class Offer:
         return first_refusal(self._wish(place), self.limits, LASTING) is not None
 
     def prices(self, candidates: Candidates) -> Floats:
-        """What every candidate must bring for its bytes and requests in flight, as base-2 logarithms."""
-        home = self.turn.unit.home
+        """What every candidate must bring for its bytes and requests in flight, and for what it was seen to carry in
+        vain, as base-2 logarithms.
+        """
+        home, in_vain = self.turn.unit.home, self.work.in_vain
         full = fullness(self.work.reference.level.mean, home, candidates.space)
-        return prices(candidates, home, full, self.limits)
+        found = prices(candidates, home, full, self.limits)
+        if in_vain.prices:
+            found = found + np.array([in_vain.price(place) for place in candidates])
+        return found

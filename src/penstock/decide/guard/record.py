@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from penstock.decide.belief import Knowledge
 from penstock.decide.guard.account import Account
+from penstock.decide.guard.carried import Carried, InVain
 from penstock.decide.guard.limits import (
     CERTAIN,
     ENDED_S,
@@ -155,6 +156,8 @@ class WorkRecord:
     #: How much of it is written over in memory, at the original and in the visit.
     rewriting: Rewriting = field(default_factory=Rewriting)
     unsent: Rewriting = field(default_factory=Rewriting)
+    #: How much of what comes over the wire nobody reads.
+    in_vain: InVain = field(default_factory=InVain)
     #: Settings with no more bytes in flight than this left too much unsent, and are not tried until then.
     slow_drain_bytes: int = 0
     slow_until_s: float = float("-inf")
@@ -169,6 +172,10 @@ class WorkRecord:
     aftermath: Aftermath | None = None
     #: Which rules kept the best candidate from being tried.
     held_back: dict[str, HeldBackWindows] = field(default_factory=dict)
+
+    def begin_elsewhere(self) -> None:
+        """Another setting is in force: what the one before left unsent or carried says nothing about it."""
+        self.unsent, self.in_vain.visited = Rewriting(), Carried()
 
     def ended(self, now_s: float) -> None:
         """The program ended its writing. What follows at once belongs to the same end."""

@@ -120,6 +120,15 @@ def drain(wish: Wish, limits: GuardLimits) -> Refusal | None:
     return Refusal(Reason.GUARD_DRAIN, sentence, {"wait_s": wait_s, "most_s": most_s})
 
 
+def vain(wish: Wish, limits: GuardLimits) -> Refusal | None:
+    """Nothing is tried that asks for as much beforehand as a setting whose bytes came in vain."""
+    left_s = wish.work.in_vain.left_s(wish.place, wish.now_s)
+    if left_s <= 0:
+        return None
+    sentence = f"a setting that asks for no more carried too much in vain; not for {left_s:.0f} s"
+    return Refusal(Reason.GUARD_VAIN, sentence, {"left_s": left_s})
+
+
 def reach(wish: Wish, limits: GuardLimits) -> Refusal | None:
     """Far away lie settings whose harm outlasts them; the way there leads over settings that did none.
 
@@ -156,6 +165,7 @@ def loss(wish: Wish, limits: GuardLimits) -> Refusal | None:
     """
     space, original = wish.record.known_space, wish.work.reference.level.mean
     price = price_of(space, wish.place, wish.home, fullness(original, wish.home, space), limits)
+    price += wish.work.in_vain.price(wish.place)
     room_s = wish.record.room_s(limits)
     surely = room_s < -limits.visit_loss_s
     if wish.place in wish.work.proven or wish.work.brought_more(wish.place, price, limits, surely=surely):
@@ -202,6 +212,7 @@ RULES: tuple[Rule, ...] = (
     reference,
     cached,
     drain,
+    vain,
     reach,
     turn,
     loss,
@@ -211,7 +222,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 #: Rules whose refusals last.
-LASTING: tuple[Rule, ...] = (cached, drain, reach, blacklist)
+LASTING: tuple[Rule, ...] = (cached, drain, vain, reach, blacklist)
 
 
 def windows_needed(level: Level, limits: GuardLimits) -> int:

@@ -9,7 +9,7 @@ from enum import Enum
 STRIDES = 2
 
 
-class Access(Enum):
+class AccessKind(Enum):
     """How a call lies to those before it."""
 
     SEQUENTIAL = "sequential"
@@ -27,7 +27,7 @@ class AccessPattern:
     distance: int = 0
     repeats: int = 0
 
-    def note(self, first: int, blocks: int) -> Access:
+    def note(self, first: int, blocks: int) -> AccessKind:
         """A call begins. Distances count forward only, and only between calls of one size."""
         sequential = first == self.end
         distance, same_size = first - self.first, blocks == self.end - self.first
@@ -40,5 +40,5 @@ class AccessPattern:
         self.distance, self.first, self.end = distance, first, first + blocks
         self.calls += 1
         if sequential:
-            return Access.SEQUENTIAL
-        return Access.STRIDE if self.repeats > STRIDES else Access.OTHER
+            return AccessKind.SEQUENTIAL
+        return AccessKind.STRIDE if self.repeats > STRIDES else AccessKind.OTHER

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from penstock.simulate.reading.access_pattern import Access, AccessPattern
+from penstock.simulate.reading.access_pattern import AccessKind, AccessPattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ class AheadWindow:
 
     file_blocks: int
     pattern: AccessPattern = field(default_factory=AccessPattern)
-    access: Access = Access.OTHER
+    access: AccessKind = AccessKind.OTHER
     size: int = 0
     next: int = 0
 
     def note(self, first: int, blocks: int, limits: AheadLimits) -> None:
         """A call begins."""
         self.access = self.pattern.note(first, blocks)
-        if self.access is Access.OTHER:
+        if self.access is AccessKind.OTHER:
             self.size, self.next = 0, first
             return
         if self.pattern.calls > 1 and self.file_blocks <= limits.whole:
@@ -52,20 +52,25 @@ class AheadWindow:
 
     def wanted(self, limits: AheadLimits, most: int) -> list[int]:
         """The blocks to ask for next, in order, up to `most` of them."""
-        source = self._strided() if self.access is Access.STRIDE else iter(range(self.next, self._end(limits)))
+        source = (
+            self._strided() if self.access is AccessKind.STRIDE else iter(range(self.next, self._end(limits)))
+        )
         return [block for block, _ in zip(source, range(most), strict=False)]
 
     def has_room(self, limits: AheadLimits) -> bool:
         """Whether enough of the window is free for a batch that is worth the trouble."""
         batch = max(limits.refill, limits.rpc)
-        if self.access is Access.STRIDE:
+        if self.access is AccessKind.STRIDE:
             return self.size >= batch and len(self.wanted(limits, batch)) >= batch
         free = self.pattern.first + self.size - self.next
         return self.size > 0 and free >= batch and self.next < self.file_blocks
 
     def refills_itself(self, limits: AheadLimits) -> bool:
         """Whether another thread refills it: it is large enough when cut to whole RPCs, and has no stride."""
-        return self.access is Access.SEQUENTIAL and 0 < limits.async_from <= self.size - self.size % limits.step
+        return (
+            self.access is AccessKind.SEQUENTIAL
+            and 0 < limits.async_from <= self.size - self.size % limits.step
+        )
 
     def _end(self, limits: AheadLimits) -> int:
         """The end of the window, at a multiple of an RPC unless the file ends there."""

@@ -1,8 +1,8 @@
 """From a client's requests to their data: slots, the server, and a link on which everything keeps its order.
 
-A server reads all of a request, then sends it in messages of 1 MiB. Where bulk data is acknowledged, it replies once the
-client has said that all is there; by then the reply waits behind whatever else was sent. So requests that were sent
-together are answered together, and the link is idle until the next ones come.
+A server reads all of a request, then sends it in messages of 1 MiB. Where bulk data is acknowledged, it replies once
+the client has said that all is there; by then the reply waits behind whatever else was sent. So requests that were
+sent together are answered together, and the link is idle until the next ones come.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MESSAGE_BLOCKS = 16
 
 @dataclass(slots=True, eq=False)
 class ReadRequest:
-    """One RPC: its blocks, whether they have arrived, and who waits for them. `ahead` of them nobody asked for yet."""
+    """One RPC: its blocks, whether they have arrived, and who waits for them. `ahead` are of readahead."""
 
     blocks: int
     ahead: int

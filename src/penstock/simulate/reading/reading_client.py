@@ -9,11 +9,11 @@ from random import Random
 from penstock.knobs import Setting
 from penstock.simulate.cluster import Cluster
 from penstock.simulate.metadata.virtual_time import Process, Processor, Timeline
-from penstock.simulate.reading.access_pattern import Access
+from penstock.simulate.reading.access_pattern import AccessKind
 from penstock.simulate.reading.ahead_budget import AheadBudget
 from penstock.simulate.reading.ahead_window import AheadLimits, AheadWindow
 from penstock.simulate.reading.read_path import BLOCK_BYTES, BLOCK_PAGES, Link, ReadPath, ReadRequest
-from penstock.simulate.reading.workloads import Call, ReadingWorkload, calls_of
+from penstock.simulate.reading.reading_workloads import Call, ReadingWorkload, calls_of
 from penstock.spaces import lustre, readahead
 from penstock.units import MIB
 
@@ -38,14 +38,13 @@ class OpenFile:
     What was read is not kept: files are larger than the cache.
     """
 
-    path: ReadPath
     window: AheadWindow
     asked: dict[int, ReadRequest] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class ReadingClient:
-    """One client of a cluster whose threads do a workload."""
+    """One client of a cluster whose threads do a workload. All of it goes to one OST."""
 
     cluster: Cluster
     work: ReadingWorkload
@@ -53,10 +52,9 @@ class ReadingClient:
     setting: Setting = field(default_factory=Setting)
     engine: Timeline = field(default_factory=Timeline)
     reads: Reads = field(default_factory=Reads)
-    paths: list[ReadPath] = field(default_factory=list)
+    path: ReadPath = field(init=False)
     budget: AheadBudget = field(init=False)
     processor: Processor = field(init=False)
-    _opened: int = 0
 
     def __post_init__(self) -> None:
         ram_bytes = round(self.cluster.client.ram_gb * 1e9)
@@ -69,10 +67,7 @@ class ReadingClient:
         behind_mib = self.cluster.readahead.reply_behind_mib or network.ahead_mib
         link = Link(self.engine, rate, network.round_trip_us * 0.5e-6, behind_mib * MIB)
         rng = Random(f"reading/{self.seed}/server")
-        for _ in range(self.cluster.layout.ost_count):
-            self.paths.append(
-                ReadPath(self.engine, self.cluster, self.processor, link, self.setting["flight"], rng)
-            )
+        self.path = ReadPath(self.engine, self.cluster, self.processor, link, self.setting["flight"], rng)
         self.set(self.setting)
         for thread in range(self.work.threads):
             self.engine.start(self._thread(Random(f"reading/{self.seed}/{thread}")))
@@ -81,8 +76,7 @@ class ReadingClient:
         """Other limits, at once."""
         self.setting = setting
         self.budget.most = setting["ahead_total"] * _MIB_BLOCKS
-        for path in self.paths:
-            path.slots.set(setting["flight"] + 1)
+        self.path.slots.set(setting["flight"] + 1)
 
     @property
     def limits(self) -> AheadLimits:
@@ -95,19 +89,16 @@ class ReadingClient:
     @property
     def carried_bytes(self) -> int:
         """What came over the wire."""
-        return sum(path.traffic.bytes for path in self.paths)
+        return self.path.traffic.bytes
 
     def _thread(self, rng: Random) -> Process:
         files: dict[int, OpenFile] = {}
         for call in calls_of(self.work, rng):
             if call.opens:
-                files[call.file] = self._open()
+                files[call.file] = OpenFile(AheadWindow(self.work.file_blocks))
             yield from self._read(files[call.file], call)
-
-    def _open(self) -> OpenFile:
-        path = self.paths[self._opened % self.work.spread(len(self.paths))]
-        self._opened += 1
-        return OpenFile(path, AheadWindow(self.work.file_blocks))
+            if self.work.think_us:
+                yield self.processor.work(self.work.think_us * 1e-6)
 
     def _read(self, file: OpenFile, call: Call) -> Process:
         client, began_s = self.cluster.client, self.engine.now_s
@@ -122,10 +113,8 @@ class ReadingClient:
                 yield from self._ask(file, range(cursor, end), limits)
                 continue
             if not asks_itself and file.window.has_room(limits):
-                if file.window.refills_itself(limits) and self._starts_refill(file, limits):
-                    pass
-                else:
-                    asks_itself = True
+                asks_itself = not self._starts_refill(file, limits)
+                if asks_itself:
                     yield from self._ask(file, (), limits)
             if not request.is_done:
                 yield request.arrived
@@ -140,12 +129,13 @@ class ReadingClient:
         self.reads.usec += (self.engine.now_s - began_s) * 1e6
 
     def _starts_refill(self, file: OpenFile, limits: AheadLimits) -> bool:
-        """Let another thread ask for the next batch; it does not where all that may be on its way is."""
+        """Let another thread ask for the next batch, if it does so for this window and all of it has room."""
         batch = max(limits.refill, limits.rpc)
-        if self.budget.used + batch > self.budget.most:
+        if not file.window.refills_itself(limits) or self.budget.used + batch > self.budget.most:
             return False
         self.reads.by_itself += 1
         blocks = file.window.wanted(limits, batch)
+        self.budget.take(len(blocks))
         self._claim(file, blocks)
         self.engine.start(self._send(file, (), blocks))
         return True
@@ -154,7 +144,7 @@ class ReadingClient:
         """Ask for the call's own blocks that are missing, and for what the window allows."""
         window = file.window
         mine = [block for block in own if block not in file.asked]
-        self.reads.misses += bool(mine) and window.access is not Access.OTHER
+        self.reads.misses += bool(mine) and window.access is not AccessKind.OTHER
         if mine:
             window.next = max(window.next, mine[0])
         taken = set(mine)
@@ -163,18 +153,14 @@ class ReadingClient:
             for block in window.wanted(limits, window.size)
             if block not in taken and block not in file.asked
         ]
-        ahead = wanted[: self.budget.take(len(wanted))] if wanted else []
-        self.budget.give(len(ahead))
+        ahead = wanted[: self.budget.take(len(wanted))]
         self._claim(file, ahead)
         if mine:
             window.next = max(window.next, mine[-1] + 1)
-        if window.access is Access.OTHER:
-            yield self._work(len(mine), self.cluster.client.read_demand_us_per_page)
         yield from self._send(file, mine, ahead)
 
     def _claim(self, file: OpenFile, blocks: Sequence[int]) -> None:
         """These are asked for now: nobody else asks for them again."""
-        self.budget.used += len(blocks)
         if blocks:
             file.window.next = max(file.window.next, blocks[-1] + 1)
 
@@ -188,21 +174,21 @@ class ReadingClient:
             file.asked.update(dict.fromkeys(blocks, request))
             yield self._work(len(blocks), client.read_submit_us_per_page)
         for request, near in found:
-            self.engine.start(self._carry(file.path, request, near))
+            self.engine.start(self._carry(request, near))
 
     def _work(self, blocks: int, us_per_page: float) -> float:
         """How long the client works on so many blocks."""
         pages = blocks * BLOCK_PAGES * self.cluster.readahead.page_cost_ratio
         return self.processor.work(pages * us_per_page * 1e-6)
 
-    def _carry(self, path: ReadPath, request: ReadRequest, near: bool) -> Process:
+    def _carry(self, request: ReadRequest, near: bool) -> Process:
         def finished() -> None:
             request.is_done = True
             self.budget.give(request.ahead)
             for resume in request.waiting:
                 self.engine.after(self.cluster.client.wake_us * 1e-6, resume)
 
-        yield from path.carry(request, near, finished)
+        yield from self.path.carry(request, near, finished)
 
 
 def _requests(blocks: Sequence[int], rpc: int) -> list[list[int]]:

@@ -51,17 +51,25 @@ class ReadingProbe:
             "read.carried_bytes": float(self.client.carried_bytes),
         }
         snapshots = [
-            TargetSnapshot(target, t_s, self.get(target), self._carried() if one else asked, self._gauges(one))
+            TargetSnapshot(
+                target, t_s, self.get(target), self._carried() if one else asked, self._gauges(one)
+            )
             for one, target in enumerate(self.targets)
         ]
-        app = {"app.read_bytes": asked["read.bytes"], "app.read_calls": asked["read.rpcs"], "app.since_s": 0.0}
+        app = {
+            "app.read_bytes": asked["read.bytes"],
+            "app.read_calls": asked["read.rpcs"],
+            "app.since_s": 0.0,
+        }
         return NodeSnapshot(t_s, tuple(snapshots), {MOUNT: app}, system="simulated")
 
     def space(self, target: Target) -> KnobSpace:
         """The target's knobs."""
         ram_bytes = round(self.client.cluster.client.ram_gb * 1e9)
         if target.kind == DATA_PATH:
-            return lustre(ram_bytes, pages_floor=LEAST_PAGES, pages_ceiling=self.client.cluster.lustre.brw_pages)
+            return lustre(
+                ram_bytes, pages_floor=LEAST_PAGES, pages_ceiling=self.client.cluster.lustre.brw_pages
+            )
         return readahead(ram_bytes)
 
     def get(self, target: Target) -> Setting:
@@ -83,13 +91,13 @@ class ReadingProbe:
         return Receipt(target, self.original(target), self.get(target))
 
     def _carried(self) -> dict[str, float]:
-        traffic = [path.traffic for path in self.client.paths]
+        traffic = self.client.path.traffic
         return {
-            "read.rpcs": float(sum(one.requests for one in traffic)),
-            "read.bytes": float(sum(one.bytes for one in traffic)),
-            "read.usec": sum(one.usec for one in traffic),
+            "read.rpcs": float(traffic.requests),
+            "read.bytes": float(traffic.bytes),
+            "read.usec": traffic.usec,
         }
 
     def _gauges(self, is_path: int) -> dict[str, float]:
-        least = min(path.traffic.least_usec for path in self.client.paths)
+        least = self.client.path.traffic.least_usec
         return {"round_trip.usec": least} if is_path and least < math.inf else {}

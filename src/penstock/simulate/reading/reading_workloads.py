@@ -1,4 +1,4 @@
-"""Workloads that read, by name: `ra_seq_1m_4` is four threads that each read a file from end to end in calls of 1 MiB."""
+"""Workloads that read, by name: `ra_seq_1m_4` is four threads that read files from end to end, 1 MiB a call."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from random import Random
 
 from penstock.errors import UsageError
 
-_NAME = re.compile(r"ra_(?P<how>seq|rand|stride|back|files|heads)_(?P<size>64k|256k|1m|4m)_(?P<count>[1-9][0-9]?)")
-NAMES = ("ra_seq_1m_1", "ra_seq_1m_4", "ra_rand_1m_4", "ra_stride_1m_1", "ra_back_1m_1", "ra_files_1m_4", "ra_heads_1m_1")
+_HOW = "seq|rand|stride|back|files|heads"
+_NAME = re.compile(rf"ra_(?P<how>{_HOW})_(?P<size>64k|256k|1m|4m)_(?P<count>[1-9][0-9]?)")
+NAMES = tuple(f"ra_{how}_1m_{4 if how in ('rand', 'files') else 1}" for how in _HOW.split("|"))
 _BLOCKS = {"64k": 1, "256k": 4, "1m": 16, "4m": 64}
-# Files of 1.5 GiB; of every fourth call's worth one is read in strides; 8 MiB are the head of a file.
+# A file has 1.5 GiB. In strides every fourth piece of it is read; its head has 8 MiB.
 FILE_BLOCKS, STRIDE, HEAD_BLOCKS = 24576, 4, 128
 
 
@@ -20,7 +21,7 @@ FILE_BLOCKS, STRIDE, HEAD_BLOCKS = 24576, 4, 128
 class ReadingWorkload:
     """How `threads` threads read: `how` is the order of their calls, each of `call_blocks`.
 
-    `files` is how many files one thread has open and reads in turn.
+    `files` is how many files one thread has open and reads in turn. Of a file's head `head_blocks` are read.
     """
 
     name: str
@@ -29,10 +30,9 @@ class ReadingWorkload:
     threads: int
     files: int = 1
     file_blocks: int = FILE_BLOCKS
-
-    def spread(self, osts: int) -> int:
-        """Over how many OSTs its files lie: all of its work goes to one, as in the recordings."""
-        return min(osts, 1)
+    head_blocks: int = HEAD_BLOCKS
+    #: What a thread computes after each call.
+    think_us: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,6 @@ def _order(work: ReadingWorkload, rng: Random) -> Iterator[int]:
     elif work.how == "back":
         yield from range(last - last % size, -1, -size)
     elif work.how == "heads":
-        yield from range(0, max(HEAD_BLOCKS, size), size)
+        yield from range(0, max(work.head_blocks, size), size)
     else:
         yield from range(0, last + 1, size)
