@@ -80,6 +80,7 @@ class ServedNode:
             for index in range(self.plan.osts):
                 self._add_osc(index, instance)
             made = self.metadata = self._served_metadata(instance)
+            made.apply(made.rpcs, made.mod_rpcs, made.statahead)
             llite = self._mount_live() | {
                 "statahead_max": (lambda: f"{made.statahead}\n", made.store_statahead)
             }
