@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar
 
 from penstock.decision_reasons import Reason
+from penstock.knobs.target_kind import BYTES, MODIFY, OPERATIONS, QUERY, READ, WRITE
 
 # The version of the log's format, told by every `StartEvent`. Version 1 did not tell it.
 FORMAT = 2
@@ -85,10 +86,14 @@ class LoggedWindow(Checked):
     setting: Mapping[str, int]
     metrics: Mapping[str, float | None]
 
-    def mbps(self, way: str) -> float:
-        """What was read or written, in 10^6 bytes a second."""
+    @property
+    def rates(self) -> tuple[tuple[float, float], str]:
+        """What was moved a second in each of two ways of work, the one that only looks first; and the unit."""
         seconds = self.t1 - self.t0
-        return (self.metrics.get(f"{way}.bytes") or 0.0) / seconds / 1e6 if seconds > 0 else 0.0
+        counts = QUERY.moved in self.metrics or MODIFY.moved in self.metrics
+        ways = (QUERY, MODIFY) if counts else (READ, WRITE)
+        first, second = ((self.metrics.get(way.moved) or 0.0) / max(seconds, 1e-9) for way in ways)
+        return (first, second) if seconds > 0 else (0.0, 0.0), OPERATIONS if counts else BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -169,7 +169,7 @@ def test_watchers_share_one_look() -> None:
         assert (await anext(second))["view"]["now_s"] >= 1.0
         news, same = await anext(first), await anext(second)
         assert news == same
-        assert news["points"][0]["read"] == 1e6
+        assert news["points"][0]["first"] == 1e6
         await first.aclose()  # type: ignore[attr-defined]
         await anext(second)
         await second.aclose()  # type: ignore[attr-defined]

@@ -44,7 +44,7 @@ def test_points_are_read_as_the_recording_grows_at_the_time_of_day(tmp_path: Pat
     keep(writing, now_s, 5e5)
     (first,) = following.read()
     assert first.t_s == pytest.approx(time.time(), abs=60)
-    assert (first.target, first.read_bytes_per_s, first.setting) == (BUSY.name, 1e6, {"pages": 8})
+    assert (first.target, first.first_per_s, first.setting) == (BUSY.name, 1e6, {"pages": 8})
     keep(writing, now_s + 0.5, 1e6)
     (second,) = following.read()
     assert second.t_s - first.t_s == pytest.approx(0.5)
@@ -70,7 +70,7 @@ def test_thinning_keeps_the_mean_and_the_last_setting() -> None:
     points = [point(t, float(t), pages=t) for t in range(1000)]
     few = thinned(points, 10)
     assert len(few) == 10
-    mean = sum(one.read_bytes_per_s for one in few) / len(few)
+    mean = sum(one.first_per_s for one in few) / len(few)
     assert mean == pytest.approx(499.5, rel=0.01)
     assert few[-1].setting == {"pages": 999}
     assert thinned(points, 1000) == points

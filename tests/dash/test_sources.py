@@ -138,7 +138,7 @@ def test_explanation_tells_that_a_change_was_taken_back() -> None:
     assert told is not None
     assert told["outcome"].startswith("Loss: 0.60 times what the original brings (before and after).")
     assert told["outcome"].endswith("Taken back by the guard 2.0 s later.")
-    assert told["measured"][0]["mbps"] == {"read": 100.0, "write": 0.0}
+    assert (told["measured"][0]["rates"], told["measured"][0]["unit"]) == ((1e8, 0.0), "bytes")
     assert [step["flight"] for step in told["path"]] == [8, 16]
     assert explain(book, "nope") is None
 
@@ -158,7 +158,7 @@ def test_log_without_an_agent_is_shown_with_what_was_measured(tmp_path: Path) ->
     assert source.about.kind == "log"
     assert look.status is None
     assert look.trouble == "no agent runs here: this is its log"
-    assert [(point.t_s, point.read_bytes_per_s) for point in look.points] == [(1000.0, 1e8)]
+    assert [(point.t_s, point.first_per_s) for point in look.points] == [(1000.0, 1e8)]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from penstock.knobs import Setting
 from penstock.simulate.cluster import Cluster, builtin_cluster
 from penstock.simulate.metadata.metadata_probe import MetadataWorld
 from penstock.simulate.metadata.virtual_time import Process, Processor, Slots, Timeline
-from penstock.simulate.metadata.workloads import parse_metadata
+from penstock.simulate.metadata.workloads import EPOCH_FILES, parse_metadata
 from penstock.testing.actuators import Rig, check_actuator
 from penstock.testing.observers import check_observer
 
@@ -136,6 +136,29 @@ def test_probe_obeys_the_suites() -> None:
         check_actuator(make)
     world = MetadataWorld(cluster(), parse_metadata("md_create_4"))
     check_observer(world.probe, lambda: world.engine.run_until(world.engine.now_s + 0.5))
+
+
+def test_threads_of_an_epoch_divide_its_files_and_wait_for_each_other() -> None:
+    world = MetadataWorld(cluster(client_us=1), parse_metadata("md_epoch_16"))
+    client = world.members[0]
+    done = []
+    while client.operations.count < 2.5 * EPOCH_FILES:
+        before = client.operations.count
+        world.engine.run_until(world.engine.now_s + 0.001)
+        done.append(client.operations.count - before)
+    ends = [at for at in (EPOCH_FILES, 2 * EPOCH_FILES) if at in np.cumsum(done)]
+    assert ends == [EPOCH_FILES, 2 * EPOCH_FILES], "an epoch begins when the one before was read to the end"
+    assert client.looked.count == pytest.approx(client.operations.count, abs=16)
+
+
+def test_pings_tell_how_far_a_busy_server_is() -> None:
+    slow = cluster(service_threads=1, create_us=20_000)
+    world = MetadataWorld(slow, parse_metadata("md_create_16"), clients=4)
+    world.engine.run_until(60.0)
+    client = world.members[3]
+    assert client.pinged.count == 3
+    assert client.least_usec < 1.2e6 * world.members[0].server.round_trip_s
+    assert client.changed.usec / client.changed.count > 20 * client.least_usec
 
 
 def test_clients_of_one_busy_server_share_it_evenly() -> None:

@@ -75,21 +75,28 @@ def _prepare(root: Path, *, plain: bool) -> None:
 def _node(asked: dict[str, object]) -> ServedNode:
     from penstock.emulate.served_node import NodePlan, ServedNode
     from penstock.emulate.simulator_client import SimulatorClient
+    from penstock.emulate.simulator_metadata import SimulatedMetadataClient
     from penstock.emulate.treelayout import load_layout
     from penstock.simulate.catalogue import named_plan
+    from penstock.simulate.metadata.metadata_probe import MetadataWorld
+    from penstock.simulate.metadata.workloads import is_metadata, parse_metadata
     from penstock.simulate.simulation import Simulation
 
     cluster = _cluster(asked)
-    seed = int(str(asked["seed"]))
-    simulation = Simulation(named_plan(cluster, str(asked["workload"]), seed=seed))
-    simulation.run_until(1e-6)
+    seed, workload = int(str(asked["seed"])), str(asked["workload"])
     plan = NodePlan(
         load_layout(str(asked["layout"])),
         cluster.layout.ost_count,
         cluster.client.ram_gb,
         cluster.lustre.brw_pages,
         seed=seed,
+        mod_rpcs=cluster.metadata.mod_rpcs,
     )
+    if is_metadata(workload):
+        world = MetadataWorld(cluster, parse_metadata(workload), seed=seed)
+        return ServedNode(plan, SimulatedMetadataClient(world))
+    simulation = Simulation(named_plan(cluster, workload, seed=seed))
+    simulation.run_until(1e-6)
     return ServedNode(plan, SimulatorClient(simulation))
 
 

@@ -9,6 +9,7 @@ import click
 
 from penstock.cli.options import (
     DURATION,
+    NearestChoice,
     console,
     emit_json,
     json_option,
@@ -47,10 +48,18 @@ if TYPE_CHECKING:
     help="Recordings or traces of real clients, agents' state directories, one or a directory of several, "
     "or campaigns of `collect --live DIR`; may be repeated.",
 )
+@click.option(
+    "--kind",
+    type=NearestChoice(("data", "metadata")),
+    default="data",
+    show_default=True,
+    help="Random worlds of data paths, or of connections to metadata servers.",
+)
 @seed_option
 @json_option
 def survey(
     out: Path,
+    kind: str,
     worlds: int | None,
     seconds: float,
     workers: int,
@@ -66,13 +75,18 @@ def survey(
     """
     from penstock.predict import surveyfile
     from penstock.spaces import LUSTRE
+    from penstock.train import metadata_survey
     from penstock.train import survey as making
     from penstock.train.mountsurvey import campaign_rates, is_campaign
 
     count = worlds if worlds is not None else 0 if sources else 700
     held: list[HeldRates] = []
     space = LUSTRE
-    if any(is_campaign(directory) for directory in sources):
+    if kind == "metadata":
+        if sources:
+            raise UsageError("--kind metadata is surveyed in random worlds only: no --from")
+        space, held = metadata_survey.SPACE, metadata_survey.metadata_rates(count, seed, progress())
+    elif any(is_campaign(directory) for directory in sources):
         if count or not all(is_campaign(directory) for directory in sources):
             raise UsageError("campaigns on mounts make a survey of their own: no --worlds, no other --from")
         space, held = campaign_rates(sources)
@@ -80,14 +94,16 @@ def survey(
         from penstock.train.recorded_cases import recorded_rates
 
         held += recorded_rates(sources)
-    if count:
+    if count and kind == "data":
         prepare_simulator()
         held += making.surveyed(making.drawn(count, seed), seconds, seed, workers, progress())
     if not held:
         raise UsageError("a survey needs worlds or recordings: give --worlds or --from")
     names = [directory.resolve().name for directory in sources]
     source = ", ".join([*names, *([f"{count} random worlds"] if count else [])])
-    settings = {"seconds": seconds, "seed": seed, "left_out": ", ".join(making.LEFT_OUT)} if count else {}
+    settings: dict[str, object] = {"seed": seed} if count else {}
+    if count and kind == "data":
+        settings = {"seconds": seconds, **settings, "left_out": ", ".join(making.LEFT_OUT)}
     found = making.make_survey(held, source, settings, space)
     raw = surveyfile.dump(found)
     write_bytes(out, raw)

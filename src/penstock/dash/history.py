@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from penstock.dash.source import Point
+from penstock.knobs.target_kind import BYTES
 
 # 15 minutes at one sample per second.
 MOST_POINTS = 900
@@ -22,14 +23,16 @@ class Track:
         self.points: deque[tuple[float, ...]] = deque(maxlen=MOST_POINTS)
         self.steps: deque[tuple[float, dict[str, int]]] = deque(maxlen=MOST_STEPS)
         self.moved = 0.0
+        self.unit = BYTES
 
     def take(self, point: Point) -> None:
         """Add an interval. An interval that is older than the newest one is ignored."""
         if self.points and point.t_s <= self.points[-1][0]:
             return
-        self.moved += point.read_bytes_per_s + point.write_bytes_per_s
-        twin = () if point.twin_bytes_per_s is None else (point.twin_bytes_per_s,)
-        self.points.append((point.t_s, point.read_bytes_per_s, point.write_bytes_per_s, *twin))
+        self.unit = point.unit
+        self.moved += point.first_per_s + point.second_per_s
+        twin = () if point.twin_per_s is None else (point.twin_per_s,)
+        self.points.append((point.t_s, point.first_per_s, point.second_per_s, *twin))
         self.step(point.t_s, point.setting)
 
     def step(self, t_s: float, setting: Mapping[str, int]) -> None:
@@ -56,12 +59,17 @@ class History:
                 self._tracks[one["target"]].step(t_s, one["setting"])
 
     def busiest(self) -> list[str]:
-        """The targets that moved most bytes, at most as many as are shown."""
-        return sorted(self._tracks, key=lambda name: (-self._tracks[name].moved, name))[:MOST_TRACKS]
+        """The targets that moved most, at most as many as are shown. The few that count operations come first."""
+
+        def rank(name: str) -> tuple[bool, float, str]:
+            track = self._tracks[name]
+            return track.unit == BYTES, -track.moved, name
+
+        return sorted(self._tracks, key=rank)[:MOST_TRACKS]
 
     def document(self) -> list[dict[str, Any]]:
         """The busiest targets with their histories."""
         return [
-            {"name": name, "points": list(self._tracks[name].points), "steps": list(self._tracks[name].steps)}
-            for name in self.busiest()
+            {"name": name, "unit": track.unit, "points": list(track.points), "steps": list(track.steps)}
+            for name, track in ((name, self._tracks[name]) for name in self.busiest())
         ]

@@ -208,8 +208,9 @@ def _point(point: Any) -> dict[str, Any]:
     return {
         "t_s": point.t_s,
         "target": point.target,
-        "read": point.read_bytes_per_s,
-        "write": point.write_bytes_per_s,
-        "twin": point.twin_bytes_per_s,
+        "first": point.first_per_s,
+        "second": point.second_per_s,
+        "twin": point.twin_per_s,
+        "unit": point.unit,
         "setting": dict(point.setting),
     }

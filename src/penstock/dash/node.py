@@ -16,6 +16,7 @@ from penstock.dash.source import About, Look, Point
 from penstock.dash.tail import LogTail
 from penstock.errors import ExitCode, MissingError, PenstockError, UnreachableError
 from penstock.events import DecisionEvent, LogEvent
+from penstock.target_kinds import KINDS
 
 ANSWER_S = 2.0
 # Of a running agent the page draws this much.
@@ -127,10 +128,10 @@ class NodeSource:
 
 def _points(status: Mapping[str, Any], now_s: float) -> Iterator[Point]:
     for row in status["targets"]:
-        # The chart is one of bytes; what metadata does is in the table of targets.
-        if "void" not in row and "read_bytes_per_s" in row:
-            rates = (float(row["read_bytes_per_s"]), float(row["write_bytes_per_s"]))
-            yield Point(now_s, str(row["target"]), *rates, dict(row["setting"]))
+        if "void" not in row:
+            kind = KINDS[row["kind"]]
+            first, second = (float(row[f"{way}_{kind.unit}_per_s"]) for way in kind.way_names)
+            yield Point(now_s, str(row["target"]), first, second, dict(row["setting"]), unit=kind.unit)
 
 
 def logged_points(events: Iterable[LogEvent]) -> Iterator[Point]:
@@ -140,8 +141,8 @@ def logged_points(events: Iterable[LogEvent]) -> Iterator[Point]:
             continue
         for window in event.history:
             ends_s = event.time_s + window.t1 - event.t_s
-            read, write = (1e6 * window.mbps(way) for way in ("read", "write"))
+            (first, second), unit = window.rates
             # The windows of a tuning group may come from members with other settings. The decision has this target's
             # own setting.
             setting = event.before if window is event.history[-1] else {}
-            yield Point(ends_s, event.target, read, write, setting)
+            yield Point(ends_s, event.target, first, second, setting, unit=unit)

@@ -17,6 +17,7 @@ from penstock.dash.source import Point
 from penstock.dash.unit_words import named
 from penstock.events import LogEvent
 from penstock.gains import Gain, from_log2
+from penstock.knobs.target_kind import BYTES, OPERATIONS
 from penstock.report import interval, walk
 from penstock.report.page import Figure, Section, Table, render
 from penstock.report.timeline import KNOB_COLOURS, Drawing, Mark, Series, draw
@@ -25,6 +26,8 @@ from penstock.units import format_duration
 MOST_TARGETS, MOST_MAPS, MOST_ROWS = 8, 6, 200
 # A log has measurements around decisions only, so longer gaps are normal.
 GAP_S = 6.0
+# The unit of a chart, what a rate is divided by for it, and the names of its lines, by what a target moves.
+AXES = {BYTES: ("MB/s", 1e6, ("read", "written")), OPERATIONS: ("op/s", 1.0, ("looked up", "changed"))}
 RATIOS = "Expected: times the throughput of the best setting so far. Outcome: times that of the original."
 
 
@@ -109,9 +112,10 @@ def _course(
     Times count from the first measurement of all targets, so the axes agree.
     """
     points, (began_s, ended_s) = track["points"], span_s
+    unit, scale, names = AXES[track["unit"]]
     lines = [
-        Series(name, colour, [(point[0] - began_s, point[column] / 1e6) for point in points])
-        for column, name, colour in ((1, "read", "var(--tuned)"), (2, "written", "var(--write)"))
+        Series(name, colour, [(point[0] - began_s, point[column] / scale) for point in points])
+        for column, name, colour in zip((1, 2), names, ("var(--tuned)", "var(--write)"), strict=True)
     ]
     knobs = list(track["steps"][-1][1]) if track["steps"] else []
     steps = [
@@ -127,7 +131,7 @@ def _course(
         for change in changes
         if change["target"] == track["name"] and change["kind"] != "look" and change["t_s"] >= began_s
     ]
-    drawing = Drawing(str(track["name"]), "MB/s", lines, (), marks, steps, _gap_s(points), ended_s - began_s)
+    drawing = Drawing(str(track["name"]), unit, lines, (), marks, steps, _gap_s(points), ended_s - began_s)
     began = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(began_s))
     return Figure(f"{short(track['name'])}, from {began} on", draw(drawing))
 
@@ -232,9 +236,9 @@ def _clock(time_s: float) -> str:
 
 
 def short(name: str) -> str:
-    """The name of a data path without the kernel address at its end.
+    """The name of a target without the kernel's address.
 
-    >>> short("scratch-OST0001-osc-ffff8880123")
-    'scratch-OST0001'
+    >>> short("scratch-OST0001-osc-ffff8880123"), short("scratch-ffff8880123-statahead")
+    ('scratch-OST0001', 'scratch-statahead')
     """
-    return re.sub(r"-osc-[0-9a-f]{8,}$", "", name)
+    return re.sub(r"(-osc)?-[0-9a-f]{8,}(?=$|-)", "", name)

@@ -11,7 +11,7 @@ from typing import IO
 from penstock.agent.interval_lines import RecordedInput
 from penstock.agent.rotated_file import numbered
 from penstock.agent.window_recording import FILES, PartReader, Recorded, RunBegins
-from penstock.dash.source import Point
+from penstock.dash.source import Point, point_of
 from penstock.errors import PenstockError
 from penstock.window import Window
 
@@ -57,12 +57,7 @@ class RecordedPoints:
         elif isinstance(one, RecordedInput) and self._offset_s is not None:
             for window in one.interval.windows:
                 if isinstance(window, Window):
-                    yield _point(window, self._offset_s)
-
-
-def _point(window: Window, offset_s: float) -> Point:
-    rates = window.rate("read.bytes"), window.rate("write.bytes")
-    return Point(window.t1_s + offset_s, window.target.name, *rates, window.setting)
+                    yield point_of(window, window.t1_s + self._offset_s)
 
 
 def joined(logged: Iterable[Point], recorded: Sequence[Point]) -> list[Point]:
@@ -89,6 +84,6 @@ def _means(points: Sequence[Point], most: int) -> Iterator[Point]:
     for point in points:
         bins.setdefault(min(most - 1, int((point.t_s - first_s) / width_s)), []).append(point)
     for _, own in sorted(bins.items()):
-        read = sum(point.read_bytes_per_s for point in own) / len(own)
-        write = sum(point.write_bytes_per_s for point in own) / len(own)
-        yield replace(own[-1], read_bytes_per_s=read, write_bytes_per_s=write)
+        first = sum(point.first_per_s for point in own) / len(own)
+        second = sum(point.second_per_s for point in own) / len(own)
+        yield replace(own[-1], first_per_s=first, second_per_s=second)

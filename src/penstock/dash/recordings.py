@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from penstock.dash.source import About, Look, Point, ReadOnly
+from penstock.dash.source import About, Look, ReadOnly, point_of
 from penstock.decision import changes
 from penstock.decision_reasons import Reason
 from penstock.events import DecisionEvent
@@ -35,10 +35,7 @@ class RecordingSource(ReadOnly):
         if self._shown:
             return Look(last - first)
         self._shown = True
-        points = [
-            Point(w.t1_s - first, w.target.name, w.rate("read.bytes"), w.rate("write.bytes"), w.setting)
-            for w in self._windows
-        ]
+        points = [point_of(window, window.t1_s - first) for window in self._windows]
         return Look(last - first, points, list(_moves(self._windows, first)))
 
 

@@ -130,7 +130,7 @@ class SimulatorSource:
     def _worth_showing(self, brought: list[Point]) -> list[Point]:
         """The targets that moved data in either simulation."""
         for point in brought:
-            if point.read_bytes_per_s + point.write_bytes_per_s + (point.twin_bytes_per_s or 0.0) > 0.0:
+            if point.first_per_s + point.second_per_s + (point.twin_per_s or 0.0) > 0.0:
                 self._moved.add(point.target)
         return [point for point in brought if point.target in self._moved]
 

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 from penstock.errors import UsageError
 from penstock.events import LogEvent
+from penstock.knobs.target_kind import BYTES
+from penstock.window import Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +34,26 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One interval of one target that ended at `t_s`, with the setting in force at that time."""
+    """One interval of one target that ended at `t_s`, with the setting in force at that time.
+
+    The rates are those of its kind's two ways of work, the one that only looks first, in its `unit` a second.
+    """
 
     t_s: float
     target: str
-    read_bytes_per_s: float
-    write_bytes_per_s: float
+    first_per_s: float
+    second_per_s: float
     setting: Mapping[str, int]
     #: The throughput of the same target in the untuned twin. Only the simulator knows it.
-    twin_bytes_per_s: float | None = None
+    twin_per_s: float | None = None
+    unit: str = BYTES
+
+
+def point_of(window: Window, t_s: float, twin_per_s: float | None = None) -> Point:
+    """The point of a window that ended at this time of the source's own clock."""
+    first, second = (window.rate(way.moved) for way in window.ways)
+    target = window.target
+    return Point(t_s, target.name, first, second, window.setting, twin_per_s, target.kind.unit)
 
 
 @dataclass(frozen=True, slots=True)

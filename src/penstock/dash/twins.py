@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.agent.log import decision_event, effect_event, outcome_event, settled
 from penstock.agent.loop import Step
-from penstock.dash.source import Point
+from penstock.dash.source import Point, point_of
 from penstock.decide.guard import NodeView
 from penstock.decision_reasons import guard_rule
 from penstock.errors import UsageError, did_you_mean
@@ -84,14 +84,7 @@ class Twins:
         twin = {step.window.target: _bytes_per_s(step) for step in self._plain.tick()}
         steps = self._last = self._tuned.tick()
         points = [
-            Point(
-                due_s,
-                step.window.target.name,
-                step.window.rate("read.bytes"),
-                step.window.rate("write.bytes"),
-                step.window.setting,
-                twin.get(step.window.target, 0.0),
-            )
+            point_of(step.window, due_s, twin.get(step.window.target, 0.0))
             for step in steps
             if isinstance(step.window, Window)
         ]

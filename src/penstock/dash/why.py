@@ -55,9 +55,9 @@ def explain(book: Book, decision_id: str) -> dict[str, Any] | None:
 
 def _window(window: LoggedWindow) -> dict[str, Any]:
     """One measured interval in the units that people use."""
-    rates = {way: window.mbps(way) for way in ("read", "write")}
+    rates, unit = window.rates
     about = {"setting": dict(window.setting), "metrics": dict(window.metrics)}
-    return {"seconds": window.t1 - window.t0, "mbps": rates, **about}
+    return {"seconds": window.t1 - window.t0, "rates": rates, "unit": unit, **about}
 
 
 def _map(decision: DecisionEvent) -> dict[str, Any] | None:

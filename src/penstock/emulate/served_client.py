@@ -68,6 +68,7 @@ class MetadataFigures:
     created: Sums = Sums()
     unlinked: Sums = Sums()
     closed: Sums = Sums()
+    pinged: Sums = Sums()
 
 
 class SimulatedClient(Protocol):

@@ -64,13 +64,14 @@ class ServedMetadata:
     def stats(self) -> str:
         """`stats` of the connection: its requests."""
         done = self.figures()
-        waits = [done.looked, done.created, done.unlinked, done.closed]
+        waits = [done.looked, done.created, done.unlinked, done.closed, done.pinged]
         enqueued = done.looked.count + done.created.count
         return head(time.time(), self.start_s, width=self._width) + "".join(
             (
                 stats_row("req_waittime", _together(waits), "usecs", width=self._width),
                 stats_row("ldlm_ibits_enqueue", _ones(enqueued), "reqs", width=self._width),
                 stats_row("mds_close", done.closed, "usecs", width=self._width),
+                stats_row("obd_ping", done.pinged, "usecs", width=self._width),
             )
         )
 

@@ -85,6 +85,7 @@ class ServedNode:
                 self._add_osc(index, instance)
             made = self.metadata = self._served_metadata(instance)
             ahead = self.readahead = self._served_readahead()
+            made.apply(made.rpcs, made.mod_rpcs, made.statahead)
             llite = self._mount_live() | {
                 "statahead_max": (lambda: f"{made.statahead}\n", made.store_statahead),
                 READAHEAD_KNOBS["ahead_total"]: (partial(ahead.text, "ahead_total"), ahead.store_total),

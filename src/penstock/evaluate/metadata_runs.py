@@ -49,7 +49,7 @@ def run_metadata(
     world.engine.run_until(warmup_s)
     before = [_done(probe) for probe in probes]
     sent = sum(_requests(probe) for probe in probes)
-    loops = [_loop(probe, policy, world) for probe in probes] if policy is not None else []
+    loops = [loop_of(probe, policy, world) for probe in probes] if policy is not None else []
     changes = 0
     for loop in loops:
         loop.tick()
@@ -103,7 +103,8 @@ def metadata_answer(request: RunRequest, cluster: Cluster, progress: Progress) -
     return document
 
 
-def _loop(probe: MetadataProbe, policy: str, world: MetadataWorld) -> Loop:
+def loop_of(probe: MetadataProbe, policy: str, world: MetadataWorld) -> Loop:
+    """The loop of an agent beside one client."""
     seed = world.seed * 1000 + probe.client
     tuner = make_tuner(policy, seed, round(world.cluster.client.ram_gb * 1e9))
     return Loop(Ports(probe, probe, probe), tuner, INTERVAL_S, make_guard(policy, seed))

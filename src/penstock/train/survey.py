@@ -8,7 +8,9 @@ measured ones. Far from all measured settings they approach the mean of all case
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
@@ -74,8 +76,10 @@ class HeldRates:
     look: tuple[float, ...] = ()
     #: How many votes it has.
     weight: float = 1.0
-    #: No gain is taken to be larger.
+    #: No gain is taken to be larger, ...
     most_log2: float = MOST_LOG2
+    #: ... and no rate smaller.
+    least_rate: float = LEAST_BYTES_PER_S
 
     @property
     def kind(self) -> str:
@@ -204,11 +208,15 @@ def make_survey(
     """Fill in every case over the whole grid of a knob space."""
     grid = space.candidates()
     means = {kind: _means([case for case in held if case.kind == kind], kind, grid) for kind in KINDS}
+    knobs = {knob_id: space[knob_id].values for knob_id in space.searched}
+    # A survey's grid is every combination of values; of one that no target can have, the nearest candidate's gain.
+    every = [Setting(dict(zip(knobs, values, strict=True))) for values in itertools.product(*knobs.values())]
+    places = grid.nearest(every)
     cases = tuple(
-        Case(one.origin, one.kind, _filled(one, means[one.kind], grid), one.look, one.weight) for one in held
+        Case(one.origin, one.kind, _filled(one, means[one.kind], grid)[:, places], one.look, one.weight)
+        for one in held
     )
     provenance = {"made_by": f"penstock {__version__}", "source": source, **settings}
-    knobs = {knob_id: space[knob_id].values for knob_id in space.searched}
     return Survey(space.name, knobs, cases, provenance, "")
 
 
@@ -237,8 +245,7 @@ def _gains(held: HeldRates, grid: Candidates) -> tuple[NDArray[np.int64], Floats
     """The measured gains over the default, one row per direction, and their noise."""
     places = np.array([grid.nearest([setting])[0] for setting in held.levels])
     rates = [
-        [max(getattr(m.mean, way), LEAST_BYTES_PER_S) for m in held.levels.values()]
-        for way in KINDS[held.kind]
+        [max(getattr(m.mean, way), held.least_rate) for m in held.levels.values()] for way in KINDS[held.kind]
     ]
     logs = np.log2(np.array(rates))
     home = list(held.levels).index(held.home)

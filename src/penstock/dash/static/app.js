@@ -44,10 +44,10 @@ function addStep(track, t, setting) {
 
 function addPoint(point) {
   let track = state.targets.find((each) => each.name === point.target);
-  if (!track) state.targets.push(track = { name: point.target, points: [], steps: [] });
+  if (!track) state.targets.push(track = { name: point.target, unit: point.unit, points: [], steps: [] });
   const last = track.points[track.points.length - 1];
   if (last && point.t_s <= last[0]) return;
-  track.points.push([point.t_s, point.read, point.write, ...(point.twin === null ? [] : [point.twin])]);
+  track.points.push([point.t_s, point.first, point.second, ...(point.twin === null ? [] : [point.twin])]);
   track.points.splice(0, track.points.length - MOST_POINTS);
   addStep(track, point.t_s, point.setting);
 }

@@ -1,5 +1,5 @@
 // Drawings by hand: one chart a target with throughput and settings over a shared time axis, and the gain's interval.
-import { svg, number, clock, rate, unitsOf, DISTURBANCES, KINDS } from "./dom.js";
+import { svg, number, clock, axisOf, rate, unitsOf, DISTURBANCES, KINDS } from "./dom.js";
 
 const FAR_APART_S = 6;
 const LEFT = 48, RIGHT = 10, TOP = 24, RATE_H = 130, GAP = 30, STEP_H = 84, BOTTOM = 24, BAND_H = 16;
@@ -18,7 +18,7 @@ export function targetChart(track, changes, { width, virtual, from, to, onChange
   const inside = track.points.filter((point) => point[0] >= from - 1e-9);
   drawBands(drawing, bands, x, top, height - BOTTOM, from, to);
   drawSpans(drawing, spans, x, top, from, to);
-  drawRates(drawing, inside, x, { top, width, kinds });
+  drawRates(drawing, inside, x, { top, width, kinds, axis: axisOf(track.unit) });
   drawSteps(drawing, track.steps, x, { top: top + RATE_H + GAP, width, from, to });
   drawTimes(drawing, { from, to, x, y: height - 6, width, virtual });
   const visible = changes.filter((change) => change.t_s >= from && change.t_s <= to + 1e-9);
@@ -55,14 +55,14 @@ function drawSpans(drawing, spans, x, top, from, to) {
   }
 }
 
-function drawRates(drawing, points, x, { top, width, kinds }) {
-  const most = Math.max(1e6, ...points.map((p) => Math.max(p[1] + p[2], p[3] ?? 0)));
-  const scale = roundUp(most / 1e6) * 1e6;
+function drawRates(drawing, points, x, { top, width, kinds, axis }) {
+  const most = Math.max(axis.scale, ...points.map((p) => Math.max(p[1] + p[2], p[3] ?? 0)));
+  const scale = roundUp(most / axis.scale) * axis.scale;
   const y = (value) => top + RATE_H - RATE_H * Math.min(value / scale, 1);
   for (const share of [0, .5, 1]) {
-    level(drawing, y(share * scale), number(share * scale / 1e6), width);
+    level(drawing, y(share * scale), number(share * scale / axis.scale), width);
   }
-  drawing.append(svg("text", { x: 0, y: top - 11, class: "soft" }, "MB/s"));
+  drawing.append(svg("text", { x: 0, y: top - 11, class: "soft" }, axis.unit));
   const line = (values, colour, dash) => {
     for (const part of unbroken(values)) {
       if (part.length === 1) {

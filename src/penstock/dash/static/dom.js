@@ -22,7 +22,11 @@ function fill(element, attributes, children) {
   return element;
 }
 
-export const rate = (bytesPerS) => number(bytesPerS / 1e6);
+// What a target's rates are shown in, by what it moves.
+const AXES = { bytes: { unit: "MB/s", scale: 1e6, ways: ["read", "written"] },
+  operations: { unit: "op/s", scale: 1, ways: ["looked up", "changed"] } };
+export const axisOf = (unit) => AXES[unit] || AXES.bytes;
+export const rate = (perS, unit) => `${number(perS / axisOf(unit).scale)} ${axisOf(unit).unit}`;
 
 export function number(value) {
   if (value >= 100) return value.toFixed(0);

@@ -1,5 +1,5 @@
 // The first screen: is it worth it here, and every target's throughput and setting with its changes.
-import { by, make, svg, clock, rate, settingText, KINDS } from "./dom.js";
+import { by, make, svg, clock, axisOf, rate, settingText, KINDS } from "./dom.js";
 import { targetChart, intervalPicture, knobStyle, shape } from "./charts.js";
 import { openWhy } from "./why.js";
 
@@ -79,7 +79,9 @@ export function legend(state, both = split(state)) {
   const line = (colour, dash) => svg("svg", { viewBox: "0 0 22 12" }, svg("line", { x1: 0, x2: 22, y1: 6, y2: 6,
     stroke: colour, "stroke-width": 2.5, "stroke-dasharray": dash || null }));
   const sign = (kind, colour) => svg("svg", { viewBox: "0 0 22 12" }, shape(kind, 11, 13, colour));
-  const lines = both ? [["var(--tuned)", "", "read"], ["var(--write)", "8 3", "written"]] : [["var(--tuned)", "", "throughput"]];
+  const ways = [...new Set(state.targets.map((track) => track.unit))].map((unit) => axisOf(unit).ways);
+  const [first, second] = [0, 1].map((at) => ways.map((each) => each[at]).join(" or "));
+  const lines = both ? [["var(--tuned)", "", first], ["var(--write)", "8 3", second]] : [["var(--tuned)", "", "throughput"]];
   if (twinned(state)) lines.push(["var(--twin)", "5 3", "the same client at its defaults"]);
   knobsOf(state).forEach((knob, at) => { const { colour, dash } = knobStyle(at); lines.push([colour, dash, knob]); });
   const kinds = [...new Set(state.changes.map((change) => change.kind))];
@@ -139,7 +141,7 @@ function card(state, track, { width, range, kinds }) {
     bands: state.extra.bands || [], spans: state.extra.spans || [], onChange: (id) => openWhy(id, state.about.virtual) });
   return make("article", { class: "card" },
     make("header", {}, make("h3", {}, row?.short || short(track.name)),
-      make("span", { class: "now" }, last ? `${rate(last[1] + last[2])} MB/s` : "")),
+      make("span", { class: "now" }, last ? rate(last[1] + last[2], track.unit) : "")),
     make("p", { class: "muted" }, settingText(setting)), chart,
     row?.words ? make("p", { class: "muted" }, `${row.state}: ${row.words}`) : null);
 }
@@ -153,8 +155,8 @@ const ratioCell = (label, value, spread) => make("td", { class: `num ${value ===
   value === null ? "–" : `${value.toFixed(2)} x${spread ? ` (${likely(value, spread)})` : ""}`);
 const likely = (value, spread) => `${(value * 2 ** -spread).toFixed(2)} to ${(value * 2 ** spread).toFixed(2)}`;
 
-// The kernel's address at the end of a data path's name tells nobody anything.
-export const short = (name) => name.replace(/(-osc)?-[0-9a-f]{8,}$/, "");
+// The kernel's address in a target's name tells nobody anything.
+export const short = (name) => name.replace(/(-osc)?-[0-9a-f]{8,}(?=$|-)/, "");
 
 function drawChanges(state) {
   const key = JSON.stringify(state.changes.map((change) => [change.id, change.kind, change.gain]));

@@ -1,6 +1,6 @@
 // The dialogue behind a change: what was measured, what was expected, the guard's word, the outcome.
 import { get } from "./api.js";
-import { by, make, clock, number, settingText, KINDS } from "./dom.js";
+import { by, make, axisOf, clock, number, rate, settingText, KINDS } from "./dom.js";
 import { maps } from "./heatmap.js";
 
 const DETAILS = 12;
@@ -64,7 +64,7 @@ function measured(windows) {
   return [
     make("h2", {}, "What was measured"),
     make("p", {}, `Over the last ${number(last.seconds)} s at ${settingText(last.setting)}: ` +
-      `${number(last.mbps.read)} MB/s read, ${number(last.mbps.write)} MB/s written.`),
+      last.rates.map((each, at) => `${rate(each, last.unit)} ${axisOf(last.unit).ways[at]}`).join(", ") + "."),
     make("details", {}, make("summary", {}, "All counters of that interval"),
       make("div", { class: "wide" }, make("table", {}, make("tbody", {}, ...metrics.map(([name, value]) =>
         make("tr", {}, make("td", {}, name), make("td", { class: "num" }, String(Number(value.toPrecision(7))))))))) ),

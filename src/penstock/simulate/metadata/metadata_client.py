@@ -13,7 +13,8 @@ from random import Random
 
 from penstock.knobs import Setting
 from penstock.simulate.cluster import MetadataSection
-from penstock.simulate.metadata.virtual_time import Process, Processor, Resume, Slots, Timeline
+from penstock.simulate.metadata.virtual_time import Awaited, Process, Processor, Resume, Slots, Timeline
+from penstock.simulate.metadata.workloads import EPOCH_FILES, LISTED_FILES, MetadataWorkload
 from penstock.spaces import mdc, statahead
 
 # A page of a directory holds so many names.
@@ -53,11 +54,43 @@ class Done:
     count: int = 0
     usec: float = 0.0
     least_usec: float = math.inf
+    most_usec: float = 0.0
+    #: The sum of the squares.
+    usec_squares: float = 0.0
 
     def add(self, seconds: float) -> None:
+        usec = seconds * 1e6
         self.count += 1
-        self.usec += seconds * 1e6
-        self.least_usec = min(self.least_usec, seconds * 1e6)
+        self.usec += usec
+        self.least_usec = min(self.least_usec, usec)
+        self.most_usec = max(self.most_usec, usec)
+        self.usec_squares += usec * usec
+
+
+@dataclass(slots=True)
+class Epoch:
+    """What is left of an epoch's files, and the threads that wait for its end."""
+
+    engine: Timeline
+    left: int = EPOCH_FILES
+    _waiting: list[Resume] = field(default_factory=list)
+
+    def claim(self) -> bool:
+        """Take the next file; false where none is left."""
+        self.left -= 1
+        return self.left >= 0
+
+    def wait(self, threads: int) -> Awaited:
+        """Wait until so many threads found none left; then all begin anew."""
+
+        def wait(resume: Resume) -> None:
+            self._waiting.append(resume)
+            if len(self._waiting) == threads:
+                waiting, self._waiting, self.left = self._waiting, [], EPOCH_FILES
+                for each in waiting:
+                    self.engine.after(0.0, each)
+
+        return wait
 
 
 @dataclass(slots=True)
@@ -77,6 +110,7 @@ class MetadataClient:
     processor: Processor = field(init=False)
     slots: Slots = field(init=False)
     mod_slots: Slots = field(init=False)
+    _epoch: Epoch = field(init=False)
 
     def __post_init__(self) -> None:
         engine = self.server.engine
@@ -84,6 +118,7 @@ class MetadataClient:
         wake_s = self.server.about.slot_wake_us * 1e-6
         self.slots = Slots(engine, self.setting["rpcs"], wake_s)
         self.mod_slots = Slots(engine, self.setting["mod_rpcs"], wake_s)
+        self._epoch = Epoch(engine)
         engine.start(self.pings())
 
     def set(self, setting: Setting) -> None:
@@ -132,6 +167,23 @@ class MetadataClient:
             yield from self._glimpse(self.server.about.client_us)
             self._finish(self.app_looked, began_s)
 
+    def epochs(self, threads: int) -> Process:
+        """A reader thread of a training job: files of one sample each, opened, read whole and closed.
+
+        Threads divide an epoch's files, in an order that nothing remembers; the next begins when all were read. An
+        open takes a slot of changes, although it is a look-up: the server must remember it.
+        """
+        about, now = self.server.about, self.server.engine
+        while True:
+            while self._epoch.claim():
+                began_s = now.now_s
+                yield from self._change(about.lookup_us, self.looked)
+                yield from self._glimpse(about.client_us)
+                yield from self._glimpse(about.client_us)
+                yield from self._change(about.close_us, self.closed, closes=True)
+                self._finish(self.app_looked, began_s)
+            yield self._epoch.wait(threads)
+
     def lists(self, files: int) -> Process:
         """A process that lists a directory with all attributes, over and over, with nothing left in its caches."""
         now = self.server.engine
@@ -155,10 +207,12 @@ class MetadataClient:
                     self._finish(self.app_looked, began_s)
                     began_s = now.now_s
 
-    def thread(self, what: str, files: int) -> Process:
+    def thread(self, work: MetadataWorkload) -> Process:
         """One thread that does what a workload says."""
         makers = {"create": self.creates, "unlink": self.unlinks, "stat": self.stats}
-        return makers[what]() if what in makers else self.lists(files)
+        if work.what in makers:
+            return makers[work.what]()
+        return self.epochs(work.threads) if work.what == "epoch" else self.lists(LISTED_FILES)
 
     def _finish(self, kind: Done, began_s: float) -> None:
         took_s = self.server.engine.now_s - began_s

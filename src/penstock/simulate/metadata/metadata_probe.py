@@ -11,7 +11,7 @@ from penstock.knobs import KnobSpace, Setting
 from penstock.simulate.cluster import Cluster
 from penstock.simulate.metadata.metadata_client import MetadataClient, Server
 from penstock.simulate.metadata.virtual_time import Timeline
-from penstock.simulate.metadata.workloads import LISTED_FILES, MetadataWorkload
+from penstock.simulate.metadata.workloads import MetadataWorkload
 from penstock.snapshot import NodeSnapshot, Target, TargetSnapshot
 from penstock.spaces import mdc, statahead
 from penstock.target_kinds import MDC, STATAHEAD
@@ -36,7 +36,7 @@ class MetadataWorld:
         self.members = [MetadataClient(server) for _ in range(self.clients)]
         for client in self.members:
             for _ in range(self.work.threads):
-                self.engine.start(client.thread(self.work.what, LISTED_FILES))
+                self.engine.start(client.thread(self.work))
 
     def probe(self, client: int = 0) -> MetadataProbe:
         """Clock, observer and actuator of one client."""

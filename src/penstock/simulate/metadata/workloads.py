@@ -7,14 +7,18 @@ from dataclasses import dataclass
 
 from penstock.errors import UsageError
 
-_NAME = re.compile(r"md_(?P<what>create|stat|unlink)_(?P<threads>[1-9][0-9]{0,3})|md_ls")
-NAMES = ("md_create_16", "md_stat_16", "md_unlink_16", "md_ls")
+_NAME = re.compile(r"md_(?P<what>create|stat|unlink|epoch)_(?P<threads>[1-9][0-9]{0,3})|md_ls")
+NAMES = ("md_create_16", "md_stat_16", "md_unlink_16", "md_epoch_16", "md_ls")
 LISTED_FILES = 2000
+# Files of a data set with one sample a file, which reader threads go through in every epoch.
+EPOCH_FILES = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataWorkload:
-    """What a client's threads do: `create`, `stat`, `unlink`, or one that lists a directory (`ls`)."""
+    """What a client's threads do: `create`, `stat`, `unlink`, read small files once an epoch (`epoch`), or one that
+    lists a directory (`ls`).
+    """
 
     name: str
     what: str
