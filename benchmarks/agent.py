@@ -4,7 +4,7 @@ Plain files in the layout of a 2.15 client. Each case runs in a process of its o
 loop's own work is counted, not that of moving the counters on. Beside it, the papers' cost per OSC (CARAT,
 section IV: 24.64 ms for reads, 28.82 ms for writes, end to end).
 
-    ./run bench agent [--json]
+    ./run bench agent [--json] [--metadata BUSY]
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.plain_tree import Tree
 
 from penstock.actuate.journal import Journal, owner_of
-from penstock.actuate.lustre import LustreActuator
+from penstock.actuate.node_actuator import NodeActuator, Reach
 from penstock.agent.clock import MonotonicClock
 from penstock.agent.footprint import page_out_compiler, settling
 from penstock.agent.loop import Loop
@@ -33,79 +35,133 @@ from penstock.agent.plugins import find_policy
 from penstock.decide.budget import CacheBudget
 from penstock.decide.guard import Guard, GuardLimits
 from penstock.decide.tuner import Tuner
+from penstock.errors import PenstockError
+from penstock.knobs.target_kind import DATA, METADATA
 from penstock.observe.collector import LustreObserver
 from penstock.ports import Ports, Predictor
 
 INTERVAL_S = 0.5
 PAPER_MS = (24.64, 28.82)
+
+
+class Node(NamedTuple):
+    """How many OSCs a client has, how many of them are busy, who tunes, and busy connections to metadata servers."""
+
+    oscs: int
+    busy: int
+    policy: str
+    mdcs: int = 0
+
+
 CASES = (
-    *((oscs, oscs, "dial") for oscs in (126, 252, 504, 1008)),
-    (1008, 64, "dial"),
-    (1008, 1008, "weir"),
-    (1008, 64, "weir"),
+    *(Node(oscs, oscs, "dial") for oscs in (126, 252, 504, 1008)),
+    Node(1008, 64, "dial"),
+    Node(1008, 1008, "weir"),
+    Node(1008, 64, "weir"),
 )
-WITHOUT_NUMBA = ((1008, 64, "dial"),)
+MDCS = 4
+WITHOUT_NUMBA = (Node(1008, 64, "dial"),)
 
 
-def case(oscs: int, busy: int, policy: str, passes: int) -> dict[str, float | str]:
-    """One configuration, measured in this process."""
-    with tempfile.TemporaryDirectory() as directory:
-        root, state = Path(directory) / "root", Path(directory) / "state"
-        state.mkdir()
-        move_on = _client(root, oscs, busy)
+class Agent:
+    """The loop of an agent beside a client of its own, below a directory."""
+
+    def __init__(self, directory: Path, node: Node) -> None:
+        root, state = directory / "root", directory / "state"
+        state.mkdir(parents=True)
+        self.move_on = _client(root, node)
         (root / "proc/meminfo").write_text("MemTotal: 201326592 kB\nMemAvailable: 150000000 kB\n")
-        observer = LustreObserver(root, peek=True)
-        actuator = LustreActuator(root, Journal(state, owner_of(root)))
-        predictor = predictor_of(policy)
-        loop = Loop(
-            Ports(MonotonicClock(), observer, actuator),
-            Tuner(find_policy(policy), 0, predictor, CacheBudget(40000)),
+        sections = frozenset({DATA, METADATA} if node.mdcs else {DATA})
+        self.observer = LustreObserver(root, peek=True)
+        self.observer.kinds = sections
+        actuator = NodeActuator(root, Journal(state, owner_of(root)), Reach(sections=sections))
+        predictor = predictor_of(node.policy)
+        self.loop = Loop(
+            Ports(MonotonicClock(), self.observer, actuator),
+            Tuner(find_policy(node.policy), 0, predictor, CacheBudget(40000)),
             INTERVAL_S,
             Guard(GuardLimits(), 0),
         )
-        loop.tick()
-        list(settling(predictor, [space.candidates() for space in loop.spaces_in_scope()]))
+        self.loop.tick()
+        list(settling(predictor, [space.candidates() for space in self.loop.spaces_in_scope()]))
+        self.cpu_ms: list[float] = []
+
+    def tick(self) -> None:
+        """One interval, timed."""
+        self.move_on()
+        start_s = time.process_time()
+        self.loop.tick()
+        self.cpu_ms.append(1e3 * (time.process_time() - start_s))
+
+    @property
+    def median_ms(self) -> float:
+        """The median without the first third."""
+        return statistics.median(self.cpu_ms[len(self.cpu_ms) // 3 :])
+
+
+def case(node: Node, passes: int) -> dict[str, float | str]:
+    """One configuration, measured in this process."""
+    with tempfile.TemporaryDirectory() as directory:
+        agent = Agent(Path(directory), node)
         page_out_compiler()
-        cpu_ms: list[float] = []
         for _ in range(passes):
-            move_on()
-            start_s = time.process_time()
-            loop.tick()
-            cpu_ms.append(1e3 * (time.process_time() - start_s))
-        observer.close()
-    median = statistics.median(cpu_ms[passes // 3 :])
+            agent.tick()
+        agent.observer.close()
+    median = agent.median_ms
     return {
-        "oscs": oscs,
-        "busy": busy,
-        "policy": policy,
+        **node._asdict(),
         "numba": "no" if os.environ.get("PENSTOCK_NUMPY") or find_spec("numba") is None else "yes",
         "tick_ms": median,
-        "longest_ms": max(cpu_ms[1:], default=0.0),
+        "longest_ms": max(agent.cpu_ms[1:], default=0.0),
         "core_percent": median / (10 * INTERVAL_S),
-        "us_per_busy_target": 1e3 * median / busy,
+        "us_per_busy_target": 1e3 * median / node.busy,
         "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 
 
-def _client(root: Path, oscs: int, busy: int) -> Callable[[], None]:
-    """A client in a process of its own, whose memory is not the agent's; returns what moves it on."""
+def metadata_ratio(oscs: int, busy: int, passes: int) -> float:
+    """What tuning four metadata servers' connections too costs, relative to without: two agents take turns."""
+    with tempfile.TemporaryDirectory() as directory:
+        agents = [Agent(Path(directory) / str(mdcs), Node(oscs, busy, "weir", mdcs)) for mdcs in (0, MDCS)]
+        for number in range(passes):
+            for agent in agents[:: 1 if number % 2 else -1]:
+                agent.tick()
+        for agent in agents:
+            agent.observer.close()
+    without, both = agents
+    return both.median_ms / without.median_ms
+
+
+def _client(root: Path, node: Node) -> Callable[[], None]:
+    """A client in a process of its own, whose memory is not the agent's; returns what moves it on.
+
+    Where that process fails, its answer ends: an error instead of waiting for ever.
+    """
     ask_read, ask_write = os.pipe()
     done_read, done_write = os.pipe()
     if os.fork() == 0:
         os.close(ask_write)
-        tree = Tree(root, oscs, busy)
-        os.write(done_write, b".")
-        while os.read(ask_read, 1):
-            tree.move_on()
+        try:
+            tree = Tree(root, node.oscs, node.busy, mdcs=node.mdcs)
             os.write(done_write, b".")
+            while os.read(ask_read, 1):
+                tree.move_on()
+                os.write(done_write, b".")
+        except Exception:  # noqa: BLE001 - said here, and told by the pipe that ends
+            traceback.print_exc()
         os._exit(0)
     os.close(ask_read)
-    os.read(done_read, 1)
+    os.close(done_write)
+
+    def wait() -> None:
+        if not os.read(done_read, 1):
+            raise PenstockError("the client's process ended")
 
     def move_on() -> None:
         os.write(ask_write, b".")
-        os.read(done_read, 1)
+        wait()
 
+    wait()
     return move_on
 
 
@@ -128,39 +184,44 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--passes", type=int, default=30)
-    parser.add_argument("--case", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--case", nargs=4, help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--metadata", type=int, metavar="BUSY", help="what 4 MDCs add with so many busy OSCs")
     options = parser.parse_args()
+    if options.metadata:
+        print(f"{metadata_ratio(1008, options.metadata, options.passes):.3f}")
+        return
     if options.case:
-        oscs, busy, policy = options.case
-        print(json.dumps(case(int(oscs), int(busy), policy, options.passes)))
+        oscs, busy, policy, mdcs = options.case
+        node = Node(int(oscs), int(busy), policy, int(mdcs))
+        print(json.dumps(case(node, options.passes)))
         return
     rows = []
     for numpy_only in (False, True):
-        for oscs, busy, policy in WITHOUT_NUMBA if numpy_only else CASES:
-            rows.append(apart(oscs, busy, policy, options.passes, numpy_only=numpy_only))
+        for node in WITHOUT_NUMBA if numpy_only else CASES:
+            rows.append(apart(node, options.passes, numpy_only=numpy_only))
     if options.json:
         print(json.dumps({"rows": rows, "paper_ms_per_osc": PAPER_MS}, indent=2))
         return
     print(
-        f"{'OSCs':>6} {'busy':>6} {'policy':>6} {'numba':>6} {'ms/tick':>9} {'longest':>9} {'% core':>8} "
+        f"{'OSCs':>6} {'MDCs':>6} {'busy':>6} {'policy':>6} {'numba':>6} {'ms/tick':>9} {'longest':>9} {'% core':>8} "
         f"{'us/busy':>9} {'RSS MB':>8}"
     )
     for row in rows:
         print(
-            f"{row['oscs']:6} {row['busy']:6} {row['policy']:>6} {row['numba']:>6} {row['tick_ms']:9.1f} "
-            f"{row['longest_ms']:9.1f} {row['core_percent']:8.1f} {row['us_per_busy_target']:9.1f} "
-            f"{row['rss_mb']:8.0f}"
+            f"{row['oscs']:6} {row['mdcs']:6} {row['busy']:6} {row['policy']:>6} {row['numba']:>6} "
+            f"{row['tick_ms']:9.1f} {row['longest_ms']:9.1f} {row['core_percent']:8.1f} "
+            f"{row['us_per_busy_target']:9.1f} {row['rss_mb']:8.0f}"
         )
     print(
         f"the papers' cost per OSC: {PAPER_MS[0] * 1000:.0f} us for reads, {PAPER_MS[1] * 1000:.0f} us for writes"
     )
 
 
-def apart(oscs: int, busy: int, policy: str, passes: int, *, numpy_only: bool = False) -> dict[str, float]:
+def apart(node: Node, passes: int, *, numpy_only: bool = False) -> dict[str, float]:
     """One configuration in a process of its own, as an agent would be."""
     command = [sys.executable, "-m", "benchmarks.agent", "--passes", str(passes)]
-    command += ["--case", str(oscs), str(busy), policy]
+    command += ["--case", *map(str, node)]
     # As `penstock agent run` sets it.
     one_thread = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     environment = {**one_thread, **({"PENSTOCK_NUMPY": "1"} if numpy_only else {})}

@@ -1,6 +1,7 @@
 """Writes docs/explanation/claims.md: the papers' claims one by one, and what this program shows of each.
 
 usage: ./run bench claims [--offline] [--quick] [--seconds 60] [--write]
+       ./run bench claims --render    the page anew from its table; nothing is measured
 
 Claims about tuning need some 1,700 simulated runs, which are kept in the user's cache by the mark of what drives them
 (CONTRIBUTING.md): an interrupted run goes on where it stopped. `--quick` takes one seed, runs of 20 s and leaves out
@@ -17,6 +18,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,15 @@ from benchmarks.evidence.asked import Extent
 from benchmarks.evidence.asks import Ask, Found
 from benchmarks.evidence.claim_rows import CLUSTERS, claim_asks
 from benchmarks.evidence.measuring import Evidence
-from benchmarks.evidence.page_table import PageTable, commit_here, tables_of, write_page
+from benchmarks.evidence.page_table import (
+    PageTable,
+    commit_here,
+    rendered,
+    shortened,
+    tables_of,
+    without_columns,
+    write_page,
+)
 from benchmarks.evidence.paired_ratios import RatioBook
 
 from penstock.evaluate.drivers import Course
@@ -38,15 +48,15 @@ DOCS = Path(__file__).parent.parent / "docs" / "explanation"
 TABLE = DOCS / "claims" / "figures.json"
 TITLE = "The papers' claims"
 LEAD = (
-    "Written by `./run bench claims --write`; do not edit. The same figures for programs: "
-    "[claims/figures.json](claims/figures.json). Scheduling has its own page: "
+    "Written by `./run bench claims --write`; do not edit. [claims/figures.json](claims/figures.json) also lists the "
+    "claims that were not measured since, and what would settle each that is open. Scheduling has its own page: "
     "[results-scheduling.md](results-scheduling.md).",
     "Every claim has a fixed id, and one policy or method judges it that was named beforehand: for CARAT's figures "
     "`carat-authors`, CARAT as its authors' public code behaves; for DIAL's `dial`; for the others the paper's own "
     "method. Verdicts are computed. **Reproduced** is nine tenths of the paper's figure (eight tenths of an `up "
     "to`), and for a gain a 95 % interval over seeds that lies above 1 as a whole; for counts, that the paper's lies "
     "within the extremes of our draws. **Calibrated** figures were given and prove nothing. **Not measured since** "
-    "means that no figure of the present program is at hand; the last column has the command.",
+    "means that no figure of the present program is at hand; `./run bench claims` measures it.",
 )
 TUNING = (
     "Simulated; ratios to the default. Printed `carat` and the shipped policy `weir` stand beside the policy that "
@@ -56,6 +66,18 @@ TUNING = (
 #: Whose behaviour the figures about tuning stand on.
 MARKED = ("carat", "carat-authors", "default", "dial", "weir")
 QUICK = Extent(20.0, 1, 1)
+SETTLING = "what would settle it"
+
+
+def on_page(section: Section) -> Section | None:
+    """The claims of a section that were measured."""
+    (table,) = section.tables
+    if "verdict" not in table.heading:
+        return section
+    at = list(table.heading).index("verdict")
+    rows = [row for row in table.rows if row[at] != claims.UNMEASURED]
+    brief = without_columns(Table(table.heading, rows), (SETTLING,))
+    return replace(section, tables=[brief]) if rows else None
 
 
 def sections(rows: Mapping[Ask, Found], sources: Mapping[str, Any]) -> list[Section]:
@@ -121,7 +143,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=Extent().seconds)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--write", action="store_true", help="write the page")
+    parser.add_argument("--render", action="store_true", help="the page anew from its table")
     given = parser.parse_args()
+    if given.render:
+        print(rendered(TABLE, TITLE, LEAD, on_page))
+        return
     commit = commit_here()
     extent = QUICK if given.quick else Extent(given.seconds)
     rows = {} if given.offline else measured(extent, given.workers, quick=given.quick)
@@ -131,7 +157,7 @@ def main() -> None:
         return
     marks = present_marks() if rows else {}
     table = PageTable(commit, marks, tables_of(parts))
-    print(write_page(TABLE, table, TITLE, LEAD, parts))
+    print(write_page(TABLE, table, TITLE, LEAD, shortened(parts, on_page)))
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 
 Writes docs/explanation/fidelity.md.
 
-usage: ./run bench fidelity [--seconds 62] [--seed 7] [--only NAME ...] [--render]
+usage: ./run bench fidelity [--seconds 62] [--seed 7] [--only NAME ...] [--render] [--tables]
 
-Needs the traces beside the project (../shared/data/lustre-traces); --render rebuilds the page from the figures of
-the last run.
+Needs the traces beside the project (../shared/data/lustre-traces). --render rebuilds the page from the figures of the
+last run, --tables prints those that the page leaves out.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 from benchmarks import fidelity_latency_page, fidelity_page, fidelity_real, fidelity_rewriting_page
@@ -112,28 +114,40 @@ def measure(name: str, traces: Path, seconds: float, seed: int) -> Figures:
     )
 
 
-def write_page() -> None:
-    """The page from the figures of the last runs, of both systems."""
-    found = [
-        json.loads((OUT / f"{name}.json").read_text("utf-8"))
-        for name in NAMES
-        if (OUT / f"{name}.json").is_file()
-    ]
-    held, tuner = OUT / "latency.json", OUT / "tuner.json"
-    second = fidelity_latency_page.section(json.loads(held.read_text("utf-8"))) if held.is_file() else ""
-    rewriting = OUT / "rewriting.json"
-    if rewriting.is_file():
-        second += "\n" + fidelity_rewriting_page.section(json.loads(rewriting.read_text("utf-8")))
-    worth = []
-    if tuner.is_file():
-        from benchmarks import fidelity_tuner
+def kept() -> list[dict[str, Any]]:
+    """The figures of the last run, by workload."""
+    places = [OUT / f"{name}.json" for name in NAMES]
+    return [json.loads(place.read_text("utf-8")) for place in places if place.is_file()]
 
-        document = json.loads(tuner.read_text("utf-8"))
-        second += "\n" + fidelity_tuner.section(document)
-        worth = fidelity_tuner.goals(document)
+
+def sections() -> list[tuple[ModuleType, dict[str, Any]]]:
+    """The other comparisons that were made: what writes each, and its figures."""
+    from benchmarks import fidelity_tuner
+
+    writers = {
+        "latency": fidelity_latency_page,
+        "rewriting": fidelity_rewriting_page,
+        "tuner": fidelity_tuner,
+    }
+    places = {OUT / f"{name}.json": writer for name, writer in writers.items()}
+    return [
+        (writer, json.loads(place.read_text("utf-8"))) for place, writer in places.items() if place.is_file()
+    ]
+
+
+def write_page() -> None:
+    """The page from the figures of the last runs."""
+    parts = sections()
+    worth = [goal for writer, found in parts if hasattr(writer, "goals") for goal in writer.goals(found)]
     page = ROOT / "docs" / "explanation" / "fidelity.md"
-    page.write_text(fidelity_page.render(found, second, worth), encoding="utf-8")
+    second = "\n".join(writer.section(found) for writer, found in parts)
+    page.write_text(fidelity_page.render(kept(), second, worth), encoding="utf-8")
     print("wrote docs/explanation/fidelity.md", file=sys.stderr)
+
+
+def print_tables() -> None:
+    """What the page leaves out."""
+    print(fidelity_page.tables(kept()), *(writer.tables(found) for writer, found in sections()), sep="\n")
 
 
 def main() -> int:
@@ -145,7 +159,11 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", choices=list(NAMES), default=list(NAMES))
     parser.add_argument("--traces", type=Path, default=ROOT.parent / "shared" / "data" / "lustre-traces")
     parser.add_argument("--render", action="store_true")
+    parser.add_argument("--tables", action="store_true")
     chosen = parser.parse_args()
+    if chosen.tables:
+        print_tables()
+        return 0
     OUT.mkdir(parents=True, exist_ok=True)
     if not chosen.render:
         if not chosen.traces.is_dir():

@@ -10,49 +10,26 @@ INTRODUCTION = """## Rewriting in the page cache
 
 A program that writes over data which is still dirty on its client sends less than it writes. Our own recordings of
 the client above (10 ms, 400 Mbit/s) show how much: random 1 MiB writes over 64 to 512 MiB, one stream or five, dirty
-limits of 128 to 512 MiB, eight settings of `pages` x `flight`, each held for 18 s, and one live switch. The
-simulator runs every cell in the same way on `emulated-10ms` (`benchmarks/fidelity_rewriting.py`, {seeds} seeds).
-Rates are means over whole seconds from the fifth on. (`cells.csv` of the recordings also counts the fraction of a
-second in which a run ends, as a whole one: its means are 7 % lower.)
+limits of 128 to 512 MiB, eight settings of `pages` x `flight`, each held for 18 s, and one live switch. The simulator
+runs every cell in the same way on `emulated-10ms` ({seeds} seeds).
 
-**Which cells count.** The machine that ran client and server had other work; `host_wait` is the part of each second
-that the client waited for it. A level counts where that is at most .3, or at most .5 where the wire is the limit
-(35 MB/s and more): repeats of busier cells differ by 1.2 to 2 where the client's processor is the limit, and by 5 %
-where the wire is. Cells whose dirty data still grew or shrank by more than 15 % are not steady and do not count.
-Ranks are over all steady cells of a group; where a cell was repeated the quietest run counts.
-
-**What was set by these cells.** Two parameters: what it costs to make a page dirty (21 us a page, was 23) and to
-write over a dirty one (9 us, was 5.8): the pair with the least mean error over the cells that count and are not
-marked "kept back". Mechanisms were added with all cells in view, so those kept back check the two parameters only.
-
-**Mechanisms that this needed.**
-
-- A thread is a rival for its core until it sleeps, not only while it owes work. Five threads that rewrite got
-  5/3 of one core before, so the network never had its turn, and nothing was sent.
-- The daemon that builds RPCs and deals with replies goes first while it has had less than its share of the core, as
-  Linux's scheduler (CFS) lets it.
-- The first piece of a write's data leaves when the processor begins to hand it over, however long all of it takes.
-- A client gets the grant that its dirty limit asks for. The description of `emulated-10ms` had taken the grant of
-  recordings with a limit of 256 MiB for the most a client may have, so dirty data ended at 280 MB.
-
-The kernel's flusher and the wait for pages under writeback needed no change: the pulses after 30 s, and the seconds
-that going back costs, follow from them.
+**Which cells count.** The recording machine had other work; `host_wait` is the part of each second that the client
+waited for it. A cell counts where that is at most .3 (.5 where the wire is the limit), and where dirty data had
+become steady. Two parameters were set by these cells, the costs of making a page dirty and of writing over a dirty
+one. Cells marked "kept back" had no part in that; mechanisms were added with all cells in view.
 """
 
 WRONG = """### Where it is wrong
 
-- **Busy cells are too fast.** Of the cells that do not count, those with a slow drain are simulated 1.2 to 3 times
-  too fast: the real client had half of its processor, or less, and its 512 MiB were not all dirty after 18 s.
-- **Ranks among settings that are nearly equal.** 1024 x 8, 256 x 8, 64 x 8 and 1024 x 1 lie within 20 % of each other
-  in reality; the simulated client has them in another order. 1024 x 1 gains a little (its real cells were taken on a
-  busy host and never repeated), 64 x 8 costs the simulated client too much of its processor.
-- **Five streams, 64 x 8**: beside five busy threads the simulated client sends a quarter too little.
-- **While the flusher sends** (32 to 39 s of the switch) the real client loses more than the simulated one.
-- **256 x 8 and 64 x 8 have two regimes**: where the drain keeps up nothing is rewritten, where it does not most is.
-  The real client was seen in both at one setting; the simulated one falls into one of them.
-- **Reads begin to leave late.** The third mechanism is not used for what a server sends: with it the four readers of
-  `rr_1m_4` fall into step as they really do, and the latency of an RPC is within 25 % at all settings, but the rank
-  correlation falls from .87 to .57, because two RPCs in flight are then too fast.
+- **Busy cells are too fast**: of those that do not count, cells with a slow drain are simulated 1.2 to 3 times too
+  fast.
+- **Settings that are nearly equal** (within 20 % in reality) have another order.
+- **Five streams at 64 x 8**: the simulated client sends a quarter too little.
+- **While the flusher sends** the real client loses more than the simulated one.
+- **256 x 8 and 64 x 8 have two regimes**, rewriting or not. The real client was seen in both at one setting; the
+  simulated one falls into one of them.
+- **The first piece of a read leaves late.** Sent early, as a write's is, it puts the four readers of `rr_1m_4` into
+  step as they really are, but the rank correlation falls from .87 to .57: two RPCs in flight are then too fast.
 """
 
 
@@ -64,10 +41,14 @@ def section(found: Figures) -> str:
             _goals(found),
             _other_rules(found),
             _switch(found),
-            _table(found),
             WRONG,
         ]
     )
+
+
+def tables(found: Figures) -> str:
+    """What the page leaves out: every cell."""
+    return _table(found)
 
 
 def _met(met: bool) -> str:

@@ -115,7 +115,8 @@ def section(document: dict[str, Any]) -> str:
         "",
         f"The setting that is best when held in simulation brings {real:.3f} of the default in reality over "
         f"{len(ten)} workloads (without small random ones); the real optimum, luck of choosing among 99 included, "
-        f"{most:.3f}. Replay: policies taught by the simulator alone, in a closed loop over real rows.",
+        f"{most:.3f}. The last columns are replays: policies taught by the simulator alone, in a closed loop over "
+        "real rows.",
         "",
         "| workload | best setting | simulated | real | real optimum | " + " | ".join(replays) + " |",
         "|---" * (5 + len(replays)) + "|",
@@ -127,8 +128,12 @@ def section(document: dict[str, Any]) -> str:
         lines.append(f"| {row['workload']} | " + " | ".join(cells) + " |")
     means = [f"{geomean(each.values()):.3f}" for each in replays.values()]
     lines += [f"| geometric mean | | | {real:.3f} | {most:.3f} | " + " | ".join(means) + " |", ""]
-    if "echo" in document:
-        lines += _echoed(document["echo"])
+    return "\n".join(lines)
+
+
+def tables(document: dict[str, Any]) -> str:
+    """What the page leaves out: the real walk's rows of the setting that fails, and the devices of random writes."""
+    lines = _echoed(document["echo"]) if "echo" in document else []
     if "flash" in document:
         lines += _slowed(document["flash"])
     return "\n".join(lines)

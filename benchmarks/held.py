@@ -7,7 +7,7 @@ may be done early; writes go over their file again and again and end with a flus
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 
 from penstock.errors import UsageError
@@ -28,8 +28,6 @@ SECONDS = 5.0
 LOOK_S = 0.5
 # A flush may take long; one that takes longer than this never ends.
 PATIENCE_S = 600.0
-# Less than the file: who goes over it again and again in one order finds nothing of the pass before.
-SMALL_CACHE_BYTES = 256 * MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +56,6 @@ def held_script(name: str, seed: int) -> Script:
     files = tuple(ScriptFile(FILE_BYTES) for _ in parts)
     tasks = [task for number, part in enumerate(parts) for task in _tasks(part, number, files, seed)]
     return Script(name, files, tuple(tasks), cache_bytes=2 * GIB)
-
-
-def endless_script(name: str, seed: int) -> Script:
-    """The same work without an end: readers, too, begin again, with a cache that has forgotten the pass before."""
-    script = held_script(name, seed)
-    tasks = tuple(replace(task, repeats=True, stop_s=0.0, flushes=False) for task in script.tasks)
-    reads = script.read_ratio > 0.0
-    return replace(script, tasks=tasks, cache_bytes=SMALL_CACHE_BYTES if reads else script.cache_bytes)
 
 
 def _tasks(name: str, file: int, files: tuple[ScriptFile, ...], seed: int) -> list[Task]:

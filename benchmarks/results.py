@@ -1,6 +1,7 @@
 """Measures the results and writes docs/explanation/results.md and the table of its figures.
 
 usage: ./run bench results [--part NAME]... [--without POLICY]... [--case NAME]... [--seconds 60] [--seeds 5]
+       ./run bench results --render    the page anew from its table; nothing is measured
 
 Runs are kept in the user's cache by the mark of what drives them (CONTRIBUTING.md), so an interrupted run goes on
 where it stopped, and only policies that behave differently are measured again. With less than everything the page is
@@ -14,13 +15,22 @@ import os
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.evidence import chapters, explained, first_page, replays
 from benchmarks.evidence.asked import PARTS, Extent, asked
 from benchmarks.evidence.asks import Ask, Found
 from benchmarks.evidence.measuring import Evidence
-from benchmarks.evidence.page_table import PageTable, commit_here, tables_of, write_page
+from benchmarks.evidence.page_table import (
+    PageTable,
+    commit_here,
+    rendered,
+    shortened,
+    tables_of,
+    without_columns,
+    write_page,
+)
 from benchmarks.evidence.paired_ratios import RatioBook
 
 from penstock.evaluate.drivers import Course
@@ -35,12 +45,37 @@ TABLE = DOCS / "results" / "figures.json"
 MARKED = ("carat", "default", "dial", "greedy", "weir")
 TITLE = "Results: tuning Lustre clients"
 LEAD = (
-    "Written by `./run bench results`; do not edit. The same figures for programs: "
-    "[results/figures.json](results/figures.json). What the policies are: [policies.md](../reference/policies.md); "
-    "`carat-tuned`, the other variants of `carat` and `cache-*` are files in `benchmarks/ablations`. From nothing it "
-    "takes half an hour on two cores; runs are kept as long as their policies behave the same. What the papers claim "
-    "stands on a page of its own: [claims.md](claims.md).",
+    "Written by `./run bench results` (half an hour on two cores from nothing); do not edit. "
+    "[results/figures.json](results/figures.json) has more than this page: what the wire carried, where each policy "
+    "ended, rewriting in memory, every workload of `c6525-25g`, and why printed CARAT gets what it gets, row by row. "
+    "What the policies are: [policies.md](../reference/policies.md); `carat-tuned` and the other variants of `carat` "
+    "are files in `benchmarks/ablations`. The papers' claims: [claims.md](claims.md).",
 )
+#: Sections and columns that only the table has.
+NOT_ON_PAGE = (
+    "Rewriting in memory (c220g5)",
+    "Static workloads (c6525-25g)",
+    "Rewriting in memory (c6525-25g)",
+    "Printed CARAT, row by row",
+)
+#: A section of which the page has the sentences only.
+SAID = "Stage 2 where budgets bind (c220g5)"
+NO_COLUMNS = (
+    "on the wire",
+    "wire",
+    "ends at",
+    "seen",
+    *(f"carat-tuned, {model} model, unguarded" for model in ("own", "shipped")),
+    "carat, shipped model, unguarded",
+)
+
+
+def on_page(section: Section) -> Section | None:
+    """What the page shows of a section."""
+    if section.title in NOT_ON_PAGE:
+        return None
+    tables = [] if section.title == SAID else [without_columns(table, NO_COLUMNS) for table in section.tables]
+    return replace(section, tables=tables)
 
 
 def say(text: str) -> None:
@@ -67,7 +102,7 @@ def write(rows: Mapping[Ask, Found], commit: str, marks: Mapping[str, str]) -> s
     """The page and its table; answers with where they are."""
     parts = sections(rows)
     table = PageTable(commit, marks, tables_of(parts))
-    return write_page(TABLE, table, TITLE, LEAD, parts)
+    return write_page(TABLE, table, TITLE, LEAD, shortened(parts, on_page))
 
 
 def options() -> argparse.Namespace:
@@ -80,12 +115,16 @@ def options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=Extent().seconds)
     parser.add_argument("--seeds", type=int, default=Extent().headline_seeds)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--render", action="store_true", help="the page anew from its table")
     parser.add_argument("--traces", type=Path, default=DOCS.parents[2] / "shared" / "data" / "lustre-traces")
     return parser.parse_args()
 
 
 def main() -> None:
     chosen = options()
+    if chosen.render:
+        print(rendered(TABLE, TITLE, LEAD, on_page))
+        return
     started = time.monotonic()
     recorded = tuple(replays.cases(chosen.traces)) if chosen.traces.is_dir() else ()
     extent = Extent(

@@ -43,7 +43,7 @@ OSCS, PASSES = 1008, 30
 
 def cost(lab: Lab, extent: Extent) -> Iterator[Goal]:
     """What the agent costs a node with so many busy targets."""
-    found = agent.apart(OSCS, OSCS, POLICY, PASSES)["core_percent"]
+    found = agent.apart(agent.Node(OSCS, OSCS, POLICY), PASSES)["core_percent"]
     yield Goal("cost", f"per cent of a core at {OSCS:,} busy targets", MOST_CORE_PERCENT, found, at_most=True)
 
 

@@ -1,11 +1,13 @@
 """Table VII, Fig. 4, adaptation and planted bottlenecks of the write-time paper, on synthetic campaigns.
 
 usage: ./run bench write_time_synthetic [--per-scale 200] [--per-test-scale 30] [--seeds 1 21 31] [--write]
+       ./run bench write_time_synthetic --render    all tables of the last run; nothing is measured
 
 Self-consistency, not evidence about real machines. The first seed has all techniques, by the paper's method and the
 present one; the others the lasso, the published coefficients and adaptation. What searches chose is kept (--keep), so
-an interrupted run goes on where it stopped. `--write` puts the tables into docs/explanation/write-time.md, figures
-and pictures into the folder beside it.
+an interrupted run goes on where it stopped. All tables are printed. `--write` puts those of a few models into
+docs/explanation/write-time.md, figures and one picture into the folder beside it, the other pictures into --keep;
+`--render` does the first from the figures that lie there.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from benchmarks.made_part import replace_part
 from benchmarks.write_time_study import plots
 from benchmarks.write_time_study.figures import adaptation, figure_four, table_seven
 from benchmarks.write_time_study.planted import planted
-from benchmarks.write_time_study.report import TITLES, report
+from benchmarks.write_time_study.report import TITLES, brief, report
 from benchmarks.write_time_study.study import METHODS, Study, StudySize, everything, run_study
 from benchmarks.write_time_study.tables import set_masks
 
@@ -53,7 +55,7 @@ def figures_of(study: Study, seed: int, *, whole: bool) -> dict[str, Any]:
     }
 
 
-def draw(study: Study, figures: dict[str, Any]) -> None:
+def draw(study: Study, figures: dict[str, Any], place: Path) -> None:
     """Figs. 1, 4, 5 and 6 as pictures."""
     name, samples = study.system.name, study.test.samples
     title = f"{TITLES[name]}, synthetic campaign"
@@ -65,7 +67,7 @@ def draw(study: Study, figures: dict[str, Any]) -> None:
         for method in METHODS
         for part in ("converged", "unconverged")
     }
-    plots.mse_bars(bars, PLACE / f"mse-{name}.png", title)
+    plots.mse_bars(bars, place / f"mse-{name}.png", title)
     panels = {}
     for label, mask in list(set_masks(samples).items())[:3]:
         truth = samples.seconds[mask]
@@ -76,7 +78,7 @@ def draw(study: Study, figures: dict[str, Any]) -> None:
             )
             for technique in COMPARED
         }
-    error_plots.signed_errors(panels, PLACE / f"errors-{name}.png", f"{title}: chosen models")
+    error_plots.signed_errors(panels, place / f"errors-{name}.png", f"{title}: chosen models")
 
 
 def measure(sizes: Sequence[StudySize], keep: Path, *, pictures: bool) -> dict[str, Any]:
@@ -92,14 +94,14 @@ def measure(sizes: Sequence[StudySize], keep: Path, *, pictures: bool) -> dict[s
             if whole:
                 ratios[TITLES[name]] = [max(run.times_s) / min(run.times_s) for run in study.training.runs]
                 if pictures:
-                    draw(study, rows[0])
+                    draw(study, rows[0], keep)
         found["systems"][name] = rows
         for kind, each in rows[0]["adaptation"]["published coefficients"].items():
             gains[f"{TITLES[name]}, {kind}"] = each
     found["planted"] = [row for name in SYSTEMS for row in planted(name, sizes[0].per_scale // 4)]
     if pictures:
         title = "Identical runs, synthetic campaign"
-        error_plots.variability_cdf(ratios, PLACE / "variability-synthetic.png", title)
+        error_plots.variability_cdf(ratios, keep / "variability-synthetic.png", title)
         plots.gain_cdf(gains, PLACE / "gains.png", "Advice by the published coefficients, synthetic campaign")
     return found
 
@@ -114,7 +116,7 @@ def rounded(value: Any) -> Any:
         return {name: rounded(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [rounded(each) for each in value]
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+    return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
 def main() -> None:
@@ -126,13 +128,19 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 21, 31])
     parser.add_argument("--keep", type=Path, default=default_directory() / "write-time")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--render", action="store_true", help="from the figures of the last run")
     given = parser.parse_args()
+    if given.render:
+        kept = json.loads((PLACE / "study.json").read_text("utf-8"))
+        print(report(kept))
+        replace_part(PAGE, "study", brief(kept))
+        return
     sizes = [StudySize(given.per_scale, given.per_test_scale, seed) for seed in given.seeds]
     found = measure(sizes, given.keep, pictures=given.write)
     print(report(found))
     if given.write:
         (PLACE / "study.json").write_text(json.dumps(rounded(found)) + "\n", encoding="utf-8")
-        replace_part(PAGE, "study", report(found))
+        replace_part(PAGE, "study", brief(found))
 
 
 if __name__ == "__main__":

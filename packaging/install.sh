@@ -38,6 +38,7 @@ put 644 systemd/penstock-restore.service /etc/systemd/system
 put 644 sysusers.d/penstock.conf /etc/sysusers.d
 put 644 tmpfiles.d/penstock.conf /etc/tmpfiles.d
 put 644 man/penstock-agent.8 /usr/local/share/man/man8
+put 644 systemd/share.conf /opt/penstock/share/systemd
 put 644 prometheus/penstock.rules.yml /opt/penstock/share
 put 644 grafana/penstock-fleet.json /opt/penstock/share
 put 755 slurm/prolog.sh /opt/penstock/share/slurm

@@ -1,7 +1,8 @@
 """The table behind a page: the figures it shows, the commit they were measured at, and the marks of the policies.
 
-`results/figures.json` belongs to `results.md` in the same folder. A test compares the two, and the marks with those
-of the program: figures of an earlier behaviour may stay, but the page says so.
+`results/figures.json` belongs to `results.md` in the same folder. The table has every row, the page may show less of
+it. A test compares the two, and the marks with those of the program: figures of an earlier behaviour may stay, but
+the page says so.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.report.page import Section, markdown
+from penstock.report.page import Section, Table, markdown
 
 BEGINS = "Measured at commit "
 _RATIO = re.compile(r"\b\d+\.\d\d\b(?: \[[\d., ]+\])?")
@@ -59,6 +60,10 @@ def write_table(path: Path, table: PageTable) -> None:
     path.write_text("\n".join([*lines, "}}", ""]), encoding="utf-8")
 
 
+#: What a page shows of a section; None where it leaves the section to the table.
+OnPage = Callable[[Section], Section | None]
+
+
 def write_page(
     path: Path, table: PageTable, title: str, lead: Sequence[str], sections: Sequence[Section]
 ) -> str:
@@ -68,6 +73,38 @@ def write_page(
     write_table(path, table)
     page.write_text(markdown(title, [*lead, table.line(table.marks)], sections), encoding="utf-8")
     return f"wrote {page} and {path}"
+
+
+def shortened(sections: Sequence[Section], on_page: OnPage) -> list[Section]:
+    """The sections as a page shows them."""
+    return [part for section in sections if (part := on_page(section)) is not None]
+
+
+def rendered(path: Path, title: str, lead: Sequence[str], on_page: OnPage) -> str:
+    """The page written anew from its table and the sentences that it has; nothing is measured."""
+    table, page = read_table(path), path.parent.with_suffix(".md")
+    before = page.read_text(encoding="utf-8")
+    measured = next(line for line in before.splitlines() if line.startswith(BEGINS))
+    done = write_page(path, table, title, lead, shortened(_sections(before, table), on_page))
+    page.write_text(stamped(page.read_text(encoding="utf-8"), measured), encoding="utf-8")
+    return done
+
+
+def without_columns(table: Table, names: Collection[str]) -> Table:
+    """A table that leaves out the columns of these headings."""
+    kept = [at for at, name in enumerate(table.heading) if name not in names]
+    return Table([table.heading[at] for at in kept], [[row[at] for at in kept] for row in table.rows])
+
+
+def not_in_table(page: str, table: PageTable) -> list[list[str]]:
+    """The rows of a page that are not in its table, whose columns may be more."""
+    return [
+        row
+        for title, shown in shown_tables(page).items()
+        for heading, *rows in shown
+        for row in rows
+        if not any(_holds(stored, heading, row) for stored in table.tables.get(title, ()))
+    ]
 
 
 def tables_of(sections: Sequence[Section]) -> dict[str, list[list[list[str]]]]:
@@ -109,6 +146,29 @@ def commit_here() -> str:
 
     changed = git("status", "--porcelain", "--untracked-files=no", "--", "src")
     return git("rev-parse", "--short", "HEAD") + (" with changes" if changed else "")
+
+
+def _sections(page: str, table: PageTable) -> list[Section]:
+    """The sections that a page has, with their sentences, and with the whole tables."""
+    found = []
+    for part in re.split(r"^## ", page, flags=re.MULTILINE)[1:]:
+        title, _, body = part.partition("\n")
+        text = [each for each in body.strip().split("\n\n") if each and not each.startswith("|")]
+        tables = [Table(heading, rows) for heading, *rows in table.tables.get(title, ())]
+        found.append(Section(title, text, (), tables))
+    return found
+
+
+def _holds(stored: Sequence[Sequence[str]], heading: Sequence[str], row: Sequence[str]) -> bool:
+    """Whether a stored table has these columns, in this order, and in them this row."""
+    whole, *rows = stored
+    at: list[int] = []
+    for name in heading:
+        begin = at[-1] + 1 if at else 0
+        if name not in whole[begin:]:
+            return False
+        at.append(list(whole).index(name, begin))
+    return any([each[place] for place in at] == list(row) for each in rows)
 
 
 def _rows(block: str) -> list[str]:

@@ -31,6 +31,7 @@ class Reason(StrEnum):
     OUT_OF_RANGE = "out-of-range"
     REFUSED = "refused"
     RESTING = "resting"
+    SCOUTED = "scouted"
     SPARSE = "sparse"
 
     # A policy wants to go somewhere.
@@ -41,6 +42,7 @@ class Reason(StrEnum):
     DRAWN = "drawn"
     EXPLORE = "explore"
     FIRST = "first"
+    FOLLOWED = "followed"
     PROMISING = "promising"
     REMEMBERED = "remembered"
     SCORE = "score"

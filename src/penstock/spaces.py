@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 from penstock.errors import KnobError, did_you_mean
 from penstock.knobs import Acts, Coupling, Knob, KnobSpace, Role, Scope, Setting
-from penstock.knobs.target_kind import MODIFY, QUERY
-from penstock.target_kinds import FUSE, MDC, NFS, STATAHEAD
+from penstock.knobs.target_kind import MODIFY, QUERY, READ
+from penstock.target_kinds import FUSE, LUSTRE_READAHEAD, MDC, NFS, STATAHEAD
 from penstock.units import GIB, MIB, PAGE_BYTES
 
 TESTBED_RAM_BYTES = 192 * GIB
@@ -210,14 +210,46 @@ def statahead() -> KnobSpace:
     return KnobSpace(STATAHEAD.name, (ahead,), kind=STATAHEAD)
 
 
+@functools.lru_cache(maxsize=64)
+def readahead(ram_bytes: int = TESTBED_RAM_BYTES) -> KnobSpace:
+    """The readahead of a Lustre mount on a node with this much memory, in MiB.
+
+    `ahead_total` is max_read_ahead_mb, at most half of memory; `ahead_file` max_read_ahead_per_file_mb, `ahead_whole`
+    max_read_ahead_whole_mb (files up to that size are read whole) and `ahead_async`
+    read_ahead_async_file_threshold_mb (windows from that size on are refilled by a thread of their own). What is
+    written to one may not pass the knob it lies under, but lowering that one lowers nothing.
+    """
+    half = max(1, ram_bytes // 2 // MIB)
+    total = max(1, min(ram_bytes // 32 // MIB, 1024))
+    file = max(1, min(total // 4, 256))
+
+    def knob(id: str, values: tuple[int, ...], default: int, under: str = "", *, tried: bool = True) -> Knob:
+        limits = (READ.name,) if tried else ()
+        one = Knob(id, values, min(default, half), "MiB", 0, 1 << 24, limits=limits, under=under, tried=tried)
+        return one.within(0, half)
+
+    return KnobSpace(
+        LUSTRE_READAHEAD.name,
+        (
+            knob("ahead_total", (64, 128, 256, 512, 1024), total),
+            knob("ahead_file", (4, 8, 16, 32, 64, 128, 256), file, "ahead_total"),
+            knob("ahead_whole", (2, 16, 64), min(file, 64), "ahead_file", tried=False),
+            knob("ahead_async", (2, 8, 32, 128), file, "ahead_file", tried=False),
+        ),
+        declared_with=(("ram_bytes", ram_bytes),),
+        kind=LUSTRE_READAHEAD,
+    )
+
+
 # One of each kind, for whoever must know which file systems there are.
-SPACES = (LUSTRE, fuse(), nfs(), mdc(), statahead())
+SPACES = (LUSTRE, fuse(), nfs(), mdc(), statahead(), readahead())
 _DECLARATIONS: Mapping[str, Callable[..., KnobSpace]] = {
     "lustre": lustre,
     "fuse": fuse,
     "nfs": nfs,
     "mdc": mdc,
     "statahead": statahead,
+    "readahead": readahead,
 }
 
 

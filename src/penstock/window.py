@@ -187,7 +187,8 @@ def _shares(
 
 def _moves_bytes(target: Target, mount: str) -> bool:
     """Whether a target carries what applications read and write on a mount."""
-    return (target.mount or target.fs) == mount and target.kind.unit == BYTES
+    kind = target.kind
+    return (target.mount or target.fs) == mount and kind.unit == BYTES and not kind.whole_mount
 
 
 def _parts(members: Sequence[tuple[TargetSnapshot, TargetSnapshot]], direction: str) -> list[float]:

@@ -117,8 +117,7 @@ def test_job_that_asks_to_be_left_alone_is(client: Served, tmp_path: Path) -> No
         (jobs / "77.end").write_text("alice\n")
         wait_for(lambda: all_knobs(client) != before)
         assert running.stop() == 0
-        assert running.process.stderr is not None
-        assert "job 77 asked to be left alone" in running.process.stderr.read()
+        assert "job 77 asked to be left alone" in running.said()
     assert all_knobs(client) == before
 
 

@@ -202,8 +202,7 @@ def test_second_agent_leaves_naming_the_first(client: Served, tmp_path: Path) ->
     with agent(client, tmp_path / "state", *TUNE) as first:
         with agent(client, tmp_path / "state", *TUNE, wait=False) as second:
             assert second.process.wait(200) == 1
-            assert second.process.stderr is not None
-            assert str(first.process.pid) in second.process.stderr.read()
+            assert f"in use by process {first.process.pid}; stop it first" in second.said()
         assert first.answers()
 
 
@@ -260,8 +259,7 @@ def test_policy_that_raises_or_answers_nonsense_leaves_its_target_alone(
         assert [line for line in status["problems"] if said in line and "policy bad failed" in line]
         assert all_knobs(client) == before
         assert running.stop() == 0
-        assert running.process.stderr is not None
-        lines = running.process.stderr.read().splitlines()
+        lines = running.said().splitlines()
     assert len([line for line in lines if "policy bad failed" in line]) == 1
 
 
@@ -329,8 +327,7 @@ def test_targets_that_come_and_go_leave_a_line_each(client: Served, tmp_path: Pa
         client.control("remount\n")
         wait_for(lambda: said("appeared", client.osc("OST0000"), client.osc("OST0001")))
         assert running.stop() == 0
-        assert running.process.stderr is not None
-        lines = running.process.stderr.read()
+        lines = running.said()
     assert f"{name} was deactivated" in lines
     assert "2 targets of" in lines
 
@@ -380,8 +377,7 @@ def test_administrators_value_is_given_up_at_once_and_never_shown_as_ours(
         last = _row_of(running, name)["last_change"]
         assert not any(change.startswith("flight 77") for change in last["changes"])
         assert running.stop() == 0
-        assert running.process.stderr is not None
-        said = running.process.stderr.read()
+        said = running.said()
         assert "flight 77 ->" not in said
         assert f"{name}: somebody else set flight=77" in said
 

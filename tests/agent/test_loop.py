@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
+from random import Random
 
+import pytest
+
+from penstock.actuate.knob_errors import TargetGoneError
 from penstock.agent.loop import Loop, ticks
+from penstock.decide.guard import Guard
 from penstock.decide.policies import policy_class
 from penstock.decide.policies.fixed import FixedPolicy
 from penstock.decide.tuner import Tuner
 from penstock.knobs import Acts, KnobSpace, Scope, Setting
 from penstock.ports import Ports
-from penstock.snapshot import NodeSnapshot
+from penstock.snapshot import NodeSnapshot, Target
 from penstock.spaces import LUSTRE
 from penstock.testing.queueing import Hardware, Load, QueueingTarget
-from penstock.window import Window
+from penstock.window import Void, Window
 
 
 def world() -> QueueingTarget:
@@ -71,3 +76,57 @@ def test_loop_that_overruns_skips_instead_of_catching_up() -> None:
         pass
     gaps = [later - earlier for earlier, later in zip(slow.looks_s, slow.looks_s[1:], strict=False)]
     assert min(gaps[1:]) >= 2.0 - 1e-6
+
+
+class VanishingTarget(QueueingTarget):
+    """Is unmounted after what was observed was read, at a moment of the test's choice."""
+
+    gone = False
+
+    def space(self, target: Target) -> KnobSpace:
+        if self.gone:
+            raise TargetGoneError(f"{target.name} is gone (unmounted)")
+        return super().space(target)
+
+
+@pytest.mark.parametrize("late_s", [0.5, 30.0])
+def test_loop_survives_a_target_that_goes_between_two_looks_however_late(late_s: float) -> None:
+    here = VanishingTarget(Hardware(1e9, 1e-4, 0.0), [Load(0.0, 1 << 20, 5e-3)], seed=1)
+    loop = Loop(Ports(here, here, here), Tuner(policy_class("random")), 0.5, guard=Guard(seed=1))
+    for _ in islice(ticks(loop), 3):
+        pass
+    here.gone = True
+    here.sleep_until(here.now() + late_s)
+    (step,) = loop.tick()
+    assert isinstance(step.window, Void) == (late_s > 1.0)
+    loop.look_again(here.target)
+    assert loop.tick()[0].decision is None
+    here.gone = False
+    here.sleep_until(here.now() + 0.5)
+    assert loop.tick()[0].decision is not None
+
+
+class FlickeringTarget(QueueingTarget):
+    """Its knobs can be read now and then, as those of a mount whose server dies and comes back."""
+
+    def __init__(self, luck: Random) -> None:
+        super().__init__(Hardware(1e9, 1e-4, 0.0), [Load(0.0, 1 << 20, 5e-3)], seed=1)
+        self.luck = luck
+
+    def space(self, target: Target) -> KnobSpace:
+        if self.luck.random() < 0.4:
+            raise OSError(5, "Input/output error")
+        return super().space(target)
+
+
+@pytest.mark.parametrize("policy", ["weir", "climb", "random"])
+def test_loop_survives_a_target_whose_knobs_can_be_read_now_and_then(policy: str) -> None:
+    here = FlickeringTarget(Random(7))
+    loop = Loop(Ports(here, here, here), Tuner(policy_class(policy)), 0.5, guard=Guard(seed=1))
+    decided = 0
+    for tick in range(200):
+        # Every sixth look comes so late that nothing may be concluded from it.
+        here.sleep_until(here.now() + (20.0 if tick % 6 == 0 else 0.5))
+        loop.look_again(here.target)
+        decided += sum(step.decision is not None for step in loop.tick())
+    assert 20 < decided < 180

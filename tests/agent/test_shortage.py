@@ -14,6 +14,7 @@ import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -185,8 +186,12 @@ def test_answer_that_cannot_be_encoded_keeps_no_slot(tmp_path: Path) -> None:
         server.close()
 
 
-def test_two_hundred_ask_at_once_and_all_are_answered(tmp_path: Path) -> None:
+def test_two_hundred_ask_at_once_and_all_are_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The answer is as long as the status of five thousand targets."""
+    # Two hundred threads of one process wait for each other between connecting and asking.
+    monkeypatch.setattr(line_server, "GRACE_S", 600.0)
     line = b'{"ok": true, "long": "' + b"x" * 2_400_000 + b'"}\n'
     server = ControlServer(tmp_path / "control", lambda verb, arguments: line, timeout_s=600.0)
     before = threading.active_count()
@@ -228,10 +233,35 @@ def test_silent_clients_make_room(tmp_path: Path) -> None:
         server.close()
 
 
+def test_who_asked_while_the_server_could_not_look_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine its thread may not run for seconds."""
+    now_s = [0.0]
+    monkeypatch.setattr(line_server, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
+    asked: list[bytes] = []
+    with socket.socket(socket.AF_UNIX) as listener, contextlib.ExitStack() as opened:
+        listener.bind(str(tmp_path / "control"))
+        listener.listen(2 * MOST_CLIENTS)
+        server = LineServer(listener, lambda client, line: asked.append(line), 60.0)
+        clients = [opened.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(MOST_CLIENTS + 1)]
+        for client in clients:
+            client.connect(str(tmp_path / "control"))
+        server._turn()
+        now_s[0] += 10.0
+        for client in clients[: MOST_CLIENTS - 1]:
+            client.sendall(b"status\n")
+        server._turn()
+        assert asked == [b"status"] * (MOST_CLIENTS - 1)
+        server._turn()
+        assert clients[MOST_CLIENTS - 1].recv(1) == b"", "who is silent makes room"
+        server.close()
+
+
 def ask_without_reading(path: Path, count: int) -> Iterator[socket.socket]:
     for _ in range(count):
         connection = socket.socket(socket.AF_UNIX)
-        connection.settimeout(60.0)
+        connection.settimeout(300.0)
         connection.connect(str(path))
         # Who is turned away may find the connection closed already.
         with contextlib.suppress(BrokenPipeError):

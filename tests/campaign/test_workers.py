@@ -30,10 +30,9 @@ def double(number: int) -> int:
     return 2 * number
 
 
-def test_results_come_with_their_items_or_in_order() -> None:
+def test_results_come_with_their_items() -> None:
     with Workers(2) as pool:
         assert dict(pool.each(double, range(7))) == {n: 2 * n for n in range(7)}
-        assert list(pool.ordered(double, range(7))) == [2 * n for n in range(7)]
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 

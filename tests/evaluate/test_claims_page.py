@@ -15,7 +15,7 @@ from benchmarks.evidence.asked import Extent
 from benchmarks.evidence.asks import Ask, Found
 from benchmarks.evidence.claim_rows import AUTHORS, DIAL, claim_asks
 from benchmarks.evidence.offline_claims import Figure, OfflineClaim
-from benchmarks.evidence.page_table import shown_tables
+from benchmarks.evidence.page_table import read_table
 from benchmarks.evidence.paired_ratios import RatioBook
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "claims.md"
@@ -86,7 +86,7 @@ def test_better_by_chance_is_not_better(next_best: float, verdict: str) -> None:
 
 def test_sentences_of_the_page_agree_with_its_tables() -> None:
     text = PAGE.read_text("utf-8")
-    shown = shown_tables(text)
+    shown = read_table(page.TABLE).tables
     (counts,) = shown["In five minutes"]
     for title, total, *numbers in counts[1:]:
         ((heading, *rows),) = shown[title]
@@ -105,8 +105,8 @@ def test_sentences_of_the_page_agree_with_its_tables() -> None:
 
 
 def test_page_is_what_its_sources_say() -> None:
-    """The offline tables of the page, made again."""
-    shown = shown_tables(PAGE.read_text("utf-8"))
+    """The offline tables, made again."""
+    shown = read_table(page.TABLE).tables
     for title, some in offline_claims.offline_claims(offline_claims.read_sources()).items():
         assert shown[title] == [[list(offline_claims.HEADING), *(offline_claims.row(one) for one in some)]]
 

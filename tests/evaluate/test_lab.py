@@ -66,7 +66,7 @@ def test_lab_results_do_not_depend_on_the_number_of_workers() -> None:
 def test_store_resumes_and_forgives_a_torn_line(tmp_path: Path) -> None:
     first = Store(tmp_path)
     measured = perform(HELD)
-    first.keep(HELD, measured)
+    first.keep(HELD.key, HELD, measured)
     (file,) = tmp_path.glob("*.jsonl")
     file.write_text(file.read_text() + '{"key": "torn')
     again = Store(tmp_path)
@@ -81,7 +81,7 @@ def test_store_keeps_results_as_long_as_behaviour_is_the_same(
     store = Store(tmp_path)
     measured = {trial.key: perform(trial) for trial in (HELD, TUNED)}
     for trial in (HELD, TUNED):
-        store.keep(trial, measured[trial.key])
+        store.keep(trial.key, trial, measured[trial.key])
     monkeypatch.setattr(marks, "version", lambda *parts: "other sources")
     assert Store(tmp_path).find(TUNED) == measured[TUNED.key]
     monkeypatch.setattr(marks, "version", lambda *parts: "yet others")

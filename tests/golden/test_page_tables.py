@@ -7,7 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmarks.evidence.page_table import BEGINS, read_table, shown_tables, stamped, told_ratios, write_table
+from benchmarks.evidence.page_table import (
+    BEGINS,
+    PageTable,
+    not_in_table,
+    read_table,
+    rendered,
+    shown_tables,
+    stamped,
+    told_ratios,
+    without_columns,
+    write_table,
+)
+
+from penstock.report.page import Section, Table
 
 from .decisions import known_marks
 
@@ -22,7 +35,8 @@ def page_of(table: Path) -> Path:
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: path.parent.name)
 def test_page_shows_the_figures_of_its_table(path: Path) -> None:
     page, table = page_of(path).read_text("utf-8"), read_table(path)
-    assert shown_tables(page) == table.tables
+    assert shown_tables(page)
+    assert not_in_table(page, table) == []
     cells = " ".join(
         cell for tables in table.tables.values() for rows in tables for row in rows for cell in row
     )
@@ -51,3 +65,25 @@ def test_figures_of_an_earlier_behaviour_are_labelled(tmp_path: Path) -> None:
     )
     write_table(tmp_path / "figures.json", replace(table, commit="0123456"))
     assert read_table(tmp_path / "figures.json") == replace(table, commit="0123456")
+
+
+def test_page_may_show_less_than_its_table_and_nothing_else(tmp_path: Path) -> None:
+    whole = PageTable("0123456", {}, {"A": [[["who", "wire", "app"], ["x", "1", "2"], ["y", "3", "4"]]]})
+    (tmp_path / "page").mkdir()
+    write_table(tmp_path / "page" / "figures.json", whole)
+    page = tmp_path / "page.md"
+    page.write_text(f"# T\n\n{whole.line({})}\n\n## A\n\nA sentence.\n")
+
+    def brief(section: Section) -> Section:
+        (table,) = section.tables
+        shown = without_columns(table, ("wire",))
+        return Section(section.title, section.text, (), [Table(shown.heading, shown.rows[1:])])
+
+    rendered(tmp_path / "page" / "figures.json", "T", (), brief)
+    text = page.read_text()
+    assert shown_tables(text) == {"A": [[["who", "app"], ["y", "4"]]]}
+    assert "A sentence." in text
+    assert not_in_table(text, whole) == []
+    assert not_in_table(text.replace("| 4 |", "| 3 |"), whole) == [["y", "3"]]
+    assert not_in_table(text.replace("| app |", "| net |"), whole) == [["y", "4"]]
+    assert read_table(tmp_path / "page" / "figures.json") == whole

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from penstock.agent.sharing.checking import sandbox_problems
+
 UNITS = ("penstock.service", "penstock-restore.service")
 # systemd 252's scores, times ten; docs/explanation/security.md records them, and what weakens them fails here.
 EXPOSURE_TENTHS = {"penstock.service": 18, "penstock-restore.service": 17}
@@ -44,6 +46,28 @@ def test_unit_passes_systemd_analyze_verify(
     check = subprocess.run(
         [analyze, "verify", "--man=no", str(tmp_path / name)], capture_output=True, text=True, check=False
     )
+    assert (check.returncode, check.stdout + check.stderr) == (0, "")
+
+
+def test_drop_in_for_a_shared_folder_is_valid_and_lets_the_agent_write_there(
+    packaging: Path, tmp_path: Path, tool: Callable[[str, str], str]
+) -> None:
+    unit, drop_in = packaging / "systemd" / "penstock.service", packaging / "systemd" / "share.conf"
+    said = {key: values[-1] for key, values in (directives(unit) | directives(drop_in)).items()}
+    share = Path("/shared/penstock")
+    assert list(sandbox_problems(share, said | {"LoadState": "loaded"})) == []
+    without = {key: values[-1] for key, values in directives(unit).items()}
+    assert len(list(sandbox_problems(share, without | {"LoadState": "loaded"}))) == 1
+    program = tmp_path / "penstock"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    for name in UNITS:
+        text = (packaging / "systemd" / name).read_text()
+        (tmp_path / name).write_text(text.replace("/opt/penstock/bin/penstock", str(program)))
+    (tmp_path / "penstock.service.d").mkdir()
+    (tmp_path / "penstock.service.d" / "share.conf").write_text(drop_in.read_text())
+    command = [tool("systemd-analyze", "systemd"), "verify", "--man=no", str(tmp_path / "penstock.service")]
+    check = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (check.returncode, check.stdout + check.stderr) == (0, "")
 
 
@@ -98,7 +122,7 @@ def test_agent_notifies_its_service_manager(tmp_path: Path) -> None:
     """As systemd would: a datagram socket, told of readiness, life and the end."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "notify"))
-        manager.settimeout(60)
+        manager.settimeout(300)
         command = [sys.executable, "-m", "penstock", "agent", "run", "--root", str(tmp_path)]
         command += ["--state-dir", str(tmp_path / "state"), "--interval", "50ms"]
         environment = {**os.environ, "NOTIFY_SOCKET": str(tmp_path / "notify")}

@@ -57,15 +57,16 @@ def test_results_resume_after_a_torn_line(tmp_path: Path) -> None:
     with path.open("a") as stream:
         stream.write('{"batch": "spread-20/0.50/1')
     again = Results(path)
-    assert again.rows(batch) == rows and not again.has(other)
-    again.append(other, rows)
-    assert Results(path).has(other) and Results(path).has(batch)
+    assert again.rows(batch.key) == rows and not again.finished({other.key: other})
+    again.keep(other.key, other, rows)
+    both = {each.key: each for each in (batch, other)}
+    assert Results(path).finished(both) == set(both)
 
 
 def test_damaged_results_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    path.write_text("nonsense\n{}\n")
-    with pytest.raises(DataError, match="line 1"):
+    path.write_text('{"batch": "spread\n{}\n')
+    with pytest.raises(DataError, match="line 2"):
         Results(path)
 
 

@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from penstock.agent.control import request
+from penstock.agent.startup import SOCKET_FILE
 from penstock.testing.agents import EAGER
 from penstock.testing.forked import command_server, start_command
 from penstock.testing.freeport import free_port
@@ -50,6 +52,10 @@ class Fleet:
         """Give agents their ports, now or before they start."""
         for name in names:
             self.ports.setdefault(name, free_port())
+
+    def tune(self, name: str) -> None:
+        """Let an agent that observes tune from now on."""
+        request(self._home / name / SOCKET_FILE, "mode", 300.0, mode="tune")
 
     def instance(self, name: str) -> str:
         return f"127.0.0.1:{self.ports[name]}"
@@ -158,11 +164,13 @@ def test_prometheus_notices_what_goes_wrong_in_a_fleet(
             fleet.reserve("full", "reverting")
             targets = [fleet.instance(name) for name in fleet.ports]
             with prometheus(binary, tmp_path / "prometheus", free_port(), targets) as api:
+                # What these two do at once and never again must not be over before anybody looks: they only observe
+                # until Prometheus has seen them.
+                fleet.start(context, "full", calm.root, "observe", EAGER)
+                fleet.start(context, "reverting", spiteful.root, "observe", STRICT)
                 fleet.wait_until_up(api)
-                # What these two do at once and never again must not be over before anybody looks.
-                fleet.start(context, "full", calm.root, "tune", EAGER)
-                fleet.start(context, "reverting", spiteful.root, "tune", STRICT)
-                fleet.wait_until_up(api)
+                for name in ("full", "reverting"):
+                    fleet.tune(name)
                 wait_for(lambda: bool(found(api, f"fleet:penstock_agents:up == {QUIET + 3}")), 300, every_s=1)
                 wait_for(lambda: "PenstockDown" not in {name for name, _ in firing(api)}, 120, every_s=1)
                 fleet.processes["victim"].kill()

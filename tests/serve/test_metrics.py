@@ -122,3 +122,8 @@ def test_dead_scraper_leaves_the_loop_alone(exporting: Exporting) -> None:
             for connection in slow:
                 connection.close()
         assert running.stop() == 0
+
+
+def test_metrics_show_what_was_taken_back_before_anything_was(status: AgentStatus) -> None:
+    shown = exposition(replace(status, tallies=Tallies()))
+    assert value(shown, "penstock_changes_total", reason="guard.revert") == 0

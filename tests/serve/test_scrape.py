@@ -98,6 +98,5 @@ def test_port_that_is_taken_is_said_before_anything_changes(client: Served, tmp_
         (tmp_path / "state.toml").write_text(f'mode = "tune"\n[metrics]\nlisten = "127.0.0.1:{port}"\n')
         with agent(client, tmp_path / "state", wait=False) as running:
             assert running.process.wait(300) == 1
-            assert running.process.stderr is not None
-            said = running.process.stderr.read()
+            said = running.said()
     assert said == f"penstock: metrics.listen 127.0.0.1:{port}: Address already in use\n"

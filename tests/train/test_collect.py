@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from pyarrow.parquet import read_schema  # type: ignore[import-untyped]
 
+from penstock.campaign.shards import unfinished
 from penstock.decision import Receipt
 from penstock.errors import UsageError
 from penstock.knobs import KnobSpace, Setting
@@ -15,7 +16,7 @@ from penstock.ports import Ports
 from penstock.snapshot import NodeSnapshot, Target, TargetSnapshot
 from penstock.spaces import LUSTRE
 from penstock.train import parquet
-from penstock.train.collect import CollectedRun, Walk, keep, missing, tabulate, walk
+from penstock.train.collect import CollectedRun, RunFiles, Walk, tabulate, walk
 from penstock.train.collection import Collection
 from penstock.train.samples import samples
 
@@ -102,8 +103,9 @@ def test_an_interval_that_cannot_be_trusted_leaves_a_gap() -> None:
 def test_a_kept_run_is_not_repeated_and_says_where_it_comes_from(tmp_path: Path) -> None:
     toy = Toy()
     runs = [CollectedRun("c220g5", "s_rd_sq_1m", number, 7, 40, 0.5) for number in (1, 2)]
-    keep(runs[0], tabulate("s_rd_sq_1m", 1, list(walk(Ports(toy, toy, toy), how()))), tmp_path, "a toy")
-    assert missing(runs, tmp_path) == [runs[1]]
+    table = tabulate("s_rd_sq_1m", 1, list(walk(Ports(toy, toy, toy), how())))
+    RunFiles(tmp_path, "a toy").keep(runs[0].id, runs[0], table)
+    assert unfinished({run.id: run for run in runs}, RunFiles(tmp_path, "a toy")) == {runs[1].id: runs[1]}
     schema = read_schema(runs[0].path(tmp_path))
     origin = json.loads(schema.metadata[b"penstock.provenance"])
     assert (origin["cluster"], origin["seed"], origin["run"]) == ("c220g5", 7, runs[0].id)

@@ -1,4 +1,4 @@
-"""How to reach a value that nobody may write: by storing other knobs whose side effect makes it.
+"""How to reach a value that nobody may write as things are: by storing other knobs before.
 
 Storing a Lustre RPC knob can raise max_dirty_mb beyond the most that may be written there. An administrator who moves
 an RPC knob up and down again leaves such a limit behind. It is never changed, because nothing brings it back for
@@ -19,9 +19,15 @@ Writes = tuple[tuple[str, int], ...]
 
 
 def writes_to(space: KnobSpace, now: Setting, knob_id: str, value: int) -> Writes:
-    """The stores that bring one knob to a value, or to the most that may be written if nothing leads there."""
+    """The stores that bring one knob to a value, or to the most that may be written if nothing leads there.
+
+    The knob under which it lies is raised meanwhile if the value passes that one.
+    """
     if not arises_only(space, knob_id, value):
-        return ((knob_id, value),)
+        outer = space[knob_id].under
+        if not outer or value <= now[outer]:
+            return ((knob_id, value),)
+        return (*writes_to(space, now, outer, value), (knob_id, value), (outer, now[outer]))
     found = _detour(space, now, knob_id, value)
     return ((knob_id, space[knob_id].ceiling),) if found is None else found
 

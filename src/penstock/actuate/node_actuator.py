@@ -12,6 +12,7 @@ from penstock.actuate.journalled import Difference, JournalledActuator, nothing_
 from penstock.actuate.knobfiles import KnobFiles
 from penstock.actuate.lustre import LustreActuator
 from penstock.actuate.lustre_metadata import LliteActuator, MdcActuator
+from penstock.actuate.lustre_readahead import ReadaheadActuator
 from penstock.actuate.nfs import NfsActuator
 from penstock.actuate.system import SYSTEM, System
 from penstock.decision import Receipt
@@ -53,6 +54,7 @@ class NodeActuator:
             FuseActuator(root, journal, system=system, scope=reach.fuse),
             MdcActuator(root, journal, system=system),
             LliteActuator(root, journal, statahead(), STATAHEAD_KNOBS, system=system),
+            ReadaheadActuator(root, journal, system=system),
         )
         self._actuators = {actuator.whole.kind.name: actuator for actuator in found}
         for actuator in found:

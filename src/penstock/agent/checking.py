@@ -15,6 +15,7 @@ from penstock.agent.filesystems import CLIENT, open_actuator, open_observer, tun
 from penstock.agent.model_choice import load_own
 from penstock.agent.names import short_names
 from penstock.agent.settings import AgentConfig, Mode, ScopeSection
+from penstock.agent.sharing.checking import share_problems
 from penstock.agent.startup import NoJournal, Places
 from penstock.decide.policies._base import Policy
 from penstock.errors import PenstockError
@@ -71,7 +72,7 @@ class NodeCheck:
 
 def check_node(config: AgentConfig, places: Places, policy: type[Policy]) -> NodeCheck:
     """Check once. Raises for a journal of a newer version, as `penstock agent run` would."""
-    problems = [*_state_problems(places), *_model_problems(policy, config)]
+    problems = [*_state_problems(places), *_model_problems(policy, config), *share_problems(config)]
     try:
         journal: Journal | None = Journal(places.state_dir, owner_of(places.root))
         if journal is not None and not journal.trusted:

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from penstock.decide.advice import WorkAdvice
 from penstock.decide.answers import as_allowed, nonsense
+from penstock.decide.following import Following
 from penstock.decide.guard.offer import Offer
 from penstock.decide.memory import Memories, sane
 from penstock.decide.policies._base import Policy, Proposal
@@ -57,6 +59,12 @@ def contained(inner: type[Policy], report: Report) -> PolicyFactory:
 
         def offered(self, offer: Offer) -> None:
             self._told(lambda inner: inner.offered(offer))
+
+        def advised(self, advice: WorkAdvice | None) -> None:
+            self._told(lambda inner: inner.advised(advice))
+
+        def following(self) -> Following | None:
+            return self._told(lambda inner: inner.following())  # type: ignore[no-any-return]
 
         def remembered(self) -> Memories:
             return self._told(lambda inner: sane(inner.remembered())) or {}

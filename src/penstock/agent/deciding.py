@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from penstock.decide.advice import FleetAdvice
 from penstock.decide.guard import Guard, NodeView
 from penstock.decide.tuner import Tuner
 from penstock.decision import Decision
@@ -31,11 +32,15 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class IntervalInput:
-    """What policy and guard are handed at `now_s`; what was `forgotten` before it is forgotten already."""
+    """What policy and guard are handed at `now_s`; what was `forgotten` before it is forgotten already.
+
+    `advice` is what other nodes say; None where this node decides alone.
+    """
 
     now_s: float
     windows: Sequence[Window | Void]
     forgotten: tuple[Forgotten, ...] = ()
+    advice: FleetAdvice | None = None
 
 
 View = Callable[[Sequence[Window | Void], Sequence[Decision]], NodeView]
@@ -69,7 +74,7 @@ def decide(
     tuner: Tuner, guard: Guard | None, interval: IntervalInput, space_of: SpaceOf, view: View
 ) -> IntervalDecisions:
     """The decisions of one interval. The guard is optional, as in `Loop`."""
-    decisions = tuner.step(interval.windows, space_of, interval.now_s, guard)
+    decisions = tuner.step(interval.windows, space_of, interval.now_s, guard, interval.advice)
     node = view(interval.windows, decisions)
     if guard is not None:
         decisions = guard.review(interval.windows, decisions, space_of, node)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from penstock.actuate.journal import Journal
 from penstock.actuate.node_actuator import NodeActuator, Reach
-from penstock.knobs.target_kind import DATA, METADATA
+from penstock.knobs.target_kind import DATA, METADATA, READAHEAD
 from penstock.observe.fuse.daemon_search import SEARCH_S
 from penstock.observe.fuse.observer import NETWORK_KINDS, FuseScope
 from penstock.observe.kernelfs import KernelFs
@@ -22,7 +22,7 @@ CLIENT = "Lustre client, NFS mount or FUSE mount of a network file system"
 # The kinds of mounts that users may add or remove.
 MOUNT_KINDS = tuple(sorted(NETWORK_KINDS))
 # What `[scope] kinds` may name.
-SECTIONS = (DATA, METADATA)
+SECTIONS = (DATA, METADATA, READAHEAD)
 # Knobs that affect a whole node are set only if an administrator names them.
 NODE_KNOBS = ("dirty_bytes",)
 # What an answer over the socket may take to look for the daemons of mounts.
@@ -31,6 +31,8 @@ ANSWER_SEARCH_S = SEARCH_S
 _OTHERS = frozenset({"cifs", "smb3", "ceph", "9p", "afs", "gpfs", "beegfs"})
 _FUSE = re.compile(r"fuse(\..+|blk)?")
 _TUNED_TYPES = ("lustre", "nfs", "fuse.")
+# The source of a mount is MGSNODES:/FSNAME, and what follows is a directory of it.
+_LUSTRE_SOURCE = re.compile(r":/([^/]+)")
 
 
 def open_observer(root: Path, reach: Reach | None = None, *, peek: bool = False) -> NodeObserver:
@@ -80,10 +82,24 @@ def tuned_type(path: Path) -> str:
 
     The agent must not write its own files to a file system that it tunes. Raises OSError.
     """
-    place = str(path.resolve())
-    best, kind = "", ""
+    mount = _mount_of(path)
+    return mount.kind if mount is not None and mount.kind.startswith(_TUNED_TYPES) else ""
+
+
+def tuned_fs(path: Path) -> tuple[str, str]:
+    """The type of such a mount, and what its targets call their file system; empty where it is not tuned."""
+    mount = _mount_of(path)
+    if mount is None or not mount.kind.startswith(_TUNED_TYPES):
+        return "", ""
+    named = _LUSTRE_SOURCE.search(mount.source) if mount.kind == "lustre" else None
+    return mount.kind, named[1] if named else mount.path
+
+
+def _mount_of(path: Path) -> Mount | None:
+    """The mount that a path is on."""
+    place, best = str(path.resolve()), None
     for mount in read_mounts(KernelFs("/")).mounts:
         inside = place == mount.path or place.startswith(mount.path.rstrip("/") + "/")
-        if inside and len(mount.path) >= len(best):
-            best, kind = mount.path, mount.kind
-    return kind if kind.startswith(_TUNED_TYPES) else ""
+        if inside and (best is None or len(mount.path) >= len(best.path)):
+            best = mount
+    return best

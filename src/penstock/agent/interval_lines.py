@@ -12,7 +12,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from penstock.agent.advice_lines import advice_fields, read_advice
 from penstock.agent.deciding import Forgotten, IntervalDecisions, IntervalInput, KnownSpace
+from penstock.decide.advice import FleetAdvice
 from penstock.decide.guard import NodeView
 from penstock.decision import Decision
 from penstock.decision_reasons import Reason
@@ -64,6 +66,7 @@ class IntervalWriter:
         self._kept: list[KnobSpace] = []
         self._last: dict[Target, Window | Void] = {}
         self._originals: dict[Target, Setting] = {}
+        self._advice: FleetAdvice | None = None
 
     def lines(
         self, decided: IntervalDecisions, carried_out: Sequence[Decision], known: KnownSpace
@@ -87,7 +90,11 @@ class IntervalWriter:
             len(decided.decisions),
             int(bool(carried_out)),
         ]
-        line = _encode([*head, rows, {key: value for key, value in rare.items() if value}])
+        said = {key: value for key, value in rare.items() if value}
+        if decided.interval.advice != self._advice:
+            self._advice = decided.interval.advice
+            said["advice"] = advice_fields(self._advice)
+        line = _encode([*head, rows, said])
         return [*self._fresh, line]
 
     def _row(self, window: Window | Void, space: KnobSpace | None) -> list[Any]:
@@ -145,6 +152,7 @@ class IntervalReader:
         self._known: dict[str, list[Any]] = {"target": [], "knobs": [], "metrics": [], "space": []}
         self._last: dict[Target, Window | Void] = {}
         self._originals: dict[Target, Setting] = {}
+        self._advice: FleetAdvice | None = None
 
     def read(self, line: Any) -> RecordedInput | None:
         """The interval of a line; None where it only defines something."""
@@ -170,7 +178,9 @@ class IntervalReader:
         forgotten = tuple(Forgotten(targets[at], bool(gone)) for at, gone in rare.get("forgotten", ()))
         node = NodeView(*rare["node"]) if "node" in rare else _QUIET
         lost = frozenset(targets[at] for at in rare.get("lost", ()))
-        interval = IntervalInput(float(now_s), windows, forgotten)
+        if "advice" in rare:
+            self._advice = read_advice(rare["advice"])
+        interval = IntervalInput(float(now_s), windows, forgotten, self._advice)
         compiled = bool(rare.get("compiled"))
         return RecordedInput(interval, node, spaces, int(check), int(decided), bool(acting), lost, compiled)
 
@@ -218,7 +228,10 @@ def _space_fields(space: KnobSpace) -> dict[str, Any]:
         "opted_in": sorted(space.opted_in),
         "offered": [dict(setting) for setting in space.offered],
         "knobs": [
-            [k.id, k.values, k.default, k.unit, k.floor, k.ceiling, k.scope, k.acts, k.role, k.step, k.limits]
+            [
+                *(k.id, k.values, k.default, k.unit, k.floor, k.ceiling, k.scope, k.acts, k.role, k.step),
+                *(k.limits, k.under, k.tried),
+            ]
             for k in space.knobs
         ],
     }
@@ -234,11 +247,12 @@ def _space(said: Mapping[str, Any]) -> KnobSpace:
 
 
 def _knob(knob_id: str, values: list[int], *rest: Any) -> Knob:
-    default, unit, floor, ceiling, scope, acts, role, step, *limits = rest
+    default, unit, floor, ceiling, scope, acts, role, step, *later = rest
     bounds = (default, unit, floor, ceiling, Scope(scope), Acts(acts))
-    # Recordings made before knobs declared what they limit end with the step.
-    known = tuple(limits[0]) if limits else ()
-    return Knob(knob_id, tuple(values), *bounds, Role(role) if role is not None else None, step, known)
+    # Recordings of earlier versions end with the step, or with what a knob limits.
+    limits, *others = later or [()]
+    known = (tuple(limits), *others)
+    return Knob(knob_id, tuple(values), *bounds, Role(role) if role is not None else None, step, *known)
 
 
 _DEFINED: Mapping[str, Callable[[Any], Any]] = {"target": _named_target, "space": _space}

@@ -52,10 +52,10 @@ class Client:
     answer: memoryview | None = None
     asked: bool = False
 
-    def is_stuck(self, now_s: float) -> bool:
-        """Whether it holds its slot for nothing: it does not ask, or may only read and does not take its answer."""
+    def is_stuck(self, looked_s: float) -> bool:
+        """Whether it held its slot for nothing until then: it did not ask, or may only read and took no answer."""
         waits_for_it = not self.asked or (self.answer is not None and not self.peer.may_change)
-        return waits_for_it and now_s - self.since_s >= GRACE_S
+        return waits_for_it and looked_s - self.since_s >= GRACE_S
 
 
 Take = Callable[[Client, bytes], None]
@@ -80,6 +80,8 @@ class LineServer:
         self._ready: list[Client] = []
         self._lock, self._staffing = threading.Lock(), threading.Lock()
         self._accept_from_s = 0.0
+        #: All that clients had sent or taken by then was seen. On a busy machine that may be long ago.
+        self._looked_s = 0.0
         self._pace = CoreShare(SHARE)
         self._stopping = False
         self._thread: threading.Thread | None = None
@@ -132,7 +134,9 @@ class LineServer:
     def _turn(self) -> None:
         self._admit()
         self._watch_for_newcomers()
-        for key, _ in self._selector.select(self._wait_s()):
+        wait_s = self._wait_s()
+        self._looked_s = time.monotonic()
+        for key, _ in self._selector.select(wait_s):
             if key.fileobj is self._ear:
                 with contextlib.suppress(OSError):
                     self._ear.recv(4096)
@@ -161,9 +165,8 @@ class LineServer:
 
     def _make_room(self, *, among_readers: bool = False) -> bool:
         """Drop whoever holds a slot for nothing longest. Returns false if nobody does."""
-        now_s = time.monotonic()
         those = (one for one in self._clients.values() if not (among_readers and one.peer.may_change))
-        stuck = [client for client in those if client.is_stuck(now_s)]
+        stuck = [client for client in those if client.is_stuck(self._looked_s)]
         if not stuck:
             return False
         self._drop(min(stuck, key=lambda client: client.since_s))

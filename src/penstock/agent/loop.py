@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.agent.deciding import Forgotten, IntervalInput, IntervalRecorder, decide
 from penstock.agent.space_book import SpaceBook
+from penstock.decide.advice import FleetAdvice
 from penstock.decide.guard import Guard, NodeView
 from penstock.decide.tuner import Tuner
 from penstock.decision import Decision, Receipt
@@ -37,6 +38,11 @@ def everything(target: Target) -> bool:
     return True
 
 
+def alone() -> FleetAdvice | None:
+    """The advice of a node that decides alone."""
+    return None
+
+
 def unrecorded(decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
     """A recorder that keeps nothing and lets every decision pass."""
     return decisions
@@ -48,7 +54,8 @@ class Loop:
 
     While `acting` is false decisions are made and shown but not carried out. Only targets in `scope` whose
     knobs can all be read are decided about. `record` writes decisions down before they are carried out; one it
-    cannot write comes back as a decision to keep. A `recorder` is shown everything that decisions were made from,
+    cannot write comes back as a decision to keep. `advice` answers at once with what other nodes said last.
+    A `recorder` is shown everything that decisions were made from,
     before they are carried out. The guard is optional: the papers' algorithms ran without one.
     """
 
@@ -63,6 +70,7 @@ class Loop:
     before: NodeSnapshot | None = None
     spaces: SpaceBook | None = None
     recorder: IntervalRecorder | None = None
+    advice: Callable[[], FleetAdvice | None] = alone
     forgotten: list[Forgotten] = field(default_factory=list)
     absent: dict[Target, int] = field(default_factory=dict)
 
@@ -76,7 +84,7 @@ class Loop:
         compared = windows(before, after, LONGEST_INTERVALS * self.interval_s)
         seen = tuple(self._with_original(window) for window in compared)
         tunable = [window for window in seen if self._tunable(window)]
-        interval = IntervalInput(self.ports.clock.now(), tunable, tuple(self.forgotten))
+        interval = IntervalInput(self.ports.clock.now(), tunable, tuple(self.forgotten), self.advice())
         self.forgotten.clear()
         decided = decide(self.tuner, self.guard, interval, self._book().space_of, self._view)
         decisions = self.record(decided.decisions) if self.acting else decided.decisions

@@ -40,6 +40,7 @@ from penstock.agent.presence import Presence
 from penstock.agent.rate_limited_log import RateLimitedLog
 from penstock.agent.run_start import RunStart, start_of
 from penstock.agent.settings import AgentConfig, Mode, Rollback
+from penstock.agent.sharing.sharer import Sharer
 from penstock.agent.standing import Stopwatch, gather, is_paused
 from penstock.agent.startup import Places, open_journal, prepare, recover
 from penstock.agent.surveyed import surveyed
@@ -100,6 +101,7 @@ class Agent:
         self._actuator = open_actuator(places.root, self._journal, config.scope.reach())
         self._knowledge = KnowledgeFile(places.state_dir)
         self._knowledge.load()
+        self.sharer = Sharer(config, places.root, self.seed)
         self.loop = self._make_loop(policy, predictor)
 
     def run(self) -> None:
@@ -130,7 +132,7 @@ class Agent:
             self.event(events.FoundEvent(time_s=time.time(), **about, tuned=tuple(finding.tuned)))
         notify("READY=1")
         try:
-            self._work(watchdog, (control, exports))
+            self._work(watchdog, (control, exports, self.sharer))
         finally:
             # The originals first, and each step by itself: a socket that cannot be closed keeps no knob.
             kept, recorder = self.config.rollback is Rollback.NOT_ON_EXIT, self.loop.recorder
@@ -140,7 +142,7 @@ class Agent:
                 lambda: self._knowledge.keep(self.loop.tuner.remembered(), time.time()),
                 lambda: self.event(events.StopEvent(time_s=time.time())),
                 lambda: None if recorder is None else recorder.flush(),
-                *(one.close for one in (control, exports, watchdog, self._observer)),
+                *(one.close for one in (self.sharer, control, exports, watchdog, self._observer)),
                 self._lock.release,
             )
 
@@ -228,7 +230,7 @@ class Agent:
         """Add an event that is not a decision to the log."""
         self.log.append(event)
 
-    def _work(self, watchdog: Watchdog, services: tuple[ControlServer, Exports]) -> None:
+    def _work(self, watchdog: Watchdog, services: tuple[ControlServer, Exports, Sharer]) -> None:
         due_s = self.clock.now()
         settled: Iterator[None] | None = None
         while not self.clock.stopping:
@@ -263,6 +265,9 @@ class Agent:
             self._notice_others(self.loop.before)
             self._say_what_was_seen(self.loop.before)
             self._compiling.consider(len(self.loop.before.targets))
+        findings = self.loop.tuner.findings if self.mode is Mode.TUNE else list
+        for problem in self.sharer.hand(findings, self.jobs.running, self.clock.now()):
+            self.messages.condition(problem)
         self.messages.settle()
         self._knowledge.keep_when_due(self.loop.tuner.remembered, time.time())
         if self.config.rollback is Rollback.ON_IDLE:
@@ -418,6 +423,7 @@ class Agent:
             acting=False,
             record=self._record,
             recorder=self._open_recorder(start),
+            advice=self.sharer.advice,
         )
 
     def _open_recorder(self, start: RunStart) -> WindowRecorder | None:

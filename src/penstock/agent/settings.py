@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import ipaddress
+import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -108,7 +109,7 @@ def _knob_rules(rules: tuple[str, ...]) -> tuple[str, ...]:
 class ScopeSection(Section):
     """`[scope]`: which targets and knobs may be touched; shell patterns. Deny wins.
 
-    `kinds` are the kinds of work that may be tuned: `data`, and `metadata` only where it is named.
+    `kinds` are the kinds of work that may be tuned: `data`, and `metadata` and `readahead` only where they are named.
 
     `mount_users` are the uids whose own mounts may be tuned; a user can mount anything under any name.
 
@@ -140,6 +141,10 @@ class ScopeSection(Section):
             and not _matches(target.fs, self.deny_fs)
             and not _names(target, self.deny_targets)
         )
+
+    def covers_fs(self, fs: str) -> bool:
+        """Whether targets of this file system may be tuned at all."""
+        return _matches(fs, self.allow_fs) and not _matches(fs, self.deny_fs)
 
     def unmatched(self, targets: Sequence[Target]) -> Iterator[tuple[str, str]]:
         """The key and the text of each pattern that matches none of these targets."""
@@ -240,6 +245,31 @@ class MetricsSection(Section):
         return host.strip("[]"), int(port)
 
 
+def _share(share: str) -> str:
+    if share and not (Path(share).is_absolute() and ".." not in Path(share).parts):
+        raise ValueError("must be an absolute path")
+    return share
+
+
+def _node_name(name: str) -> str:
+    if name and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
+        raise ValueError("must be a plain name of letters, digits, '.', '_' and '-'")
+    return name
+
+
+class KnowledgeSection(Section):
+    """`[knowledge]`: what nodes tell each other through a folder that all of them see; off unless `share` names one.
+
+    `node` is what this node is called there, the host's name where it is empty. Job ids are told only with
+    `share_jobs`. A folder on a file system that is tuned is refused without `share_on_tuned`.
+    """
+
+    share: Annotated[str, AfterValidator(_share)] = ""
+    share_jobs: bool = False
+    share_on_tuned: bool = False
+    node: Annotated[str, AfterValidator(_node_name)] = ""
+
+
 class AgentConfig(Section):
     """The whole of `agent.toml`; every option has a safe default."""
 
@@ -261,6 +291,7 @@ class AgentConfig(Section):
     scope: ScopeSection = ScopeSection()
     guard: GuardSection = GuardSection()
     metrics: MetricsSection = MetricsSection()
+    knowledge: KnowledgeSection = KnowledgeSection()
 
     def with_options(self, **options: object) -> Self:
         """This configuration with single options exchanged, validated like the file itself."""

@@ -19,8 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from penstock.campaign.engines import ShardFailedError, Tick
-from penstock.campaign.shardwork import perform_shard
+from penstock.campaign.shards import ShardFailedError, Tick
 from penstock.campaign.spec import SlurmSection
 from penstock.errors import PenstockError, UsageError, require_extra
 
@@ -31,7 +30,7 @@ Connect = Callable[[contextlib.ExitStack], Any]
 
 
 class DaskEngine:
-    """Shards on a Dask cluster. The cluster exists for the duration of the `with` block."""
+    """Shards on a Dask cluster. The cluster exists for the duration of the `with` block. Only texts are sent."""
 
     def __init__(self, connect: Connect, retries: int) -> None:
         self._connect = connect
@@ -48,14 +47,16 @@ class DaskEngine:
     ) -> None:
         self._open.close()
 
-    def each(self, tasks: Mapping[str, str], tick: Tick) -> Iterator[tuple[str, str | ShardFailedError]]:
+    def each(
+        self, function: Callable[[str], str], tasks: Mapping[str, str], tick: Tick
+    ) -> Iterator[tuple[str, str | ShardFailedError]]:
         # The task text differs between campaigns, so Dask never returns the result of another campaign.
         names = {
             f"penstock-{hashlib.sha256(text.encode()).hexdigest()[:32]}": key for key, text in tasks.items()
         }
         texts = [tasks[key] for key in names.values()]
         futures = self._client.map(
-            perform_shard, texts, key=list(names), retries=self._retries, pure=False, batch_size=1000
+            function, texts, key=list(names), retries=self._retries, pure=False, batch_size=1000
         )
         finished = _distributed().as_completed(futures, loop=self._client.loop)
         left, ticked_s = len(futures), time.monotonic()

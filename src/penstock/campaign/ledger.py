@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from penstock.actuate.lock import holder
+from penstock.campaign.jsonlines import append_line, read_lines
+from penstock.campaign.shards import Kept, ShardFailedError
 from penstock.campaign.spec import Specification
 from penstock.errors import DataError, MissingError, PenstockError, refusal
 
@@ -55,11 +57,13 @@ class Standing:
         return len(self.failed) > MOST_FAILED * self.shards
 
 
-class CampaignLedger:
+class CampaignLedger(Kept[str, str]):
     """Reads and writes the directory of a campaign."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        #: The shards that failed in this run, and why.
+        self.failures: list[str] = []
 
     def create(self, specification: Specification) -> None:
         """Create the directory, or continue in one made for the same work by the same program version."""
@@ -90,7 +94,7 @@ class CampaignLedger:
                 f"{self.directory}: made for another specification; name another `out`, or delete it"
             )
 
-    def finished(self, keys: Sequence[str]) -> set[str]:
+    def finished(self, keys: Iterable[str]) -> set[str]:
         """The keys of the shards that have a result file."""
         try:
             there = {entry.name for entry in os.scandir(self.directory / "shards")}
@@ -100,8 +104,16 @@ class CampaignLedger:
 
     def note(self, **entry: Any) -> None:
         """Append a line to the log."""
-        with (self.directory / LOG).open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"t_s": time.time(), **entry}) + "\n")
+        append_line(self.directory / LOG, {"t_s": time.time(), **entry})
+
+    def keep(self, key: str, task: str, result: str) -> None:
+        """Note what a finished shard cost. Its worker has written the rows."""
+        self.note(**json.loads(result))
+
+    def failed(self, key: str, failure: ShardFailedError) -> None:
+        """Note why a shard failed; the next run tries it again."""
+        self.failures.append(f"{key}: {failure}")
+        self.note(key=key, error=str(failure))
 
     def standing(self) -> Standing:
         """The progress, computed from the files alone."""
@@ -110,7 +122,7 @@ class CampaignLedger:
         done = self.finished(keys)
         told: dict[str, dict[str, Any]] = {}
         started_s, since, last_s = 0.0, 0, 0.0
-        for line in self._log():
+        for _, line in read_lines(self.directory / LOG):
             if "started" in line:
                 started_s, since = line["t_s"], 0
             elif "key" in line:
@@ -174,15 +186,4 @@ class CampaignLedger:
             raise DataError(f"{path}: not JSON") from None
         if not {"kind", "program", "asked", "shards"} <= set(found):
             raise PenstockError(f"{path}: not a campaign's")
-        return found
-
-    def _log(self) -> list[dict[str, Any]]:
-        path = self.directory / LOG
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        found = []
-        for line in lines:
-            try:
-                found.append(json.loads(line))
-            except ValueError:
-                continue  # the last line of a run that was killed
         return found

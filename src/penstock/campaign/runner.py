@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 from penstock.actuate.lock import StateLock
-from penstock.campaign.engines import Engine, ShardFailedError
 from penstock.campaign.ledger import MOST_FAILED, CampaignLedger, Standing
+from penstock.campaign.shards import Engine, run_shards, unfinished
+from penstock.campaign.shardwork import perform_shard
 from penstock.campaign.spec import Specification
 from penstock.errors import PenstockError
 
@@ -18,7 +18,7 @@ class CampaignCancelledError(PenstockError):
     """The campaign was asked to stop."""
 
 
-def run_campaign(specification: Specification, engine: Engine, say: Say) -> Standing:
+def run_campaign(specification: Specification, engine: Engine[str, str], say: Say) -> Standing:
     """Run the unfinished shards and return the progress.
 
     A run that was interrupted at any point is continued by the next.
@@ -31,34 +31,27 @@ def run_campaign(specification: Specification, engine: Engine, say: Say) -> Stan
     lock = StateLock(specification.directory)
     try:
         ledger.forget_stop()
-        done = ledger.finished([shard.key for shard in specification.shards])
-        tasks = {s.key: specification.task(s) for s in specification.shards if s.key not in done}
-        ledger.note(started=len(tasks))
-        if tasks:
-            _run(ledger, engine, tasks, say, len(specification.shards))
+        _run(ledger, engine, {shard.key: specification.task(shard) for shard in specification.shards}, say)
     finally:
         ledger.forget_stop()
         lock.release()
     return ledger.standing()
 
 
-def _run(ledger: CampaignLedger, engine: Engine, tasks: dict[str, str], say: Say, shards: int) -> None:
+def _run(ledger: CampaignLedger, engine: Engine[str, str], shards: dict[str, str], say: Say) -> None:
     def tick() -> None:
         if ledger.stop_is_asked():
             raise CampaignCancelledError(f"{ledger.directory}: cancelled; run it again to go on")
 
-    failed: dict[str, str] = {}
+    left = unfinished(shards, ledger)
+    ledger.note(started=len(left))
+    if not left:
+        return
     with engine:
-        for key, answer in engine.each(tasks, tick):
-            if isinstance(answer, ShardFailedError):
-                failed[key] = str(answer)
-                ledger.note(key=key, error=str(answer))
-            else:
-                ledger.note(**json.loads(answer))
+        for _ in run_shards(engine, perform_shard, left, ledger, tick):
             say(ledger)
-            if len(failed) > MOST_FAILED * shards:
-                first, why = next(iter(failed.items()))
+            if len(ledger.failures) > MOST_FAILED * len(shards):
                 raise PenstockError(
-                    f"{ledger.directory}: failed: {len(failed)} of {shards} shards, more than "
-                    f"{100 * MOST_FAILED:.0f} %; the first: {first}: {why}"
+                    f"{ledger.directory}: failed: {len(ledger.failures)} of {len(shards)} shards, more than "
+                    f"{100 * MOST_FAILED:.0f} %; the first: {ledger.failures[0]}"
                 )

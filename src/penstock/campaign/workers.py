@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
-from functools import partial
 from itertools import islice
 from types import FrameType, TracebackType
 from typing import Literal, Self, TypeVar
@@ -84,26 +83,12 @@ class Workers:
             for future in wait(waiting, timeout=_TICK_S, return_when=FIRST_COMPLETED).done:
                 yield waiting.pop(future), future.result()
 
-    def ordered(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """The results in the order of the items."""
-        done: dict[int, Result] = {}
-        due = 0
-        for (number, _), result in self.each(partial(_of_item, function), enumerate(items)):
-            done[number] = result
-            while due in done:
-                yield done.pop(due)
-                due += 1
-
     def _submit(self, function: Callable[[Item], Result], item: Item) -> Future[Result]:
         assert self._pool is not None
         # `submit` starts processes, and they inherit blocked signals. So no signal reaches a process that is half
         # started.
         with _blocked():
             return self._pool.submit(function, item)
-
-
-def _of_item(function: Callable[[Item], Result], numbered: tuple[int, Item]) -> Result:
-    return function(numbered[1])
 
 
 @contextmanager

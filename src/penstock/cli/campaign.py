@@ -22,8 +22,8 @@ from penstock.errors import MissingError, PenstockError, UsageError
 from penstock.units import format_duration
 
 if TYPE_CHECKING:
-    from penstock.campaign.engines import Engine
     from penstock.campaign.ledger import CampaignLedger, Standing
+    from penstock.campaign.shards import Engine
     from penstock.campaign.spec import Specification
 
 PATH = click.Path(path_type=Path)
@@ -120,7 +120,9 @@ def cancel(spec: Path, as_json: bool) -> None:
         click.echo(f"{said}; {_progress(standing)}")
 
 
-def _engine(specification: Specification, engine: str, scheduler: str | None, workers: int | None) -> Engine:
+def _engine(
+    specification: Specification, engine: str, scheduler: str | None, workers: int | None
+) -> Engine[str, str]:
     from penstock.campaign.engines import LocalEngine
 
     retries = specification.section.retries

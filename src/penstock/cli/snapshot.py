@@ -14,9 +14,10 @@ import click
 from penstock.cli.options import DURATION, SIZE, console, emit_json, json_option, root_option
 from penstock.errors import AccessError, MissingError, UsageError
 from penstock.knobs import TargetKind
-from penstock.knobs.target_kind import DATA, DATA_PATH, METADATA
+from penstock.knobs.target_kind import DATA, DATA_PATH, METADATA, READAHEAD
+from penstock.observe.lustre.layout import READAHEAD_KNOBS
 from penstock.snapshot import NodeSnapshot, Problem, Target, TargetSnapshot
-from penstock.target_kinds import MDC, STATAHEAD
+from penstock.target_kinds import LUSTRE_READAHEAD, MDC, STATAHEAD
 from penstock.units import format_size
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def snapshot(
     if watch or record:
         _follow(observer, watch, record, _Pace(interval, count, int(rotate)))
         return
-    observer.kinds = (DATA, METADATA)
+    observer.kinds = (DATA, METADATA, READAHEAD)
     seen = observer.observe()
     if as_json:
         emit_json(_document(seen, observer.rpc_stats()))
@@ -79,6 +80,8 @@ def snapshot(
         screen.print(_overview(seen, screen.width))
         for item in _of(seen, MDC) + _of(seen, STATAHEAD):
             screen.print(_metadata_line(item))
+        for item in _of(seen, LUSTRE_READAHEAD):
+            screen.print(_readahead_line(item))
     _say_problems(seen, root)
 
 
@@ -153,7 +156,7 @@ def _document(seen: NodeSnapshot, rpc_stats: Mapping[str, RpcStats]) -> dict[str
         "version": seen.version,
         "targets": [_target(item, rpc_stats.get(item.target.name)) for item in _of(seen, DATA_PATH)],
         "mdc": [_mdc(item) for item in _of(seen, MDC)],
-        "llite": [_llite(item) for item in _of(seen, STATAHEAD)],
+        "llite": [_llite(item, seen) for item in _of(seen, STATAHEAD)],
         "mounts": [
             {"name": name, **{key: _number(value) for key, value in counters.items()}}
             for name, counters in sorted(seen.mounts.items())
@@ -179,13 +182,30 @@ def _mdc(item: TargetSnapshot) -> dict[str, Any]:
     }
 
 
-def _llite(item: TargetSnapshot) -> dict[str, Any]:
+def _llite(item: TargetSnapshot, seen: NodeSnapshot) -> dict[str, Any]:
+    mine = [one for one in _of(seen, LUSTRE_READAHEAD) if one.target.mount == item.target.mount]
     return {
         "name": item.target.mount,
         "fs": item.target.fs,
         "statahead": item.setting.get("statahead"),
         **_operations(item),
+        "readahead": _readahead(mine[0]) if mine else None,
     }
+
+
+def _readahead(item: TargetSnapshot) -> dict[str, Any]:
+    """Its knobs in MiB, what applications read, and what came over the wire for that."""
+    return {
+        **{knob_id: item.setting.get(knob_id) for knob_id in READAHEAD_KNOBS},
+        "read_bytes": _number(item.counters.get("read.bytes", 0)),
+        "carried_bytes": _number(item.counters.get(item.target.kind.carried, 0)),
+    }
+
+
+def _readahead_line(item: TargetSnapshot) -> str:
+    done = _readahead(item)
+    read, carried = done["read_bytes"], done["carried_bytes"]
+    return f"{short_name(item.target)}: {item.setting or '?'}; {read} bytes read, {carried} carried for that"
 
 
 def _operations(item: TargetSnapshot) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from penstock.decide.objective import OTHERS_BUSY, OTHERS_BYTES, rates_of
 from penstock.decide.work import Work
 from penstock.decision import unit_name
 from penstock.knobs import Setting
-from penstock.knobs.target_kind import BYTES
+from penstock.knobs.target_kind import BYTES, DATA
 from penstock.snapshot import Target
 from penstock.window import Window
 
@@ -63,9 +63,12 @@ class Others:
 def beside(found: Sequence[Group]) -> list[Others | None]:
     """For each group, the targets of all others that move bytes as it does; None where there are no others.
 
-    Operations are counted by the mount and by its connections alike, so there the others are no others.
+    What is counted by the mount and by its connections alike counts once, so there the others are no others.
     """
-    carriers = [group for group in found if group.target.kind.unit == BYTES]
+    kinds = [group.target.kind for group in found]
+    carriers = [
+        group for group, kind in zip(found, kinds, strict=True) if kind.unit == BYTES and not kind.whole_mount
+    ]
     if len(carriers) < 2:
         return [None] * len(found)
     moved = {
@@ -98,7 +101,7 @@ def groups(busy: Sequence[tuple[Window, Work, Setting]]) -> list[Group]:
 
 
 def _target(first: Target, work: Work, held: Setting) -> Target:
-    named = str(work) if first.kind.unit == BYTES else f"{first.kind.name}: {work}"
+    named = str(work) if first.kind.section == DATA else f"{first.kind.name}: {work}"
     return Target(unit_name(first, f"{named} with {held}" if held else named), first.fs, kind=first.kind)
 
 

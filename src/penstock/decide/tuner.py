@@ -13,11 +13,13 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from penstock.decide.activity import Activity
+from penstock.decide.advice import FleetAdvice, WorkFindings, findings_of, work_kind
 from penstock.decide.answers import as_allowed
 from penstock.decide.budget import CacheBudget
 from penstock.decide.cache import Demand, DemandHistory, allocate, sparing
 from penstock.decide.groups import Group, beside, groups, mount_of
 from penstock.decide.guard import Guard, NodeView
+from penstock.decide.guard.offer import Offer
 from penstock.decide.habits import KEPT_WORKS
 from penstock.decide.memory import WorkMemory, like, targets_of
 from penstock.decide.policies._base import Policy, Proposal
@@ -47,6 +49,8 @@ class _History:
     demands: DemandHistory = field(default_factory=DemandHistory)
     #: The work of a tuning group; None for a single target.
     work: Work | None = None
+    #: What the guard offered last.
+    offer: Offer | None = None
 
     @property
     def window(self) -> Window:
@@ -88,11 +92,17 @@ class Tuner:
         self._keeper = Guard(seed=seed, enforces=False)
 
     def step(
-        self, windows: Sequence[Window | Void], space_of: SpaceOf, now_s: float, guard: Guard | None = None
+        self,
+        windows: Sequence[Window | Void],
+        space_of: SpaceOf,
+        now_s: float,
+        guard: Guard | None = None,
+        advice: FleetAdvice | None = None,
     ) -> tuple[Decision, ...]:
         """Decide about every busy target. Idle and void windows lead to no decision.
 
-        Policies that choose by a guard's offers get them from `guard`; without one everything is offered.
+        Policies that choose by a guard's offers get them from `guard`; without one everything is offered. `advice` is
+        what other nodes say; None where this node decides alone.
         """
         keeper = guard or self._keeper
         busy, resumed = self._take(windows, space_of)
@@ -102,7 +112,9 @@ class Tuner:
             policy = unit.history.policy
             if policy.reads_offers:
                 shown = unit.history.window
-                policy.offered(keeper.offer(unit.name, unit.work, unit.members, shown, policy.space))
+                offer = keeper.offer(unit.name, unit.work, unit.members, shown, policy.space)
+                policy.offered(offer)
+                self._advise(unit.history, offer, advice)
             for decision in self._decide(unit, outlook, space_of, now_s):
                 decisions[decision.target] = decision
         if resumed:
@@ -126,6 +138,20 @@ class Tuner:
             if history.work is not None and (settings := history.policy.remembered())
         ]
 
+    def findings(self) -> list[WorkFindings]:
+        """What the tuning groups can tell other nodes about their work."""
+        return [
+            findings_of(
+                work_kind(target.fs, targets_of(target.kind), history.work, history.offer),
+                history.offer,
+                said,
+            )
+            for target, history in self._histories.items()
+            if history.work is not None
+            and history.offer is not None
+            and (said := history.policy.following()) is not None
+        ]
+
     def forget(self, target: Target) -> None:
         """Drop the history of a target that is gone, or that somebody else has taken over."""
         self._histories.pop(target, None)
@@ -143,10 +169,11 @@ class Tuner:
             moving = isinstance(window, Window) and window.moved_per_s > 0
             if not moving and window.target not in self._histories:
                 continue
-            history = self._history(window.target, space_of)
             if isinstance(window, Void):
-                history.recent.clear()
+                # Its space is not asked for: the target may be gone.
+                self._histories[window.target].recent.clear()
                 continue
+            history = self._history(window.target, space_of)
             history.recent.append(window)
             if history.policy.tunes_cache:
                 history.demand.take(window)
@@ -159,6 +186,14 @@ class Tuner:
             if moving:
                 busy.append(history)
         return busy, resumed
+
+    def _advise(self, history: _History, offer: Offer, advice: FleetAdvice | None) -> None:
+        """Hand a tuning group's policy what other nodes say about its work."""
+        history.offer = offer
+        if history.work is not None:
+            target = history.window.target
+            kind = work_kind(target.fs, targets_of(target.kind), history.work, offer)
+            history.policy.advised(None if advice is None else advice.about(kind))
 
     def _outlooks(self, busy: Sequence[_History]) -> list[Outlook | None]:
         """The model's forecasts for all busy units, with one call per direction and candidate set."""

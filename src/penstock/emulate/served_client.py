@@ -93,6 +93,10 @@ class SimulatedClient(Protocol):
         """Put new values in force for the connection to the metadata server and for statahead."""
         ...
 
+    def apply_readahead(self, setting: Setting) -> None:
+        """Put new limits of readahead in force, in MiB."""
+        ...
+
     def apply(self, index: int, setting: Setting) -> None:
         """Put new values in force for one data path."""
         ...

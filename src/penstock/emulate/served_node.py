@@ -13,10 +13,13 @@ from penstock.emulate.formats import head, stats_row
 from penstock.emulate.served_client import MountFigures, OscFigures, SimulatedClient
 from penstock.emulate.served_metadata import ServedMetadata
 from penstock.emulate.served_osc import ServedOsc, since_then
+from penstock.emulate.served_readahead import ServedReadahead
 from penstock.emulate.stores import Rules, visible_bytes
 from penstock.emulate.tree import File, Reader, Stored, Tree, Writer
 from penstock.emulate.treelayout import DEBUGFS, PROCFS, SYSFS, Listed, TreeLayout
 from penstock.errors import UsageError
+from penstock.knobs import Setting
+from penstock.observe.lustre.layout import READAHEAD_KNOBS
 from penstock.spaces import MOD_RPCS
 from penstock.units import KIB, MIB, PAGE_BYTES
 
@@ -56,6 +59,7 @@ class ServedNode:
         self._calls_from = MountFigures()
         self._calls_start_s = time.time()
         self.metadata: ServedMetadata
+        self.readahead: ServedReadahead
         self._add_node_files()
         self.mount()
 
@@ -80,8 +84,13 @@ class ServedNode:
             for index in range(self.plan.osts):
                 self._add_osc(index, instance)
             made = self.metadata = self._served_metadata(instance)
+            ahead = self.readahead = self._served_readahead()
             llite = self._mount_live() | {
-                "statahead_max": (lambda: f"{made.statahead}\n", made.store_statahead)
+                "statahead_max": (lambda: f"{made.statahead}\n", made.store_statahead),
+                READAHEAD_KNOBS["ahead_total"]: (partial(ahead.text, "ahead_total"), ahead.store_total),
+                READAHEAD_KNOBS["ahead_file"]: (partial(ahead.text, "ahead_file"), ahead.store_file),
+                READAHEAD_KNOBS["ahead_whole"]: (partial(ahead.text, "ahead_whole"), ahead.store_whole),
+                READAHEAD_KNOBS["ahead_async"]: (partial(ahead.text, "ahead_async"), ahead.store_async),
             }
             self._add_directory("llite", f"{self.plan.fs}-{instance}", ("", instance), llite)
             live: Handlers = {
@@ -106,6 +115,11 @@ class ServedNode:
             server_limit=self.plan.mod_rpcs,
             start_s=time.time(),
         )
+
+    def _served_readahead(self) -> ServedReadahead:
+        texts = {listed.file: listed.text for listed in self.plan.layout.kinds["llite"]}
+        start = Setting({knob_id: int(texts[file] or 0) for knob_id, file in READAHEAD_KNOBS.items()})
+        return ServedReadahead(self.rules, self._client.apply_readahead, start)
 
     def unmount(self) -> None:
         """Everything of the mount goes; the module's own files stay."""
@@ -214,11 +228,12 @@ class ServedNode:
 
     def _max_cached(self) -> str:
         limit = self.rules.ram_bytes // 2 // MIB
+        ahead = self.readahead.setting["ahead_total"]
         used = min(limit, sum(self._osc_figures(i).dirty_bytes for i in range(self.plan.osts)) // MIB)
         unevict = "unevict_mb: 0\n" if self.rules.modern else ""
         return (
             f"users: 5\nmax_cached_mb: {limit}\nused_mb: {used}\nunused_mb: {limit - used}\n{unevict}"
-            f"reclaim_count: 0\nmax_read_ahead_mb: {limit // 16}\nused_read_ahead_mb: 0\n"
+            f"reclaim_count: 0\nmax_read_ahead_mb: {ahead}\nused_read_ahead_mb: 0\n"
         )
 
     def _add_node_files(self) -> None:

@@ -72,6 +72,12 @@ class SimulatorClient:
     def apply_metadata(self, rpcs: int, mod_rpcs: int, statahead: int) -> None:
         """Opens and closes take as long whatever these values are."""
 
+    def apply_readahead(self, setting: Setting) -> None:
+        """The window of a file and the size up to which files are read whole; the other limits are not simulated."""
+        client = self._world.client
+        client.ra_max[0] = min(setting["ahead_file"], setting["ahead_total"]) * PAGES_PER_MIB
+        client.ra_whole[0] = setting["ahead_whole"] * PAGES_PER_MIB
+
     def apply(self, index: int, setting: Setting) -> None:
         """Put values in force as they are."""
         dirty_pages = setting["dirty"] * PAGES_PER_MIB

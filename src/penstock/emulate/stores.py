@@ -87,14 +87,7 @@ class Rules:
 
     def dirty(self, text: str) -> int:
         """max_dirty_mb: plain MiB, since 2.17 also with units, rounded up."""
-        if self.modern:
-            match = _NUMBER.fullmatch(text)
-            if match is None or match["unit"] not in _FACTORS:
-                raise refuse(errno.EINVAL)
-            size = _fraction(match) * (_FACTORS[match["unit"]] if match["unit"] else MIB)
-            value = -int(-size // MIB)
-        else:
-            value = _integer(text, any_base=False)
+        value = parse_rounded_mib(text) if self.modern else _integer(text, any_base=False)
         if value >= 2048 or value * MIB > self.ram_bytes // 4:
             raise refuse(errno.ERANGE)
         return value
@@ -113,6 +106,18 @@ def parse_megabytes(text: str) -> int:
         raise refuse(errno.EINVAL)
     size = _fraction(match) * (_FACTORS[match["unit"]] if match["unit"] else MIB)
     return int(size // PAGE_BYTES)
+
+
+def parse_rounded_mib(text: str) -> int:
+    """A size in MiB with an optional fraction or unit, rounded up to whole MiB.
+
+    >>> parse_rounded_mib("1.5M"), parse_rounded_mib("2")
+    (2, 2)
+    """
+    match = _NUMBER.fullmatch(text)
+    if match is None or match["unit"] not in _FACTORS:
+        raise refuse(errno.EINVAL)
+    return -int(-(_fraction(match) * (_FACTORS[match["unit"]] if match["unit"] else MIB)) // MIB)
 
 
 def parse_plain(text: str) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
-from penstock.campaign.workers import Workers
+from penstock.campaign.engines import ThisProcess, local_engine
+from penstock.campaign.shards import Engine, run_shards, unfinished
 from penstock.evaluate.store import Store
 from penstock.evaluate.trial import Measured, Trial, perform
 
@@ -25,36 +26,27 @@ class Lab:
         self.store = store
         self.workers = workers or os.cpu_count() or 1
         self._progress = progress
-        self._pool: Workers | None = None
+        self._engine: Engine[Trial, Measured] = local_engine(self.workers)
 
     def __enter__(self) -> Self:
+        self._engine.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._pool is not None:
-            self._pool.__exit__(kind, error, trace)
+        self._engine.__exit__(kind, error, trace)
 
     def measure(self, stage: str, trials: Sequence[Trial]) -> list[Measured]:
         """One result per trial, in order. Equal trials are run once."""
-        missing = {trial.key: trial for trial in trials if self.store.find(trial) is None}
-        total = len(missing)
-        for done, (trial, measured) in enumerate(self._run(list(missing.values())), 1):
-            self.store.keep(trial, measured)
-            self._progress(stage, done, total)
+        # The longest trial starts first. If it started last, everybody would wait for it.
+        shards = {trial.key: trial for trial in sorted(trials, key=_cost, reverse=True)}
+        left = unfinished(shards, self.store)
+        engine = self._engine if len(left) > 1 else ThisProcess()
+        for done, _ in enumerate(run_shards(engine, perform, left, self.store), 1):
+            self._progress(stage, done, len(left))
         found = [self.store.find(trial) for trial in trials]
         return [each for each in found if each is not None]
-
-    def _run(self, trials: Sequence[Trial]) -> Iterator[tuple[Trial, Measured]]:
-        # The longest trial starts first. If it started last, everybody would wait for it.
-        ordered = sorted(trials, key=_cost, reverse=True)
-        if self.workers == 1 or len(ordered) < 2:
-            yield from ((trial, perform(trial)) for trial in ordered)
-            return
-        if self._pool is None:
-            self._pool = Workers(self.workers).__enter__()
-        yield from self._pool.each(perform, ordered)
 
 
 def _cost(trial: Trial) -> float:

@@ -16,8 +16,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.campaign.engines import local_engine
 from penstock.campaign.program import version
-from penstock.campaign.workers import Workers
+from penstock.campaign.shards import in_order
 from penstock.errors import UsageError, require_extra
 from penstock.evaluate.tuners import find_policy
 from penstock.simulate import BEHAVIOUR
@@ -96,8 +97,8 @@ def _make(world: OwnWorld, missing: Mapping[str, Path], workers: int, say: Say) 
         raise require_extra("train", error) from None
     runs = [(workload, number) for number in range(world.runs) for workload in SINGLE_STREAM]
     say(f"{world.cluster.name}: {len(runs)} runs of {world.seconds:g} s to train on")
-    with Workers(workers, "spawn") as pool:
-        table = join(list(pool.ordered(partial(_walked, world), runs)))
+    with local_engine(workers, "spawn") as engine:
+        table = join(list(in_order(engine, partial(_walked, world), runs)))
     for kind, path in forests.items():
         if kind not in RECIPES:
             raise UsageError(f"there is no recipe for a {kind} model")
@@ -132,8 +133,8 @@ def _survey(world: OwnWorld, workers: int, say: Say) -> bytes:
         for number in range(world.runs)
     ]
     say(f"{world.cluster.name}: a survey of {len(plans)} cases")
-    with Workers(workers, "spawn") as pool:
-        held = list(pool.ordered(partial(measure_plan, seconds=HELD_S, seed=FIRST_SEED), plans))
+    with local_engine(workers, "spawn") as engine:
+        held = list(in_order(engine, partial(measure_plan, seconds=HELD_S, seed=FIRST_SEED), plans))
     source = f"{len(plans)} runs of {world.cluster.name}, seeds {FIRST_SEED} on"
     return surveyfile.dump(make_survey([one for one in held if one is not None], source, {"seconds": HELD_S}))
 

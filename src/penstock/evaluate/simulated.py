@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.campaign.workers import Workers
+from penstock.campaign.engines import local_engine
+from penstock.campaign.shards import in_order
 from penstock.evaluate.drivers import Course, Decided, Driver, Hold, make_driver
 from penstock.evaluate.simulated_client import INTERVAL_S
 from penstock.knobs import Setting
@@ -263,12 +264,8 @@ def static_surface(
     plan: Plan, seconds: float, warmup_s: float, workers: int = 1
 ) -> Generator[Cell, None, None]:
     """Every setting held on its own; the cells do not depend on the number of worker processes."""
-    one = partial(hold, plan, seconds, warmup_s)
-    if workers <= 1:
-        yield from map(one, grid())
-        return
-    with Workers(workers) as pool:
-        yield from pool.ordered(one, grid())
+    with local_engine(workers) as engine:
+        yield from in_order(engine, partial(hold, plan, seconds, warmup_s), grid())
 
 
 def hold(plan: Plan, seconds: float, warmup_s: float, setting: Setting) -> Cell:

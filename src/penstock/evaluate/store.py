@@ -6,10 +6,12 @@ that leaves behaviour as it was, and results of different behaviour never mix.
 
 from __future__ import annotations
 
-import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
+from penstock.campaign.jsonlines import append_line, read_lines
+from penstock.campaign.shards import Kept
 from penstock.evaluate.marks import Marks
 from penstock.evaluate.trial import Measured, Trial, dump, load
 
@@ -22,7 +24,7 @@ def default_directory() -> Path:
     return Path(base) / "penstock" / "evaluate"
 
 
-class Store:
+class Store(Kept[Trial, Measured]):
     """Finished trials by mark and key. Without a directory they are kept in memory."""
 
     def __init__(self, directory: Path | None) -> None:
@@ -38,15 +40,16 @@ class Store:
         """The stored result of an equal trial, or None."""
         return self._results(self._mark(trial)).get(trial.key)
 
-    def keep(self, trial: Trial, measured: Measured) -> None:
-        """Store a result. Each line is written in one call, so two processes may share the file."""
+    def finished(self, shards: Mapping[str, Trial]) -> set[str]:
+        """The keys of the trials whose results are stored."""
+        return {key for key, trial in shards.items() if key in self._results(self._mark(trial))}
+
+    def keep(self, key: str, trial: Trial, measured: Measured) -> None:
+        """Store a result."""
         mark = self._mark(trial)
-        self._results(mark)[trial.key] = measured
-        if self._directory is None:
-            return
-        line = json.dumps({"key": trial.key, "result": dump(measured)}) + "\n"
-        with _file(self._directory, mark).open("a", encoding="utf-8") as file:
-            file.write(line)
+        self._results(mark)[key] = measured
+        if self._directory is not None:
+            append_line(_file(self._directory, mark), {"key": key, "result": dump(measured)})
 
     def _mark(self, trial: Trial) -> str:
         return self._marks.find(trial.course) if self._marks is not None else ""
@@ -68,11 +71,10 @@ def _file(directory: Path, mark: str) -> Path:
 
 def _read(path: Path) -> dict[str, Measured]:
     found: dict[str, Measured] = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+    for _, entry in read_lines(path):
         try:
-            entry = json.loads(line)
             found[entry["key"]] = load(entry["result"])
         except (ValueError, KeyError, TypeError):
-            # The last line of a run that was killed, or one that lacks a figure: that trial is run again.
+            # A line that lacks a figure: that trial is run again.
             continue
     return found

@@ -54,6 +54,10 @@ class Knob:
     step: int = 1
     #: The directions whose data on its way it limits, as far as that is known beforehand.
     limits: tuple[str, ...] = ()
+    #: The knob whose value bounds what is written here. Lowering that one lowers nothing.
+    under: str = ""
+    #: Whether policies turn it. What is not tried is shown, may be set by hand, and is given back.
+    tried: bool = True
 
     def __post_init__(self) -> None:
         if not self.values or list(self.values) != sorted(set(self.values)):

@@ -61,7 +61,7 @@ class KnobSpace:
         searched = (
             knob.id
             for knob in self.knobs
-            if knob is not shared and knob.id not in made and self.may_set(knob.id)
+            if knob is not shared and knob.tried and knob.id not in made and self.may_set(knob.id)
         )
         object.__setattr__(self, "_by_role", by_role)
         object.__setattr__(self, "searched", tuple(searched))
@@ -144,6 +144,10 @@ class KnobSpace:
             coupling.rule(setting) == setting[coupling.affects]
             for coupling in self.couplings
             if coupling.bounds and {coupling.affects, *coupling.when} <= setting.keys()
+        ) and all(
+            setting[knob.id] <= setting[knob.under]
+            for knob in self.knobs
+            if knob.under and {knob.id, knob.under} <= setting.keys()
         )
 
     def check(self, setting: Mapping[str, int]) -> None:

@@ -35,6 +35,8 @@ class TargetKind:
     unit: str = BYTES
     #: Whether a target stands for a whole mount, whose connections count the same once more.
     whole_mount: bool = False
+    #: The counter of what requests carried for the first way of work, where some of that may be in vain.
+    carried: str = ""
     #: The counters of what it moves and of its requests.
     volumes: tuple[str, ...] = field(init=False, repr=False)
 
@@ -57,12 +59,16 @@ class TargetKind:
         return first.name, second.name
 
 
-DATA, METADATA = "data", "metadata"
+DATA, METADATA, READAHEAD = "data", "metadata", "readahead"
 READ = Way("read", "read.bytes", "reads", "app.read_bytes", "app.read_calls")
 WRITE = Way("write", "write.bytes", "writes", "app.write_bytes", "app.write_calls")
 #: What metadata servers are asked for: looking things up, and changing them.
 QUERY = Way("query", "query.ops", "queries")
 MODIFY = Way("modify", "modify.ops", "changes")
+
+#: The same of a whole mount, as its applications call it: their calls are its requests.
+MOUNT_READ = Way("read", "read.bytes", "reads", "read.bytes", "read.rpcs")
+MOUNT_WRITE = Way("write", "write.bytes", "writes", "write.bytes", "write.rpcs")
 
 #: What carries the data of files, of whatever file system.
 DATA_PATH = TargetKind("data-path", DATA, (READ, WRITE))

@@ -9,17 +9,18 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
-from penstock.knobs.target_kind import DATA, METADATA
+from penstock.knobs.target_kind import DATA, METADATA, READAHEAD
 from penstock.observe.deadline import Deadline, Pass
 from penstock.observe.kernelfs import KernelFs
 from penstock.observe.lustre.client import explain
 from penstock.observe.lustre.layout import PLACES, llite_target, mdc_target, osc_target
+from penstock.observe.lustre.mount_readahead import with_carried
 from penstock.observe.lustre.rpcstats import RpcStats
-from penstock.observe.lustre.sources import LustreSource, MountSource, OscSource, metadata_source
+from penstock.observe.lustre.sources import LustreSource, MountSource, OscSource, source_of
 from penstock.observe.lustre.version import read_version
 from penstock.observe.recording import RecordedProbe
 from penstock.snapshot import NodeSnapshot, Problem, Target, TargetSnapshot
-from penstock.target_kinds import STATAHEAD
+from penstock.target_kinds import LUSTRE_READAHEAD, STATAHEAD
 
 _RESCAN_S = 5.0
 _SLOWEST_RESCAN_S = 60.0
@@ -33,7 +34,8 @@ class LustreObserver:
     It looks for targets every few seconds, at once after one vanished, and less and less often while there is none. A
     target whose files block is reported as stale and left alone until its read returns. With `peek`, idle targets are
     read last and cost one short read each; a change of their knobs is then seen within a few passes.
-    With `metadata` among its `kinds`, connections to metadata servers and the statahead of mounts are targets too.
+    With `metadata` among its `kinds`, connections to metadata servers and the statahead of mounts are targets too,
+    with `readahead` the readahead of mounts.
     """
 
     def __init__(
@@ -80,7 +82,9 @@ class LustreObserver:
         if gone:
             # A remounted target has a new name, so look for it at once.
             self._next_scan_s = float("-inf")
-        return NodeSnapshot(t_s, tuple(targets), mounts, tuple(problems), "lustre", self._version)
+        return NodeSnapshot(
+            t_s, tuple(with_carried(targets)), mounts, tuple(problems), "lustre", self._version
+        )
 
     def _look(self) -> Pass[LustreSource, object]:
         if not self._peek:
@@ -147,9 +151,7 @@ class LustreObserver:
     def _source(self, key: Key, target: Target | None) -> LustreSource:
         if target is None:
             return MountSource(self._fs, key[1])
-        if target.kind.section == METADATA:
-            return metadata_source(self._fs, target, self._clock)
-        return OscSource(self._fs, target, self._clock)
+        return source_of(self._fs, target, self._clock)
 
     def _listed(self) -> tuple[dict[Key, Target | None], tuple[Problem, ...]]:
         """The present sources. The target is parsed only for OSCs that were not there before."""
@@ -169,6 +171,9 @@ class LustreObserver:
                     servers = (mdc_target(name) for name in self._fs.names(f"{place}/mdc"))
                     ahead = (llite_target(name, STATAHEAD) for name in mounts)
                     found.update({(t.kind.name, t.name): t for t in (*servers, *ahead) if t is not None})
+                if READAHEAD in self.kinds:
+                    ahead = (llite_target(name, LUSTRE_READAHEAD) for name in mounts)
+                    found.update({(t.kind.name, t.name): t for t in ahead if t is not None})
             except OSError as error:
                 problems.append(Problem(f"/{place}", explain(error, place)))
         return found, tuple(problems)

@@ -18,6 +18,7 @@ from prometheus_client.metrics_core import (
 )
 from prometheus_client.registry import Collector
 
+from penstock.decision_reasons import Reason
 from penstock.knobs.target_kind import BYTES
 from penstock.serve.status import AgentStatus, TargetStatus
 
@@ -120,7 +121,9 @@ def _node(status: AgentStatus) -> Iterator[Metric]:
 
 def _tallies(status: AgentStatus) -> Iterator[Metric]:
     tallies = status.tallies
-    yield _by_reason("penstock_changes", "Changes carried out.", tallies.changes)
+    # What an alert watches is there from the start: Prometheus sees no increase in a series that begins above 0.
+    changes = {Reason.GUARD_REVERT: 0, **tallies.changes}
+    yield _by_reason("penstock_changes", "Changes carried out.", changes)
     yield _by_reason("penstock_advices", "Changes advised and not carried out.", tallies.advices)
     yield _by_reason("penstock_refusals", "Intervals in which the guard refused a change.", tallies.refusals)
     yield _by_reason("penstock_void_windows", "Intervals that could not be trusted.", tallies.voids)
@@ -141,9 +144,10 @@ def _tallies(status: AgentStatus) -> Iterator[Metric]:
 
 
 def _volumes(targets: tuple[TargetStatus, ...], per_target: bool) -> Iterator[Metric]:
-    carriers = tuple(target for target in targets if target.unit == BYTES)
+    parts = tuple(target for target in targets if not target.whole_mount)
+    carriers = tuple(target for target in parts if target.unit == BYTES)
     yield from _summed(carriers, VOLUMES, per_target)
-    servers = tuple(target for target in targets if target.unit != BYTES and not target.whole_mount)
+    servers = tuple(target for target in parts if target.unit != BYTES)
     if servers:
         yield from _summed(servers, OPERATIONS_DONE, per_target)
 

@@ -67,10 +67,13 @@ class AgentProcess:
         except UnreachableError as error:
             if self.process.poll() is None:
                 raise
-            said = _said(self.state_dir).read_text(encoding="utf-8", errors="replace")
             raise UnreachableError(
-                f"{error}; it ended with {self.process.returncode}: {said[-3000:]}"
+                f"{error}; it ended with {self.process.returncode}: {self.said()[-3000:]}"
             ) from error
+
+    def said(self) -> str:
+        """Its messages so far, and those of agents that used this state directory before."""
+        return _messages(self.state_dir).read_text(encoding="utf-8", errors="replace")
 
     def answers(self) -> bool:
         """Whether it is there yet."""
@@ -89,7 +92,7 @@ class AgentProcess:
         return self.process.wait(_STOP_S)
 
 
-def _said(state_dir: Path) -> Path:
+def _messages(state_dir: Path) -> Path:
     """Where its messages go: a pipe that nobody reads would fill up and stop it."""
     return state_dir.parent / f"{state_dir.name}.stderr"
 
@@ -116,8 +119,8 @@ def agent(client: Rooted, state_dir: Path, *options: str, wait: bool = True) -> 
         config.write_text(EAGER)
     command = [sys.executable, "-m", "penstock", "agent", "run", "--root", str(client.root)]
     command += ["--state-dir", str(state_dir), "--config", str(config), *options]
-    with _said(state_dir).open("ab") as said:
-        process = subprocess.Popen(command, stderr=said)
+    with _messages(state_dir).open("ab") as messages:
+        process = subprocess.Popen(command, stderr=messages)
     running = AgentProcess(process, state_dir)
     try:
         if wait:

@@ -34,6 +34,7 @@ class SteadyClient:
         self._t_s = 0.0
         self.applied: dict[int, Setting] = {}
         self.applied_metadata: tuple[int, int, int] | None = None
+        self.applied_readahead: Setting | None = None
 
     def metadata(self) -> MetadataFigures:
         """As many creates as look-ups, each of both closed or unlinked."""
@@ -42,6 +43,9 @@ class SteadyClient:
 
     def apply_metadata(self, rpcs: int, mod_rpcs: int, statahead: int) -> None:
         self.applied_metadata = (rpcs, mod_rpcs, statahead)
+
+    def apply_readahead(self, setting: Setting) -> None:
+        self.applied_readahead = setting
 
     def run_until(self, t_s: float) -> None:
         self._t_s = t_s

@@ -6,7 +6,7 @@ It becomes one Parquet file, written as a whole, so an interrupted collection co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -14,6 +14,8 @@ from random import Random
 import numpy as np
 
 from penstock import __version__
+from penstock.campaign.shards import Kept
+from penstock.errors import AccessError
 from penstock.knobs import Setting
 from penstock.ports import Ports
 from penstock.predict.features import MEASURES, measure
@@ -92,25 +94,38 @@ def tabulate(workload: str, iteration: int, seen: Sequence[tuple[int, Window]]) 
     )
 
 
-def missing(runs: Sequence[CollectedRun], directory: Path) -> list[CollectedRun]:
-    """The runs whose files are not there yet."""
-    return [run for run in runs if not run.path(directory).exists()]
+class RunFiles(Kept[CollectedRun, TraceTable]):
+    """The finished runs of a directory, a file each, with everything needed to repeat it."""
 
+    def __init__(self, directory: Path, source: str) -> None:
+        self._directory = directory
+        self._source = source
+        #: The number of rows of each run that was kept by this object.
+        self.rows: dict[str, int] = {}
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise AccessError(f"{directory}: {error.strerror}") from None
 
-def keep(run: CollectedRun, table: TraceTable, directory: Path, source: str) -> None:
-    """Write a finished run with everything needed to repeat it."""
-    origin = {
-        "source": source,
-        "run": run.id,
-        "cluster": run.cluster,
-        "workload": run.workload,
-        "seed": run.seed,
-        "interval_s": run.interval_s,
-        "intervals": run.intervals,
-        "protocol": "a random setting of 99 after every probe",
-        "penstock": __version__,
-    }
-    parquet.write(run.path(directory), table, origin)
+    def finished(self, shards: Mapping[str, CollectedRun]) -> set[str]:
+        """The runs whose files are there."""
+        return {key for key, run in shards.items() if run.path(self._directory).exists()}
+
+    def keep(self, key: str, run: CollectedRun, table: TraceTable) -> None:
+        """Write a finished run."""
+        origin = {
+            "source": self._source,
+            "run": run.id,
+            "cluster": run.cluster,
+            "workload": run.workload,
+            "seed": run.seed,
+            "interval_s": run.interval_s,
+            "intervals": run.intervals,
+            "protocol": "a random setting of 99 after every probe",
+            "penstock": __version__,
+        }
+        parquet.write(run.path(self._directory), table, origin)
+        self.rows[key] = len(table)
 
 
 def plan_runs(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
-from penstock.campaign.workers import Workers
-from penstock.errors import AccessError, UsageError
+from penstock.campaign.engines import local_engine
+from penstock.campaign.shards import run_shards, unfinished
+from penstock.errors import UsageError
 from penstock.spaces import LUSTRE
-from penstock.train.collect import CollectedRun, Walk, keep, missing, plan_drawn, plan_runs, tabulate, walk
+from penstock.train.collect import CollectedRun, RunFiles, Walk, plan_drawn, plan_runs, tabulate, walk
 from penstock.train.table import TraceTable
 from penstock.train.worlds import DRAWN, is_drawn
 from penstock.workload import parse_workload
@@ -46,14 +46,13 @@ class Collection:
 def collect_simulated(wanted: Collection, workers: int, say: Say) -> list[Path]:
     """Simulate all missing runs. Returns the files of the whole collection."""
     runs = wanted.plan()
-    _make(wanted.directory)
-    open_runs = missing(runs, wanted.directory)
-    if len(open_runs) < len(runs):
-        say(f"{len(runs) - len(open_runs)} of {len(runs)} runs are there already")
-    with Workers(workers, "spawn") as pool:
-        one = partial(simulate_run, directory=wanted.directory)
-        for done, (run, rows) in enumerate(pool.each(one, open_runs), start=1):
-            say(f"{done}/{len(open_runs)} {run.id}: {rows} rows")
+    files = RunFiles(wanted.directory, "penstock simulate")
+    left = unfinished({run.id: run for run in runs}, files)
+    if len(left) < len(runs):
+        say(f"{len(runs) - len(left)} of {len(runs)} runs are there already")
+    with local_engine(workers, "spawn") as engine:
+        for done, key in enumerate(run_shards(engine, simulate_table, left, files), start=1):
+            say(f"{done}/{len(left)} {key}: {files.rows[key]} rows")
     return [run.path(wanted.directory) for run in runs]
 
 
@@ -66,13 +65,6 @@ def simulate_table(run: CollectedRun) -> TraceTable:
     return tabulate(run.workload, run.number, list(walk(world, how)))
 
 
-def simulate_run(run: CollectedRun, directory: Path) -> int:
-    """One run on the simulator and its file; returns the number of rows."""
-    table = simulate_table(run)
-    keep(run, table, directory, "penstock simulate")
-    return len(table)
-
-
 def collect_live(wanted: Collection, root: Path, state_dir: Path, say: Say) -> list[Path]:
     """Run the protocol on a live client, one run after the other.
 
@@ -81,18 +73,11 @@ def collect_live(wanted: Collection, root: Path, state_dir: Path, say: Say) -> l
     from penstock.train.live import live_world
 
     runs = replace(wanted, cluster=LIVE).plan()
-    _make(wanted.directory)
-    for run in missing(runs, wanted.directory):
+    files = RunFiles(wanted.directory, "live client")
+    for key, run in unfinished({run.id: run for run in runs}, files).items():
         with live_world(root, state_dir) as world:
             how = Walk(LUSTRE.candidates(), run.intervals, run.interval_s, run.id)
             table = tabulate(run.workload, run.number, list(walk(world, how)))
-        keep(run, table, wanted.directory, "live client")
-        say(f"{run.id}: {len(table)} rows; knobs restored")
+        files.keep(key, run, table)
+        say(f"{key}: {len(table)} rows; knobs restored")
     return [run.path(wanted.directory) for run in runs]
-
-
-def _make(directory: Path) -> None:
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise AccessError(f"{directory}: {error.strerror}") from None

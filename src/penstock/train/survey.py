@@ -8,8 +8,7 @@ measured ones. Far from all measured settings they approach the mean of all case
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
@@ -18,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock import __version__
-from penstock.campaign.workers import Workers
+from penstock.campaign.engines import local_engine
+from penstock.campaign.shards import in_order
 from penstock.decide.level import Level
 from penstock.decide.look import look_of
 from penstock.decide.objective import Rates, rates_of
@@ -89,8 +89,10 @@ def surveyed(
 ) -> list[HeldRates]:
     """Measure all worlds in parallel processes. The result does not depend on the number of processes."""
     found = []
-    with closing(_measured(worlds, seconds, seed, workers)) as measured:
-        for number, held in enumerate(measured, 1):
+    with local_engine(workers, "spawn") as engine:
+        for number, held in enumerate(
+            in_order(engine, partial(measure, seconds=seconds, seed=seed), worlds), 1
+        ):
             found += [held] if held is not None else []
             say(f"{number}/{len(worlds)} {worlds[number - 1].name}")
     return found
@@ -99,17 +101,6 @@ def surveyed(
 def drawn(count: int, seed: int) -> list[DescribedWorld]:
     """Random worlds of the families that may be surveyed."""
     return list(draw_worlds(seed, count, without=LEFT_OUT))
-
-
-def _measured(
-    worlds: Sequence[DescribedWorld], seconds: float, seed: int, workers: int
-) -> Generator[HeldRates | None]:
-    one = partial(measure, seconds=seconds, seed=seed)
-    if workers <= 1:
-        yield from map(one, worlds)
-        return
-    with Workers(workers, "spawn") as pool:
-        yield from pool.ordered(one, worlds)
 
 
 def measure(world: DescribedWorld, seconds: float, seed: int) -> HeldRates | None:

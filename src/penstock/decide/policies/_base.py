@@ -14,6 +14,8 @@ from penstock.knobs import KnobSpace, Setting
 from penstock.window import Window
 
 if TYPE_CHECKING:
+    from penstock.decide.advice import WorkAdvice
+    from penstock.decide.following import Following
     from penstock.decide.guard.offer import Offer
     from penstock.decide.memory import Memories
 
@@ -75,6 +77,13 @@ class Policy(ABC):
 
     def offered(self, offer: Offer) -> None:  # noqa: B027 - most policies choose without looking
         """What may be chosen now, and what is known of the unit. Called before `propose` if `reads_offers`."""
+
+    def advised(self, advice: WorkAdvice | None) -> None:  # noqa: B027 - most policies decide alone
+        """What other nodes say about this work; None where there are none. Called after `offered`."""
+
+    def following(self) -> Following | None:
+        """What it tells other nodes about its own exploring; None for policies that decide alone."""
+        return None
 
     @abstractmethod
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:

@@ -15,6 +15,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from penstock.decide.belief import Knowledge
+from penstock.decide.following import Following
 from penstock.decide.habits import (
     AIM,
     HOPELESS,
@@ -40,6 +41,7 @@ from penstock.predict.drawn import drawn_cases
 from penstock.window import Window
 
 if TYPE_CHECKING:
+    from penstock.decide.advice import WorkAdvice
     from penstock.decide.guard.offer import Offer
 
 _LN2 = math.log(2)
@@ -78,12 +80,21 @@ class WeirPolicy(Policy):
         self._rounds = Rounds()
         self._requests = RequestCount()
         self._relief = Relief()
+        self._following = Following()
         #: The size of calls in the direction that moves less.
         self._call_bytes = 0.0
 
     def offered(self, offer: Offer) -> None:
         """What may be chosen in this interval."""
         self._offer = offer
+
+    def advised(self, advice: WorkAdvice | None) -> None:
+        """What other nodes say about this work."""
+        self._following.advice = advice
+
+    def following(self) -> Following | None:
+        """What it tells other nodes."""
+        return self._following
 
     def propose(self, window: Window, outlook: Outlook | None = None) -> Proposal:
         """Take in a window; when enough is known, decide where to go next."""
@@ -121,6 +132,7 @@ class WeirPolicy(Policy):
         """The record is begun anew when the original changes; settings out of bounds are forgotten."""
         if known is not self._known:
             self._known, self._trying, self._resting, self._held_back = known, None, 0, None
+            self._following = Following(self._following.advice)
         if self._bounds is not self.space:
             self._bounds = self.space
             forget_outside(self.space, known, self._recollection)
@@ -192,10 +204,18 @@ class WeirPolicy(Policy):
                 Reason.REMEMBERED,
                 f"{best} brought the most here before the restart",
             )
+        told = self._following.next(offer, found)
+        if told is not None:
+            at = found.belief.candidates.places[told.setting]
+            return self._ask(window, found, at, Reason.FOLLOWED, f"{told.setting} was {told.sentence}")
         left_behind = left_behind and found.behind > RETURN_LOG2
         if self._resting <= 0 and not left_behind and not self._is_sparse():
             bet = self._bet(found, offer)
-            if bet is not None:
+            self._following.wants = bet is not None
+            if bet is not None and not self._following.may_explore:
+                sentence = f"{found.belief.candidates[bet]}: other nodes explore this work"
+                self._held_back = HeldBack(str(Reason.SCOUTED), sentence)
+            elif bet is not None:
                 return replace(self._try(window, found, bet), held_back=self._held_back)
         if best != place and (found.behind > RETURN_LOG2 or found.over <= 0.0):
             return self._ask(
@@ -240,6 +260,7 @@ class WeirPolicy(Policy):
         self._resting -= 1
         if self._resting < 0:
             waits = bool((found.worth > 0.0).any())
+            self._following.explored |= not waits and self._following.may_explore
             self._resting = REFUSED_WINDOWS if waits else self._rounds.end(found.over)
         if self._is_sparse():
             sentence = "too few requests to tell what a setting brings"
@@ -251,7 +272,7 @@ class WeirPolicy(Policy):
     def _first_of_all(self, place: Setting, offer: Offer) -> tuple[Setting, Reason, str] | None:
         """What is tried before any bet: the file system's default, and the relief of who starves."""
         home, default = offer.turn.unit.home, self._default
-        if place != home:
+        if place != home or not self._following.may_explore:
             return None
         untried = default != home and not self._known.knows(default, 2)
         if untried and default in self.space.candidates() and offer.refusal(default) is None:
@@ -297,7 +318,7 @@ class WeirPolicy(Policy):
 
     def _ask(self, window: Window, found: Prospect, at: int, reason: Reason, sentence: str) -> Proposal:
         wish = found.belief.candidates[at]
-        if reason in (Reason.DEFAULT, Reason.STARVING, Reason.REMEMBERED):
+        if reason in (Reason.DEFAULT, Reason.STARVING, Reason.REMEMBERED, Reason.FOLLOWED):
             self._trying = wish
         chance = sober(float(found.belief.chance(found.over)[at]))
         evidence = found.evidence | {

@@ -36,11 +36,20 @@ MDC_KNOBS: Mapping[str, str] = MappingProxyType(
     {"rpcs": "max_rpcs_in_flight", "mod_rpcs": "max_mod_rpcs_in_flight"}
 )
 STATAHEAD_KNOBS: Mapping[str, str] = MappingProxyType({"statahead": "statahead_max"})
+READAHEAD_KNOBS: Mapping[str, str] = MappingProxyType(
+    {
+        "ahead_total": "max_read_ahead_mb",
+        "ahead_file": "max_read_ahead_per_file_mb",
+        "ahead_whole": "max_read_ahead_whole_mb",
+        "ahead_async": "read_ahead_async_file_threshold_mb",
+    }
+)
 # What is read besides, in the order in which the parsers take the texts; the knobs' files come after these.
 MDC_FILES = ("stats", "md_stats", "import", "active", "state")
 LLITE_FILES = ("stats",)
 MDC_DETAILS = ("rpc_stats",)
 STATAHEAD_DETAILS = ("statahead_stats",)
+READAHEAD_DETAILS = ("read_ahead_stats",)
 MOUNT_FILES = ("stats", "read_ahead_stats")
 MOUNT_DETAILS = (
     "max_cached_mb",

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 
 from penstock.errors import DataError
+from penstock.knobs.target_kind import DATA_PATH
 from penstock.observe.kernelfs import KernelFs
 from penstock.observe.lustre.client import Instance, InstanceGoneError
 from penstock.observe.lustre.layout import (
@@ -18,15 +19,18 @@ from penstock.observe.lustre.layout import (
     MOUNT_FILES,
     OSC_DETAILS,
     OSC_FILES,
+    READAHEAD_DETAILS,
+    READAHEAD_KNOBS,
     STATAHEAD_DETAILS,
     STATAHEAD_KNOBS,
 )
 from penstock.observe.lustre.llite import parse_mount
 from penstock.observe.lustre.metadata import LliteParser, MdcParser, MetadataParser
+from penstock.observe.lustre.mount_readahead import ReadaheadParser
 from penstock.observe.lustre.osc import TargetParser
 from penstock.observe.lustre.rpcstats import RpcStats, parse_rpc_stats
 from penstock.snapshot import Problem, Target, TargetSnapshot
-from penstock.target_kinds import MDC
+from penstock.target_kinds import LUSTRE_READAHEAD, MDC
 
 # A target is idle after this many passes without movement. One of this many peeks at an idle target reads everything.
 STILL_PASSES = 4
@@ -149,8 +153,8 @@ class OscSource(TargetSource):
         return None
 
 
-class MetadataSource(TargetSource):
-    """One target of a client's metadata, read whole in every pass."""
+class WholeSource(TargetSource):
+    """One target of a client's metadata or readahead, all of whose files are read in every pass."""
 
     def __init__(
         self,
@@ -175,20 +179,26 @@ class MetadataSource(TargetSource):
             return Problem(self.name, f"discarded: {error}")
 
 
-def metadata_source(fs: KernelFs, target: Target, clock: Callable[[], float]) -> MetadataSource:
-    """The source of a connection to a metadata server, or of a mount's statahead."""
+def source_of(fs: KernelFs, target: Target, clock: Callable[[], float]) -> LustreSource:
+    """The source of a data path, a connection to a metadata server, or a mount's statahead or readahead."""
+    if target.kind == DATA_PATH:
+        return OscSource(fs, target, clock)
     if target.kind == MDC:
         instance = Instance(fs, "mdc", target.name, (*MDC_FILES, *MDC_KNOBS.values()))
-        return MetadataSource(instance, MdcParser(target, MDC_KNOBS), MDC_DETAILS, clock)
-    return llite_source(fs, target, STATAHEAD_KNOBS, clock)
+        return WholeSource(instance, MdcParser(target, MDC_KNOBS), MDC_DETAILS, clock)
+    return llite_source(
+        fs, target, READAHEAD_KNOBS if target.kind == LUSTRE_READAHEAD else STATAHEAD_KNOBS, clock
+    )
 
 
 def llite_source(
     fs: KernelFs, target: Target, knobs: Mapping[str, str], clock: Callable[[], float]
-) -> MetadataSource:
+) -> WholeSource:
     """The source of a mount's target with these knobs."""
     instance = Instance(fs, "llite", target.mount, (*LLITE_FILES, *knobs.values()))
-    return MetadataSource(instance, LliteParser(target, knobs), STATAHEAD_DETAILS, clock)
+    if target.kind == LUSTRE_READAHEAD:
+        return WholeSource(instance, ReadaheadParser(target, knobs), READAHEAD_DETAILS, clock)
+    return WholeSource(instance, LliteParser(target, knobs), STATAHEAD_DETAILS, clock)
 
 
 class MountSource(LustreSource):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from random import Random
 
-from penstock.campaign.workers import Workers
-from penstock.errors import AccessError, DataError, MissingError
+from penstock.campaign.engines import local_engine
+from penstock.campaign.jsonlines import append_line, read_lines
+from penstock.campaign.shards import Kept, run_shards, unfinished
+from penstock.errors import DataError
 from penstock.schedule.profile import Profile
 from penstock.schedule.study.trial import Method, TrialRow, draw_set, try_methods
 
@@ -106,70 +107,41 @@ def run_experiment(
     progress: Callable[[int, int], None],
 ) -> list[TrialRow]:
     """All rows of the work, those of finished batches from the results file."""
-    rows = [row for batch in work for row in results.rows(batch)]
-    todo = [batch for batch in work if not results.has(batch)]
-    done = len(work) - len(todo)
-    progress(done, len(work))
-    for batch, fresh in _parallel(todo, profiles, jobs):
-        results.append(batch, fresh)
-        rows.extend(fresh)
-        done += 1
-        progress(done, len(work))
+    left = unfinished({batch.key: batch for batch in work}, results)
+    before = len(work) - len(left)
+    progress(before, len(work))
+    with local_engine(jobs, "spawn") as engine:
+        one = partial(run_batch, profiles=profiles)
+        for done, _ in enumerate(run_shards(engine, one, left, results), before + 1):
+            progress(done, len(work))
+    rows = [row for batch in work for row in results.rows(batch.key)]
     return sorted(rows, key=lambda row: (row.point, row.index))
 
 
-def _parallel(
-    todo: Sequence[Batch], profiles: Sequence[Profile], jobs: int
-) -> Iterator[tuple[Batch, list[TrialRow]]]:
-    if jobs == 1 or len(todo) < 2:
-        for batch in todo:
-            yield batch, run_batch(batch, profiles)
-        return
-    with Workers(jobs, "spawn") as pool:
-        yield from pool.each(partial(run_batch, profiles=profiles), todo)
-
-
-class Results:
-    """Finished batches, one JSON line each, appended as they finish. An incomplete last line is overwritten."""
+class Results(Kept[Batch, list[TrialRow]]):
+    """Finished batches, one JSON line each, appended as they finish."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._rows: dict[str, list[TrialRow]] = {}
-        try:
-            raw = path.read_bytes() if path.exists() else b""
-        except OSError as error:
-            raise AccessError(f"{path}: {error.strerror}") from None
-        self._end = raw.rfind(b"\n") + 1
-        for number, line in enumerate(raw[: self._end].splitlines(), 1):
+        for number, kept in read_lines(path):
             try:
-                kept = json.loads(line)
                 self._rows[kept["batch"]] = [_row(plain) for plain in kept["rows"]]
             except (ValueError, KeyError, TypeError):
                 raise DataError(f"{path}: line {number} is not a finished batch") from None
 
-    def has(self, batch: Batch) -> bool:
-        """Whether the batch has been run."""
-        return batch.key in self._rows
+    def finished(self, shards: Mapping[str, Batch]) -> set[str]:
+        """The keys of the batches that have been run."""
+        return shards.keys() & self._rows.keys()
 
-    def rows(self, batch: Batch) -> list[TrialRow]:
-        """The batch's rows, none when it has not been run."""
-        return self._rows.get(batch.key, [])
+    def rows(self, key: str) -> list[TrialRow]:
+        """The rows of a batch, none when it has not been run."""
+        return self._rows.get(key, [])
 
-    def append(self, batch: Batch, rows: Sequence[TrialRow]) -> None:
+    def keep(self, key: str, batch: Batch, rows: list[TrialRow]) -> None:
         """Keep a finished batch."""
-        self._rows[batch.key] = list(rows)
-        line = json.dumps({"batch": batch.key, "rows": [asdict(row) for row in rows]}).encode() + b"\n"
-        try:
-            self._path.touch()
-            with self._path.open("r+b") as stream:
-                stream.seek(self._end)
-                stream.truncate()
-                stream.write(line)
-        except FileNotFoundError:
-            raise MissingError(f"{self._path}: no such directory") from None
-        except PermissionError:
-            raise AccessError(f"{self._path}: permission denied") from None
-        self._end += len(line)
+        self._rows[key] = rows
+        append_line(self._path, {"batch": key, "rows": [asdict(row) for row in rows]})
 
 
 def _row(plain: dict[str, object]) -> TrialRow:

@@ -1,0 +1,76 @@
+"""The files of all members, read again where they changed. What is damaged is put aside and said once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from penstock.agent.sharing.folder import MEMBERS, ShareFolder, Signature
+from penstock.agent.sharing.member_format import MOST_BYTES, NewerVersionError, parse_member
+from penstock.agent.sharing.told import MemberFile
+from penstock.errors import PenstockError
+
+# A node whose file was neither written nor touched for so long is no member.
+MEMBER_S = 600.0
+_SUFFIX = ".json"
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A file as it was at the last look; since when it has been so, by this node's clock; None if it is not used."""
+
+    signature: Signature
+    since_s: float
+    file: MemberFile | None
+
+
+@dataclass(slots=True)
+class Roster:
+    """The members of a fleet, from their files."""
+
+    folder: ShareFolder
+    problems: list[str] = field(default_factory=list)
+    members: int = 0
+    _seen: dict[str, _Seen] = field(default_factory=dict)
+
+    def read(self, now_s: float) -> list[MemberFile]:
+        """Every usable file; `members` counts those that changed lately. Raises OSError."""
+        names = {name: at for name, at in self.folder.names(MEMBERS).items() if name.endswith(_SUFFIX)}
+        for gone in self._seen.keys() - names.keys():
+            del self._seen[gone]
+        for name, signature in names.items():
+            before = self._seen.get(name)
+            if before is not None and before.signature[1:] == signature[1:]:
+                # Touched at most: files are replaced, never written in place.
+                if before.signature != signature:
+                    before.signature, before.since_s = signature, now_s
+            else:
+                self._seen[name] = _Seen(signature, now_s, self._parse(name))
+        self.members = sum(
+            one.file is not None and now_s - one.since_s <= MEMBER_S for one in self._seen.values()
+        )
+        return list(self._files())
+
+    def _files(self) -> Iterator[MemberFile]:
+        return (one.file for one in self._seen.values() if one.file is not None)
+
+    def _parse(self, name: str) -> MemberFile | None:
+        where = str(self.folder.path / MEMBERS / name)
+        try:
+            found = parse_member(self.folder.read(MEMBERS, name, MOST_BYTES), where)
+        except FileNotFoundError:
+            return None
+        except NewerVersionError as error:
+            self.problems.append(str(error))
+            return None
+        except PenstockError as error:
+            done = "put aside" if self.folder.put_aside(MEMBERS, name) else "passed over"
+            self.problems.append(f"{error}; {done}")
+            return None
+        except OSError as error:
+            self.problems.append(f"{where}: {error.strerror}; passed over")
+            return None
+        if f"{found.node}{_SUFFIX}" != name:
+            self.problems.append(f"{where}: says it is node {found.node}'s; passed over")
+            return None
+        return found

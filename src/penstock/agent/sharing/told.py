@@ -1,0 +1,65 @@
+"""What one node tells the others: the kinds of work it knows, and what settings brought there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from penstock.decide.advice import GainWord, ToldGain, WorkKind
+from penstock.knobs import Setting
+
+# No gain is believed to be larger than this many doublings, whoever says so.
+MOST_LOG2 = 7.0
+MOST_WINDOWS = 10_000
+# Gains are over the original, so work is told apart by it; requests in flight and their size by whole doublings.
+GroupKey = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DatedGain:
+    """What a node measured of a setting, and when it last did, in seconds since 1970."""
+
+    told: ToldGain
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class MemberWork:
+    """One kind of work on one node; of one job, where jobs are told. `explored_s` is when nothing was left to try."""
+
+    kind: WorkKind
+    job: str
+    gains: Mapping[Setting, DatedGain]
+    explored_s: float | None = None
+
+    @property
+    def key(self) -> GroupKey:
+        """Equal for what different nodes call the same work, apart from work on the edge between two."""
+        return group_key(self.kind, self.job)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberFile:
+    """All that one node tells; `facts` describe the node."""
+
+    node: str
+    made_by: str
+    works: tuple[MemberWork, ...] = ()
+    facts: Mapping[str, float] = field(default_factory=dict)
+
+
+def group_key(kind: WorkKind, job: str) -> GroupKey:
+    """What groups the same work of different nodes."""
+    size = kind.work.request_log2
+    rounded = None if math.isnan(size) else round(size)
+    look = tuple(round(value) for value in kind.look[:2])
+    return (kind.fs, kind.targets, kind.work.kind, rounded, tuple(sorted(kind.home.items())), look, job)
+
+
+def believable(told: ToldGain) -> ToldGain:
+    """The same, within what a file may hold."""
+    gain = min(max(told.gain_log2, -MOST_LOG2), MOST_LOG2)
+    return ToldGain(
+        gain, min(told.error_log2, MOST_LOG2), min(told.windows, MOST_WINDOWS), GainWord(told.word)
+    )
