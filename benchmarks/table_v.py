@@ -50,7 +50,7 @@ def measured(path: Path) -> dict[Cell, Rates]:
 
 def simulated(cells: Sequence[Cell], seconds: float) -> dict[Cell, Rates]:
     """The twin's rates."""
-    plan = plan_of(Request(find_cluster(TWIN), ("default",), seconds), PAIR, 0)
+    plan = plan_of(Request(("default",), seconds, cluster=find_cluster(TWIN)), PAIR, 0)
     places = tuple(Place(0, job.osts[0]) for job in plan.jobs)
     found = {}
     for w_pages, w_flight, r_pages, r_flight in cells:

@@ -158,7 +158,7 @@ def publish(policy: str, out: Path) -> list[str]:
     from penstock.evaluate.store import Store
     from penstock.simulate.cluster import builtin_cluster
 
-    request = Request(builtin_cluster("c220g5"), (policy,), 1.0, only=(WORKLOAD,))
+    request = Request((policy,), 1.0, cluster=builtin_cluster("c220g5"), only=(WORKLOAD,))
     seen = Walk(OFFLINE_FORMS, OFFLINE_STEPS)
     sys.setprofile(seen)
     try:

@@ -43,7 +43,7 @@ def case_of(ask: Ask) -> EvidenceCase:
     if ask.experiment not in _CASES:
         raise UsageError(f"no experiment {ask.experiment!r}")
     return _CASES[ask.experiment](
-        Request(find_cluster(ask.cluster), ("default",), ask.seconds, ask.seed), ask.case
+        Request(("default",), ask.seconds, ask.seed, cluster=find_cluster(ask.cluster)), ask.case
     )
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from benchmarks.evidence.asks import Ask, Found, policy_of
 
-from penstock.evaluate.replay import ReplayTerms, replay
+from penstock.evaluate.replay import replay
+from penstock.evaluate.request import Terms
+from penstock.evaluate.simulated_client import INTERVAL_S
 from penstock.train.intervals import RecordedWorkload, read_workloads
 
 EXPERIMENT = "replay"
@@ -27,9 +29,9 @@ def replayed(ask: Ask, traces: Path, model: str | None) -> Found:
             setting = next(each for each in workload.mbps if (each["pages"], each["flight"]) == (1024, 8))
         rate = workload.mbps[setting]
         return Found(rate, 0.0, 0.0, 0.0, setting=(setting["pages"], setting["flight"]))
-    policy = policy_of(ask.label)
-    terms = ReplayTerms((policy,), steps=int(ask.seconds), guard=ask.guard == "on", model=model)
-    steps = replay(workload, policy, ask.seed, terms)
+    seconds = ask.seconds * INTERVAL_S  # of such a row, `seconds` counts steps
+    terms = Terms((policy_of(ask.label),), seconds, guard=ask.guard == "on", model=model)
+    steps = replay(workload, ask.seed, terms)
     late = Counter(step.setting for step in steps[len(steps) // 2 :])
     (setting, _), *_ = late.most_common(1)
     rate = sum(step.mbps for step in steps) / len(steps)

@@ -11,12 +11,13 @@ from benchmarks.goals.goal import POLICY, Extent, Goal
 
 from penstock.evaluate.figures import geomean
 from penstock.evaluate.lab import Lab
-from penstock.evaluate.replay import ReplayTerms, evaluate_replay
+from penstock.evaluate.replay import evaluate_replay
+from penstock.evaluate.request import Terms
 from penstock.knobs import Setting
 from penstock.train.intervals import read_workloads
 
 DATA = ROOT.parent / "shared" / "data"
-STEPS, SEEDS, START = 120, 5, Setting(pages=64, flight=1)
+SECONDS, SEEDS, START = 60.0, 5, Setting(pages=64, flight=1)
 
 
 def replayed(lab: Lab, extent: Extent) -> Iterator[Goal]:
@@ -29,7 +30,7 @@ def _traces(folder: Path, extent: Extent) -> Iterator[Goal]:
     if not folder.is_dir():
         print(f"goals: {folder} is not here: replay is left out", file=sys.stderr)
         return
-    terms = ReplayTerms((POLICY,), STEPS, SEEDS * extent.seeds)
+    terms = Terms((POLICY,), SECONDS, seeds=SEEDS * extent.seeds)
     rows = evaluate_replay(read_workloads(folder), terms)["rows"]
     mine = {row["workload"]: row["policies"][POLICY] for row in rows}
     reads = [one["vs_best"] for name, one in mine.items() if "_r_" in name]
@@ -45,7 +46,7 @@ def _slow_client(folder: Path, extent: Extent) -> Iterator[Goal]:
         print(f"goals: {folder} is not here: replay from a bad start is left out", file=sys.stderr)
         return
     workloads = [one for one in read_workloads(folder) if START in one.intervals]
-    terms = ReplayTerms((POLICY,), STEPS, SEEDS * extent.seeds, start=START)
-    rows = evaluate_replay(workloads, terms)["rows"]
+    terms = Terms((POLICY,), SECONDS, seeds=SEEDS * extent.seeds)
+    rows = evaluate_replay(workloads, terms, START)["rows"]
     found = geomean(row["policies"][POLICY]["final_vs_best"] for row in rows)
     yield Goal("replay of a slow client", "from 64 x 1: last tenth, share of the best", 0.95, found)

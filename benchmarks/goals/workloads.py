@@ -29,7 +29,9 @@ RIVAL = "carat-authors"
 def static(lab: Lab, extent: Extent) -> Iterator[Goal]:
     """24 workloads that do not change, against the default."""
     for (cluster, full_s), (mean, worst) in STATIC.items():
-        request = Request(find_cluster(cluster), (POLICY,), extent.seconds(full_s), seeds=extent.seeds)
+        request = Request(
+            (POLICY,), extent.seconds(full_s), seeds=extent.seeds, cluster=find_cluster(cluster)
+        )
         trials = [
             request.trial(named_plan(request.cluster, name, seed=seed), policy)
             for name in NAMES
@@ -48,9 +50,8 @@ def sequences(lab: Lab, extent: Extent) -> Iterator[Goal]:
     experiment = EXPERIMENTS["dynamic"]
     for cluster in CLUSTERS:
         seconds = extent.seconds(experiment.seconds)
-        rows = experiment.run(lab, Request(find_cluster(cluster), (POLICY,), seconds, seeds=extent.seeds))[
-            "rows"
-        ]
+        request = Request((POLICY,), seconds, seeds=extent.seeds, cluster=find_cluster(cluster))
+        rows = experiment.run(lab, request)["rows"]
         shares = [row["policies"][POLICY] / row["ceiling_mbps"] for row in rows]
         gains = [row["policies"][POLICY] / row["default_mbps"] for row in rows]
         group = f"sequences, {cluster}"
@@ -64,7 +65,7 @@ def lists(lab: Lab, extent: Extent) -> Iterator[Goal]:
     experiment = EXPERIMENTS["interference"]
     for cluster in CLUSTERS:
         seconds = extent.seconds(experiment.seconds)
-        request = Request(find_cluster(cluster), (POLICY, RIVAL), seconds, seeds=extent.seeds)
+        request = Request((POLICY, RIVAL), seconds, seeds=extent.seeds, cluster=find_cluster(cluster))
         found = experiment.run(lab, request)["lists"]
         ratios, rivals = (
             [one["policies"][policy]["mbps"] / one["default_mbps"] for one in found]

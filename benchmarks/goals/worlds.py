@@ -7,10 +7,11 @@ from pathlib import Path
 
 from benchmarks.goals.goal import POLICY, Extent, Goal
 
-from penstock.evaluate.comparison import Row, Terms, compare
+from penstock.evaluate.comparison import Row, compare
 from penstock.evaluate.figures import geomean
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.nudge import NUDGE
+from penstock.evaluate.request import Terms
 from penstock.evaluate.world_figures import percentile, policy_figures, summary
 from penstock.train.draws import draw_worlds
 from penstock.train.worlds import DescribedWorld
@@ -54,8 +55,8 @@ def _against_rivals(
     lab: Lab, worlds: Sequence[DescribedWorld], terms: Terms, mine: float | None
 ) -> Iterator[Goal]:
     for guard in (True, False):
-        asked = Terms(RIVALS, terms.seconds, seeds=terms.seeds, search=False, guard=guard)
-        rows = compare(lab, worlds, asked)
+        asked = Terms(RIVALS, terms.seconds, seeds=terms.seeds, guard=guard)
+        rows = compare(lab, worlds, asked, search=False)
         for rival in RIVALS:
             mean = summary(rows, rival)["geomean_vs_default"]
             how = "guarded" if guard else "unguarded"
@@ -68,8 +69,8 @@ def adversaries(lab: Lab, extent: Extent) -> Iterator[Goal]:
     """What the guard keeps of the default, whatever a policy wants."""
     worlds = list(draw_worlds(DRAW_SEED + 1, extent.draws(ADVERSARY_DRAWS)))
     files = tuple(str(path) for path in sorted((BENCHMARKS / "adversaries").glob("*.py")))
-    terms = Terms(files, extent.seconds(SECONDS), seeds=extent.seeds, search=False, guard=True)
-    rows = compare(lab, worlds, terms)
+    terms = Terms(files, extent.seconds(SECONDS), seeds=extent.seeds, guard=True)
+    rows = compare(lab, worlds, terms, search=False)
     for file in files:
         found = summary(rows, file)["p05_vs_default"]
         yield Goal("adversaries, guarded", f"5th percentile of worlds, {_name(file)}", 0.96, found)
@@ -83,8 +84,9 @@ def rewriting(lab: Lab, extent: Extent) -> Iterator[Goal]:
         *((size, 5, 4.0) for size in FILES_MIB),
     ]
     cells += [(256, 1, 1.0), (128, 1, 1.0)]
-    terms = Terms((POLICY,), extent.seconds(REWRITING_S), seeds=extent.seeds, search=False)
-    ratios = [_ratio(row) for row in compare(lab, [_twin(*cell) for cell in cells], terms)]
+    terms = Terms((POLICY,), extent.seconds(REWRITING_S), seeds=extent.seeds)
+    twins = [_twin(*cell) for cell in cells]
+    ratios = [_ratio(row) for row in compare(lab, twins, terms, search=False)]
     yield Goal("rewriting, emulated-10ms", "256 MiB under a limit of 512", 2.0, ratios[0])
     yield Goal("rewriting, emulated-10ms", "worst of nine other sizes, limits and streams", 0.97, min(ratios))
     yield Goal("rewriting, emulated-10ms", "geometric mean of all ten", None, geomean(ratios))

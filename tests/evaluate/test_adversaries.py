@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from benchmarks.evidence.asks import ABLATIONS
 
-from penstock.evaluate.comparison import Lot, Terms, play
+from penstock.evaluate.comparison import Lot, play
+from penstock.evaluate.request import Terms
 from penstock.evaluate.tuners import find_policy
 from penstock.knobs import Setting
 from penstock.testing.policies import check_policy

@@ -112,7 +112,7 @@ def test_command_reports_times_of_the_same_work(tmp_path: Path) -> None:
 def test_amount_of_work_follows_the_seconds_asked_for() -> None:
     amounts = []
     for seconds in (30.0, 60.0):
-        request = Request(CLUSTER, ("default",), seconds)
+        request = Request(("default",), seconds, cluster=CLUSTER)
         plan = plan_of(request, "vpic-3d", 1)
         amounts.append(sum(int(task.ops["bytes"].sum()) for task in plan.scripts[0].tasks))
         assert course_of(request).seconds == 20 * seconds

@@ -12,8 +12,9 @@ from click.testing import CliRunner
 
 from penstock.cli.main import cli
 from penstock.cli.world_tables import show_worlds
-from penstock.evaluate.comparison import Terms, compare, play, starving_nobody
+from penstock.evaluate.comparison import compare, play, starving_nobody
 from penstock.evaluate.lab import Lab
+from penstock.evaluate.request import Terms
 from penstock.evaluate.simulated import Share
 from penstock.evaluate.store import Store
 from penstock.evaluate.trial import Measured
@@ -81,7 +82,7 @@ def test_best_static_setting_starves_no_job_that_counts() -> None:
 
 def test_compare_has_a_row_for_each_world_and_a_summary_of_ratios() -> None:
     with Lab(Store(None), 1) as lab:
-        rows = compare(lab, [PAIR], Terms(("random", "default"), seconds=2.0, search=False))
+        rows = compare(lab, [PAIR], Terms(("random", "default"), seconds=2.0), search=False)
     assert rows[0].best_static is None
     assert policy_figures(rows[0], "default").vs_default == 1.0
     figures = summary(rows, "random")

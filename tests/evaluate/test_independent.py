@@ -21,7 +21,7 @@ CSV = """w_pages,w_flight,r_pages,r_flight,rep,w_mbps,r_mbps,more
 @pytest.mark.parametrize("name", PAIRS)
 def test_pair_has_an_ost_each_on_one_server_or_on_two(name: str) -> None:
     cluster = builtin_cluster("c220g5")
-    plan = plan_of(Request(cluster, ("default",), 1.0), name, 0)
+    plan = plan_of(Request(("default",), 1.0, cluster=cluster), name, 0)
     writer, reader = (job.osts[0] for job in plan.jobs)
     servers = {ost // cluster.layout.osts_per_oss for ost in (writer, reader)}
     assert writer != reader

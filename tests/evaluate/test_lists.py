@@ -23,7 +23,7 @@ TRACES = Path(__file__).parents[3] / "shared" / "data" / "lustre-traces"
 
 
 def request(seconds: float = 2.0, *lists: str) -> Request:
-    return Request(builtin_cluster("c220g5"), ("climb",), seconds, only=lists)
+    return Request(("climb",), seconds, cluster=builtin_cluster("c220g5"), only=lists)
 
 
 @pytest.mark.skipif(not TRACES.is_dir(), reason="the authors' files are not here")

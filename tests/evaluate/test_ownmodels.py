@@ -28,7 +28,7 @@ def test_own_models_are_made_once_and_handed_to_their_policies(tmp_path: Path) -
         "carat"
     }
     assert not any(text.startswith("again") for text in said)
-    request = Request(cluster, ("carat",), 5.0, model=OWN, own=made)
+    request = Request(("carat",), 5.0, model=OWN, cluster=cluster, own=made)
     plan = world.plan("s_rd_rn_1m", 0)
     assert request.trial(plan, "carat").course.model == made["carat"]
     assert request.trial(plan, "climb").course.model is None

@@ -162,7 +162,8 @@ def _request(
     words = ["--cluster", cluster_name]
     for override in overrides:
         words += ["--set", override]
-    return Request(cluster, chosen, seconds, seed, seeds, only, GUARD[guard], model, tuple(words), own)
+    terms = (chosen, seconds, seed, seeds, GUARD[guard], model)
+    return Request(*terms, cluster=cluster, only=only, cluster_words=tuple(words), own=own)
 
 
 def _own_models(

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 def replay(
     data: Path,
     policies: tuple[str, ...],
+    steps: int,
     start: str | None,
     only: tuple[str, ...],
     guard: str,
@@ -60,18 +61,20 @@ def replay(
     A step is worth what the application got at that setting over all of its recorded time. The candidates are the
     settings that were recorded.
     """
-    from penstock.evaluate.replay import ReplayTerms, evaluate_replay
+    from penstock.evaluate.replay import evaluate_replay
+    from penstock.evaluate.request import Terms
+    from penstock.evaluate.simulated_client import INTERVAL_S
     from penstock.train.intervals import read_workloads
 
-    asked = ReplayTerms(
-        checked_policies(policies, terms["model"]), start=_start(start), guard=GUARD[guard], **terms
-    )
+    chosen = checked_policies(policies, terms["model"])
+    asked = Terms(chosen, steps * INTERVAL_S, guard=GUARD[guard], **terms)
+    begin = _start(start)
     started = time.monotonic()
     workloads = read_workloads(data)
     names = [workload.name for workload in workloads]
     for name in only:
         NearestChoice(names).convert(name, None, None)
-    document = evaluate_replay([each for each in workloads if not only or each.name in only], asked)
+    document = evaluate_replay([each for each in workloads if not only or each.name in only], asked, begin)
     click.echo(
         f"penstock: {len(document['rows'])} workloads took {time.monotonic() - started:.0f} s", err=True
     )

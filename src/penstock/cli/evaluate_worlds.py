@@ -22,8 +22,8 @@ from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
-    from penstock.evaluate.comparison import Terms
     from penstock.evaluate.lab import Lab
+    from penstock.evaluate.request import Terms
     from penstock.train.worlds import DescribedWorld
 
 PATH = click.Path(path_type=Path)
@@ -122,7 +122,7 @@ def _run(worlds: Sequence[DescribedWorld], as_json: bool, **options: Any) -> Non
     started = time.monotonic()
     terms = _terms(**options)
     with open_lab(**options) as lab:
-        document = evaluate_worlds(lab, worlds, terms)
+        document = evaluate_worlds(lab, worlds, terms, search=not options["no_search"])
     click.echo(f"penstock: {len(worlds)} worlds took {time.monotonic() - started:.0f} s", err=True)
     if as_json:
         emit_json(document)
@@ -130,19 +130,16 @@ def _run(worlds: Sequence[DescribedWorld], as_json: bool, **options: Any) -> Non
         show_worlds(document)
 
 
-def _terms(
-    policies: tuple[str, ...], seconds: float, guard: str, model: str | None, no_search: bool, **rest: Any
-) -> Terms:
+def _terms(policies: tuple[str, ...], seconds: float, guard: str, model: str | None, **rest: Any) -> Terms:
     if not 1 <= seconds <= 1e5:
         raise UsageError(f"--seconds {seconds:g}: give a time from 1 to 100,000")
-    from penstock.evaluate.comparison import Terms
-    from penstock.evaluate.request import OWN, SHIPPED
+    from penstock.evaluate.request import OWN, SHIPPED, Terms
 
     if model == OWN:
         raise UsageError("--model own: each of these worlds would need its own; give it with one cluster")
     model = None if model == SHIPPED else model
-    chosen, seed, seeds = checked_policies(policies, model), rest["seed"], rest["seeds"]
-    return Terms(chosen, seconds, seed, not no_search, GUARD[guard], model, seeds=seeds)
+    chosen = checked_policies(policies, model)
+    return Terms(chosen, seconds, rest["seed"], rest["seeds"], GUARD[guard], model)
 
 
 def checked_policies(policies: Sequence[str], model: str | None) -> tuple[str, ...]:

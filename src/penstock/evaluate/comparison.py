@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from penstock.errors import UsageError
-from penstock.evaluate.drivers import Course
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.nudge import NUDGE
-from penstock.evaluate.request import BEST_STATIC
+from penstock.evaluate.request import BEST_STATIC, Terms
 from penstock.evaluate.search import DEFAULT, Race, Round, race
 from penstock.evaluate.simulated import Share
 from penstock.evaluate.trial import WARMUP_S, Measured, Trial, perform
@@ -28,38 +27,6 @@ LONG_RUN_S = 20.0
 ROUNDS = (Round(99, 4.0, 5.0), Round(24, WARMUP_S, 12.0), Round(8, WARMUP_S, 30.0), Round(3, WARMUP_S, 60.0))
 AFFORDABLE_EVENTS = 1e8
 STRETCH = (0.25, 2.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """How every world is run: with the seeds `seed`, `seed` + 1 and so on, `seeds` of them.
-
-    Policies tune the clients in `tuned`, or all clients if it is empty.
-    """
-
-    policies: tuple[str, ...]
-    seconds: float = 120.0
-    seed: int = 0
-    search: bool = True
-    guard: bool | None = None
-    model: str | None = None
-    tuned: tuple[int, ...] | None = None
-    seeds: int = 1
-
-    @property
-    def by_seed(self) -> tuple[Terms, ...]:
-        """The same with each single seed. The best static setting is chosen on another one."""
-        return tuple(replace(self, seed=self.seed + number, seeds=1) for number in range(self.seeds))
-
-    def trial(self, world: DescribedWorld, policy: str | None = None, held: Setting | None = None) -> Trial:
-        """One world under a policy that starts at the default, or at a held setting, or at the default throughout."""
-        course = Course(self.seconds, WARMUP_S, held)
-        if policy == NUDGE:
-            # It shows what chance does. The guard would keep it from that.
-            course = replace(course, policy=policy, tuned=self.tuned, guard=False)
-        elif policy is not None and policy != "default":
-            course = replace(course, policy=policy, tuned=self.tuned, guard=self.guard, model=self.model)
-        return Trial(world.plan(self.seed), course)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +51,26 @@ class Row:
 def play(world: DescribedWorld, policy: str | None = None, terms: Terms | None = None) -> Lot:
     """One world under a policy (None: at the default), here and now, nothing cached."""
     asked = terms or Terms(())
-    return _lot(world, perform(asked.trial(world, policy)))
+    return _lot(world, perform(_trial(world, asked, asked.seed, policy)))
 
 
-def compare(lab: Lab, worlds: Sequence[DescribedWorld], terms: Terms) -> list[Row]:
-    """A row for each world, in their order."""
+def compare(lab: Lab, worlds: Sequence[DescribedWorld], terms: Terms, *, search: bool = True) -> list[Row]:
+    """A row for each world, in their order; with the best static setting, if it is to be searched."""
     if BEST_STATIC in terms.policies:
         raise UsageError("best-static is in every row; leave it out of --policy")
     labels = (None, *terms.policies)
-    trials = [one.trial(world, policy) for world in worlds for policy in labels for one in terms.by_seed]
+    trials = [
+        _trial(world, terms, seed, policy)
+        for world in worlds
+        for policy in labels
+        for seed in terms.all_seeds
+    ]
     measured = iter(lab.measure("scenarios", trials))
     lots = [
-        {policy: tuple(_lot(world, next(measured)) for _ in terms.by_seed) for policy in labels}
+        {policy: tuple(_lot(world, next(measured)) for _ in terms.all_seeds) for policy in labels}
         for world in worlds
     ]
-    best = best_static(lab, worlds, [each[None][0].run for each in lots], terms) if terms.search else None
+    best = best_static(lab, worlds, [each[None][0].run for each in lots], terms) if search else None
     return [
         Row(
             world,
@@ -108,6 +80,16 @@ def compare(lab: Lab, worlds: Sequence[DescribedWorld], terms: Terms) -> list[Ro
         )
         for number, (world, each) in enumerate(zip(worlds, lots, strict=True))
     ]
+
+
+def _trial(
+    world: DescribedWorld, terms: Terms, seed: int, policy: str | None, held: Setting | None = None
+) -> Trial:
+    course = terms.course(policy, held)
+    if policy == NUDGE:
+        # It shows what chance does. The guard would keep it from that.
+        course = replace(course, guard=False, model=None)
+    return Trial(world.plan(seed), course)
 
 
 def best_static(
@@ -127,10 +109,10 @@ def best_static(
     }
     chosen = [choice.setting for choice in race(lab, races, terms.seconds).values()]
     pairs = list(zip(worlds, chosen, strict=True))
-    trials = [one.trial(world, held=held) for world, held in pairs for one in terms.by_seed]
+    trials = [_trial(world, terms, seed, None, held) for world, held in pairs for seed in terms.all_seeds]
     found = iter(lab.measure("best static settings", trials))
     return [
-        tuple(replace(_lot(world, next(found)), setting=setting) for _ in terms.by_seed)
+        tuple(replace(_lot(world, next(found)), setting=setting) for _ in terms.all_seeds)
         for world, setting in pairs
     ]
 

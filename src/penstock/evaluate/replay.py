@@ -20,6 +20,8 @@ from penstock.decide.guard import Guard, NodeView
 from penstock.decide.tuner import Tuner
 from penstock.decision import Decision, Outlook
 from penstock.errors import DataError, UsageError
+from penstock.evaluate.request import Terms
+from penstock.evaluate.simulated_client import INTERVAL_S
 from penstock.evaluate.tuners import make_guard, make_predictor, make_tuner
 from penstock.knobs import Candidates, KnobSpace, Setting
 from penstock.ports import Predictor
@@ -31,19 +33,6 @@ from penstock.window import Window
 DEFAULT = LUSTRE.default.only("pages", "flight")
 RAM_BYTES = 128 * GIB
 LAST_SHARE = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayTerms:
-    """The parameters of a replay: policies, steps, seeds, and the start (None: at the default)."""
-
-    policies: tuple[str, ...]
-    steps: int = 120
-    seeds: int = 5
-    seed: int = 0
-    start: Setting | None = None
-    guard: bool | None = None
-    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,28 +120,34 @@ class RecordedClient:
         self.setting = candidates[int(candidates.nearest([wanted])[0])]
 
 
-def replay(workload: RecordedWorkload, policy: str, seed: int, terms: ReplayTerms) -> list[ReplayedStep]:
-    """One policy through one workload, step by step."""
-    predictor = make_predictor(policy, Path(terms.model) if terms.model is not None else None)
-    return _replay(workload, policy, seed, terms, predictor)
+def replay(
+    workload: RecordedWorkload, seed: int, terms: Terms, start: Setting | None = None
+) -> list[ReplayedStep]:
+    """The policy through one workload on one seed, step by step. Without a start it begins at the default."""
+    predictor = make_predictor(terms.policy, Path(terms.model) if terms.model is not None else None)
+    return _replay(_client(workload, seed, start), seed, terms, predictor)
+
+
+def _client(workload: RecordedWorkload, seed: int, start: Setting | None) -> RecordedClient:
+    return RecordedClient(workload, start_of(workload, start), Random(f"replay/{seed}/{workload.name}"))
 
 
 def _replay(
-    workload: RecordedWorkload, policy: str, seed: int, terms: ReplayTerms, predictor: Predictor | None
+    client: RecordedClient, seed: int, terms: Terms, predictor: Predictor | None
 ) -> list[ReplayedStep]:
-    client = RecordedClient(workload, start_of(workload, terms), Random(f"replay/{seed}/{workload.name}"))
+    policy = terms.policy
     history = RecordedHistory(predictor) if predictor is not None else None
     tuner = make_tuner(policy, seed, RAM_BYTES, predictor=history)
     guard = make_guard(policy, seed, terms.guard)
     done = []
-    for _ in range(terms.steps):
+    for _ in range(round(terms.seconds / INTERVAL_S)):
         window, recorded = client.interval()
         if history is not None:
             history.show(window, recorded.before)
         held, decision = client.setting, _decide(tuner, guard, window, client.space)
         if decision is not None and decision.changes:
             client.set(decision.wanted)
-        done.append(ReplayedStep(held, workload.mbps[held], decision))
+        done.append(ReplayedStep(held, client.workload.mbps[held], decision))
     return done
 
 
@@ -163,18 +158,19 @@ def _decide(tuner: Tuner, guard: Guard | None, window: Window, space: KnobSpace)
     return decisions[0] if decisions else None
 
 
-def start_of(workload: RecordedWorkload, terms: ReplayTerms) -> Setting:
+def start_of(workload: RecordedWorkload, start: Setting | None) -> Setting:
     """The start of a replay. A setting that was not recorded is an error."""
-    start = terms.start or DEFAULT
-    if start in workload.intervals:
-        return start
-    if terms.start is None:
-        raise DataError(f"{workload.name}: nothing was recorded at the default setting ({start})")
+    if (start or DEFAULT) in workload.intervals:
+        return start or DEFAULT
+    if start is None:
+        raise DataError(f"{workload.name}: nothing was recorded at the default setting ({DEFAULT})")
     raise UsageError(f"--start: {workload.name} has no recorded interval at {start}")
 
 
-def evaluate_replay(workloads: Sequence[RecordedWorkload], terms: ReplayTerms) -> dict[str, Any]:
-    """All workloads under all policies, as one document."""
+def evaluate_replay(
+    workloads: Sequence[RecordedWorkload], terms: Terms, start: Setting | None = None
+) -> dict[str, Any]:
+    """All workloads under all policies, as one document. A step lasts half a second."""
     for policy in terms.policies:
         if policy in ("oracle", "best-static"):
             raise UsageError(f"--policy {policy}: a recording cannot be asked what would have been")
@@ -182,13 +178,13 @@ def evaluate_replay(workloads: Sequence[RecordedWorkload], terms: ReplayTerms) -
     predictors = {policy: make_predictor(policy, model) for policy in terms.policies}
     rows = []
     for workload in workloads:
-        start_of(workload, replace(terms, start=None))
+        start_of(workload, None)
         default, best = workload.mbps[DEFAULT], max(workload.mbps.values())
         figures = {}
-        for policy in terms.policies:
+        for policy, predictor in predictors.items():
             runs = [
-                _replay(workload, policy, seed, terms, predictors[policy])
-                for seed in range(terms.seed, terms.seed + terms.seeds)
+                _replay(_client(workload, seed, start), seed, replace(terms, policies=(policy,)), predictor)
+                for seed in terms.all_seeds
             ]
             figures[policy] = _figures(runs, default, best)
         where = max(workload.mbps, key=lambda setting: workload.mbps[setting])
@@ -202,8 +198,8 @@ def evaluate_replay(workloads: Sequence[RecordedWorkload], terms: ReplayTerms) -
             }
         )
     return {
-        "policy": terms.policies[0],
-        "steps": terms.steps,
+        "policy": terms.policy,
+        "steps": round(terms.seconds / INTERVAL_S),
         "seeds": terms.seeds,
         "seed": terms.seed,
         "rows": rows,

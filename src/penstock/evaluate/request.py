@@ -1,4 +1,4 @@
-"""The options of an experiment, and the command line that repeats it."""
+"""Who runs, for how long and how often; the options of an experiment, and the command line that repeats it."""
 
 from __future__ import annotations
 
@@ -21,24 +21,19 @@ LISTED = ("dynamic", "interference")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """One experiment on one cluster. The first policy is evaluated, the others are compared with it.
+class Terms:
+    """Who runs, for how long, and on which seeds: `seed`, `seed` + 1 and so on, `seeds` of them.
 
-    `seconds` is the measured time of a run or of a phase. `only` restricts the rows. `cluster_words` are the
-    command-line options that describe the cluster. `model` is a file, or `own`; then the field `own` has the file of
-    every policy that uses a model.
+    The first policy is evaluated, the others are compared with it. `seconds` is the measured time of a run or of a
+    phase. `guard` switches the agent's guard on or off; None is each policy's own choice. `model` is a file.
     """
 
-    cluster: Cluster
     policies: tuple[str, ...]
-    seconds: float
+    seconds: float = 120.0
     seed: int = 0
     seeds: int = 1
-    only: tuple[str, ...] = ()
     guard: bool | None = None
     model: str | None = None
-    cluster_words: tuple[str, ...] = ()
-    own: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def policy(self) -> str:
@@ -48,6 +43,28 @@ class Request:
     def all_seeds(self) -> range:
         """The seeds to measure on. The best static setting is chosen on other seeds."""
         return range(self.seed, self.seed + self.seeds)
+
+    def course(self, policy: str | None, setting: Setting | None = None) -> Course:
+        """A policy that starts at the default after the warm-up; for None or `default` a setting that is held
+        throughout, the system's own where none is given.
+        """
+        if policy in (None, "default"):
+            return Course(self.seconds, WARMUP_S, setting)
+        return Course(self.seconds, WARMUP_S, policy=policy, guard=self.guard, model=self.model)
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Terms):
+    """One experiment on one cluster.
+
+    `only` restricts the rows. `cluster_words` are the command-line options that describe the cluster. `model` may be
+    `own`; then the field `own` has the file of every policy that uses a model.
+    """
+
+    cluster: Cluster = field(kw_only=True)
+    only: tuple[str, ...] = ()
+    cluster_words: tuple[str, ...] = ()
+    own: Mapping[str, str] = field(default_factory=dict)
 
     def pick(self, names: Sequence[str]) -> tuple[str, ...]:
         """The rows asked for, all where none are named."""
@@ -63,15 +80,12 @@ class Request:
         """
         if policy == BEST_STATIC:
             return self.held(plan, best)
-        if policy == "default":
-            return self.held(plan, None)
-        model = self.own.get(policy) if self.model == OWN else self.model
-        course = Course(self.seconds, WARMUP_S, policy=policy, guard=self.guard, model=model)
-        return Trial(plan, course)
+        course = self.course(policy)
+        return Trial(plan, replace(course, model=self.own.get(policy)) if course.model == OWN else course)
 
     def held(self, plan: Plan, setting: Setting | None) -> Trial:
         """A run at one setting; None is the system's own."""
-        return Trial(plan, Course(self.seconds, WARMUP_S, setting))
+        return Trial(plan, self.course(None, setting))
 
     def command(self, experiment: str, only: str | None = None, policies: Iterable[str] | None = None) -> str:
         """The command that repeats this, or one row of it."""

@@ -6,25 +6,28 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from penstock.evaluate.comparison import Lot, Row, Terms, compare
+from penstock.evaluate.comparison import Lot, Row, compare
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.nudge import NUDGE
+from penstock.evaluate.request import Terms
 from penstock.evaluate.simulated import Share
 from penstock.evaluate.trial import plain
 from penstock.evaluate.world_figures import mean_number, policy_figures, summary
 from penstock.train.worlds import DescribedWorld
 
 
-def evaluate_worlds(lab: Lab, worlds: Sequence[DescribedWorld], terms: Terms) -> dict[str, Any]:
+def evaluate_worlds(
+    lab: Lab, worlds: Sequence[DescribedWorld], terms: Terms, *, search: bool = True
+) -> dict[str, Any]:
     """All worlds under all terms, as one document. The nudge always runs too: it shows what chance does."""
     asked = replace(terms, policies=tuple(dict.fromkeys((*terms.policies, NUDGE))))
-    return document(compare(lab, worlds, asked), asked)
+    return document(compare(lab, worlds, asked, search=search), asked)
 
 
 def document(rows: Sequence[Row], terms: Terms) -> dict[str, Any]:
     """The rows as JSON, with a summary for each policy."""
     return {
-        "policy": terms.policies[0],
+        "policy": terms.policy,
         "seconds": terms.seconds,
         "seed": terms.seed,
         "seeds": terms.seeds,

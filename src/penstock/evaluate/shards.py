@@ -11,8 +11,8 @@ from pydantic import Field
 
 from penstock.campaign.kinds import Kind, Row, Shard
 from penstock.config import Duration, Section
-from penstock.evaluate.comparison import Terms
 from penstock.evaluate.lab import Lab
+from penstock.evaluate.request import Request, Terms
 from penstock.evaluate.scenarios import evaluate_worlds
 from penstock.evaluate.simulated import grid
 from penstock.evaluate.store import Store
@@ -103,14 +103,13 @@ def _static_shards(asked: StaticSection, directory: Path) -> Iterator[Shard]:
 
 
 def _static_rows(work: Mapping[str, Any]) -> Iterator[Row]:
-    from penstock.evaluate.request import Request
     from penstock.evaluate.static import evaluate
     from penstock.simulate.cluster import find_cluster
 
     policies = tuple(work["policies"])
     name = work["workload"]
     cluster = find_cluster(work["cluster"])
-    request = Request(cluster, policies, work["seconds"], work["seed"], work["seeds"], only=(name,))
+    request = Request(policies, work["seconds"], work["seed"], work["seeds"], cluster=cluster, only=(name,))
     with Lab(Store(None), workers=1) as lab:
         document = evaluate(lab, request)
     (row,) = document["rows"]
@@ -147,9 +146,9 @@ def _robust_shards(asked: RobustSection, directory: Path) -> Iterator[Shard]:
 def _world_rows(work: Mapping[str, Any]) -> Iterator[Row]:
     world = DescribedWorld(work["name"], work["text"], tuple(work["families"]), work["directory"])
     policies, seeds = tuple(work["policies"]), work["seeds"]
-    terms = Terms(policies, work["seconds"], work["seed"], work["search"], seeds=seeds)
+    terms = Terms(policies, work["seconds"], work["seed"], seeds)
     with Lab(Store(None), workers=1) as lab:
-        (row,) = evaluate_worlds(lab, [world], terms)["rows"]
+        (row,) = evaluate_worlds(lab, [world], terms, search=work["search"])["rows"]
     best = row["best_static"] or {}
     for policy, figures in row["policies"].items():
         yield {
