@@ -106,9 +106,14 @@ def require_extra(extra: str, error: ImportError) -> MissingError:
     return MissingError(f"{error.name or 'a library'} is not installed: {how_to_install(extra)}")
 
 
+def is_packaged() -> bool:
+    """Whether this runs from a node's package or bundle."""
+    return sys.prefix == PACKAGED
+
+
 def how_to_install(extra: str) -> str:
     """How to get an extra here. A node's package brings its own environment, which pip must not change."""
-    if sys.prefix == PACKAGED:
+    if is_packaged():
         return (
             "a node's package holds what the agent needs; run this elsewhere, or install a bundle that holds it "
             f"(./run bundle {extra})"

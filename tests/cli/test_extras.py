@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from penstock.errors import PACKAGED, require_extra
+from penstock.errors import PACKAGED, MissingError, require_extra
+from penstock.plan.collective import launch
+from penstock.plan.job.drishti import run_drishti
 
 # The libraries that extras bring, and so a base install does not have.
 ABSENT = (
@@ -58,8 +60,15 @@ def test_what_needs_an_extra_says_which_and_does_nothing(tmp_path: Path, name: s
         assert (done.returncode, done.stderr.count("\n")) == (3, 1)
 
 
-def test_node_with_a_package_is_not_told_to_use_pip(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_node_with_a_package_is_not_told_to_use_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "prefix", PACKAGED)
     said = str(require_extra("demo", ImportError(name="numba")))
     assert "pip" not in said
     assert "./run bundle demo" in said
+    monkeypatch.setattr(launch.sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingError, match=r"\./run bundle mpi.*--launcher") as no_mpi:
+        launch.find_launcher()
+    with pytest.raises(MissingError, match="on the PATH") as no_drishti:
+        run_drishti(tmp_path / "x.darshan")
+    assert "pip" not in f"{no_mpi.value} {no_drishti.value}"

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import MissingError, PenstockError, UsageError, did_you_mean
+from penstock.errors import MissingError, PenstockError, UsageError, did_you_mean, how_to_install
 from penstock.plan.scratch import scratch
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -28,10 +28,6 @@ WORKER = "penstock.plan.collective.worker"
 LOOK_S = 5.0
 Progress = Callable[[str], object]
 THREAD_LEVELS = ("single", "funneled", "serialized", "multiple")
-NEEDS = (
-    "pip install 'penstock[mpi]' (in a checkout pip install '.[mpi]'), "
-    "or name your site's MPI with --launcher and install mpi4py for it"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +67,15 @@ def find_launcher(command: str | None = None, thread_level: str = "single") -> L
     beside = Path(sys.executable).parent / "mpiexec"
     found = str(beside) if beside.exists() else shutil.which("mpiexec")
     if found is None:
-        raise MissingError(f"MPI is absent: no mpiexec beside this Python nor on PATH; {NEEDS}")
+        raise _absent("no mpiexec beside this Python nor on PATH")
     return Launcher((found, "-n", "{ranks}"), thread_level)
+
+
+def _absent(what: str) -> MissingError:
+    return MissingError(
+        f"MPI is absent: {what}; {how_to_install('mpi')}; or name your site's MPI with --launcher, with mpi4py built "
+        "for it"
+    )
 
 
 def run_tasks(
@@ -87,7 +90,7 @@ def run_tasks(
     `progress` is told how far the ranks are, at most every `LOOK_S` seconds.
     """
     if importlib.util.find_spec("mpi4py") is None:
-        raise MissingError(f"MPI is absent: mpi4py is not installed; {NEEDS}")
+        raise _absent("mpi4py is not installed")
     with scratch("penstock-mpi-", left_behind=progress) as home:
         launch = _Launch(launcher.argv(ranks), ranks, home)
         launch.tasks.write_text(json.dumps(list(tasks)), encoding="utf-8")
@@ -145,7 +148,7 @@ class _Launch:
                 start_new_session=True,
             )
         except OSError as error:
-            raise MissingError(f"MPI is absent: {self.name}: {error.strerror}; {NEEDS}") from None
+            raise _absent(f"{self.name}: {error.strerror}") from None
 
     def _wait(self, child: subprocess.Popen[str], timeout_s: float, progress: Progress) -> str:
         """What the child printed; its progress is passed on when it has changed."""

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.errors import DataError, MissingError
+from penstock.errors import DataError, MissingError, is_packaged
 from penstock.plan.job.job_advice import JobAdvice
 from penstock.units import format_size
 
@@ -116,7 +116,8 @@ def run_drishti(log: Path) -> str:
     """Drishti's table of findings for a log, as it writes it. It gets a copy, and leaves nothing behind."""
     program = find_drishti()
     if program is None:
-        raise MissingError("--compare-drishti: drishti is not installed; pip install drishti-io")
+        how = "put it on the PATH, or run this elsewhere" if is_packaged() else "pip install drishti-io"
+        raise MissingError(f"--compare-drishti: drishti is not installed; {how}")
     with tempfile.TemporaryDirectory(prefix="penstock-drishti-") as home:
         copy = Path(home, "log.darshan")
         shutil.copyfile(log, copy)
