@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from penstock.cli.options import NearestChoice, console, emit_json, json_option, seed_option, write_text
-from penstock.errors import AccessError, PenstockError, UsageError
+from penstock.errors import UsageError, refusal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -192,10 +192,8 @@ def _profiles(curves: str, data: Path | None) -> tuple[Profile, ...]:
 def _make_directory(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
-    except PermissionError:
-        raise AccessError(f"{out}: permission denied") from None
     except OSError as error:
-        raise PenstockError(f"{out}: {error.strerror}") from None
+        raise refusal(out, error) from None
 
 
 class _Progress:
