@@ -92,9 +92,9 @@ def play(world: World, cases: Cases, played: Played) -> None:
         stay = Stay(place, HOME, now * WINDOW_S, surveyed=True, now=now)
         full = fullness(known.measured[HOME].level.mean, HOME, LUSTRE)
         found = weigh(known, belief, prices(belief.candidates, HOME, full, GuardLimits()), stay)
-        bet = found.bet(np.ones(len(belief.candidates), dtype=bool))
-        if bet is None:
+        if not found.bets:
             break
+        bet = found.bets[0]
         over, said, place = found.over, sober(float(belief.chance(found.over)[bet])), CANDIDATES[bet]
     if world.best() >= 1.2:
         played.captured.append((world.total(found.best) - 1.0) / (world.best() - 1.0))

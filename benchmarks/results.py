@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,7 +38,7 @@ from penstock.evaluate.drivers import Course
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.marks import Marks
 from penstock.evaluate.store import Store, default_directory
-from penstock.report.page import Section, markdown
+from penstock.report.page import Section, Table, markdown
 
 DOCS = Path(__file__).parent.parent / "docs" / "explanation"
 TABLE = DOCS / "results" / "figures.json"
@@ -47,7 +48,8 @@ TITLE = "Results: tuning Lustre clients"
 LEAD = (
     "Written by `./run bench results` (half an hour on two cores from nothing); do not edit. "
     "[results/figures.json](results/figures.json) has more than this page: what the wire carried, where each policy "
-    "ended, rewriting in memory, every workload of `c6525-25g`, and why printed CARAT gets what it gets, row by row. "
+    "ended, rewriting in memory, every workload of `c6525-25g`, workloads on which nothing matters by 3 %, and why "
+    "printed CARAT gets what it gets, row by row. "
     "What the policies are: [policies.md](../reference/policies.md); `carat-tuned` and the other variants of `carat` "
     "are files in `benchmarks/ablations`. The papers' claims: [claims.md](claims.md).",
 )
@@ -58,8 +60,8 @@ NOT_ON_PAGE = (
     "Rewriting in memory (c6525-25g)",
     "Printed CARAT, row by row",
 )
-#: A section of which the page has the sentences only.
-SAID = "Stage 2 where budgets bind (c220g5)"
+#: Sections of which the page has the sentences only.
+SAID = ("Stage 2 where budgets bind (c220g5)",)
 NO_COLUMNS = (
     "on the wire",
     "wire",
@@ -70,12 +72,30 @@ NO_COLUMNS = (
 )
 
 
+#: Workloads on which neither a setting nor a policy changes more than this are left out of the page.
+LITTLE = 0.03
+_RATIO = re.compile(r"\*{0,2}(\d+\.\d\d) \[")
+
+
 def on_page(section: Section) -> Section | None:
     """What the page shows of a section."""
     if section.title in NOT_ON_PAGE:
         return None
-    tables = [] if section.title == SAID else [without_columns(table, NO_COLUMNS) for table in section.tables]
+    tables = [] if section.title in SAID else [_brief(table) for table in section.tables]
     return replace(section, tables=tables)
+
+
+def _brief(table: Table) -> Table:
+    shown = without_columns(table, NO_COLUMNS)
+    if "workload" not in shown.heading:
+        return shown
+    return Table(shown.heading, [row for row in shown.rows if _matters(row)])
+
+
+def _matters(row: Sequence[str]) -> bool:
+    """Whether one of a workload's ratios is far from 1."""
+    ratios = [float(found[1]) for cell in row if (found := _RATIO.match(cell))]
+    return any(abs(ratio - 1.0) > LITTLE for ratio in ratios)
 
 
 def say(text: str) -> None:

@@ -27,7 +27,7 @@ from penstock.cli.main import cli
 from penstock.schedule.advice import Rule, SiteScene, advise, advise_together
 from penstock.schedule.allocation import ALLOCATORS
 from penstock.schedule.application import Application, ApplicationSet, Curve, Phase
-from penstock.schedule.belief import MeasuredSetting, believe
+from penstock.schedule.belief import Measurement, believe
 from penstock.schedule.demand import demands_of
 from penstock.schedule.family import FAMILIES, family_profiles
 from penstock.schedule.generator import Scenario, generate
@@ -237,7 +237,7 @@ def decisions() -> None:
             f"{whole:.0f} ms (goal {goal} each); 1,000 jobs announced together, with reasons, {every:.0f} ms"
         )
     held = SiteScene(1008, 18688, running, rule=Rule(worst_slowdown=3.0))
-    belief = believe("unknown", 1008, [MeasuredSetting(4, 1e9)])
+    belief = believe("unknown", 1008, [Measurement(4, 1e9)])
     unsure = replace(job, curve=belief.curve(), belief=belief)
     print(
         f"rules: idle-nodes: one decision with worst_slowdown {cpu_ms(partial(advise, held, job)):.0f} ms, where the "

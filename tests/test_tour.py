@@ -1,25 +1,18 @@
-"""docs/tour.md leads through functions that are really passed, in that order."""
+"""docs/tour.md leads through functions that are really passed, in that order, and says how many there are."""
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from types import FrameType
 
 import pytest
 from benchmarks import walk
 
-from penstock.evaluate import static
-from penstock.evaluate.lab import Lab
-from penstock.evaluate.report import write
-from penstock.evaluate.request import Request
-from penstock.evaluate.store import Store
-from penstock.simulate.cluster import builtin_cluster
-
 PAGE = Path(__file__).parents[1] / "docs" / "tour.md"
-MOST_HOPS = {"Online": 25, "Offline": 15}
+MOST_HOPS = {"Online": 40, "Offline": 15}
+#: The page's count may be off by as much: a helper more or less does not make the page wrong.
+TOLERANCE = 4
 
 
 def hops(part: str) -> list[str]:
@@ -29,6 +22,13 @@ def hops(part: str) -> list[str]:
         f"{file} {name}"
         for name, file in re.findall(r"^\d+\. \[`([\w.]+)`\]\(\.\./src/penstock/(\S+)\)", text, re.MULTILINE)
     ]
+
+
+def told(part: str) -> tuple[int, int]:
+    """How many functions the page says were counted, and how many steps it shows."""
+    row = re.search(rf"^\| {part.lower()}, [^|]*\| (\d+) \| \d+ \| (\d+) \|$", PAGE.read_text(), re.MULTILINE)
+    assert row is not None
+    return int(row[1]), int(row[2])
 
 
 def in_order(wanted: Sequence[str], passed: Iterable[str]) -> list[str]:
@@ -44,27 +44,17 @@ def in_order(wanted: Sequence[str], passed: Iterable[str]) -> list[str]:
 @pytest.mark.parametrize("part", MOST_HOPS)
 def test_tour_is_short_enough(part: str) -> None:
     assert 5 < len(hops(part)) <= MOST_HOPS[part]
+    assert told(part)[1] == len(hops(part))
 
 
 def test_online_tour_is_what_a_figure_passes(tmp_path: Path) -> None:
     walk.write_tree(tmp_path / "root")
     passed = walk.walk("weir", tmp_path / "root", tmp_path / "state")
     assert in_order(hops("Online"), passed) == []
+    assert abs(told("Online")[0] - len(passed)) <= TOLERANCE
 
 
 def test_offline_tour_is_what_a_workload_passes(tmp_path: Path) -> None:
-    called: dict[str, None] = {}
-
-    def note(frame: FrameType, event: str, arg: object) -> None:
-        code = frame.f_code
-        if event == "call" and code.co_filename.startswith(walk.HOME):
-            called.setdefault(f"{code.co_filename[len(walk.HOME) + 1 :]} {code.co_qualname}")
-
-    request = Request(("random",), 1.0, cluster=builtin_cluster("c220g5"), only=("s_rd_rn_1m",))
-    sys.setprofile(note)
-    try:
-        with Lab(Store(None), workers=1) as lab:
-            write([{**static.evaluate(lab, request), "role": "static"}], tmp_path)
-    finally:
-        sys.setprofile(None)
-    assert in_order(hops("Offline"), called) == []
+    passed = walk.publish("random", tmp_path)
+    assert in_order(hops("Offline"), passed) == []
+    assert abs(told("Offline")[0] - len(passed)) <= TOLERANCE

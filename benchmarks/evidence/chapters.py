@@ -60,7 +60,7 @@ def static(book: RatioBook, cluster: str) -> Iterator[Section]:
     text = [
         f"Ratios to the default of the same seed, with 95 % intervals over seeds; bold where the whole interval is "
         f"above 1. The ceiling is the best of 99 static settings, chosen on another seed. Rewriting in memory "
-        f"({', '.join(apart) or 'no workload'}) is a group of its own below and not part of any summary.",
+        f"({', '.join(apart) or 'no workload'}) is a group of its own and not part of any summary.",
     ]
     summary = [[named(runs), *_summed(book, cluster, counted, runs)] for runs in who]
     heading = ["who", "geometric mean", "worst workload", "gains", "losses", "head-room captured"]

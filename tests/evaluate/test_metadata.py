@@ -33,12 +33,12 @@ def test_shipped_policy_stays_within_what_the_server_allows() -> None:
     assert run("md_create_16", "weir", mod_rpcs=8).finals[0]["mod_rpcs"] <= 8
 
 
-def test_clients_of_one_busy_server_lose_nothing_together_where_all_are_tuned() -> None:
-    """Who asks for more gets a larger share, so that others may lose up to a half: docs/explanation/weir.md."""
-    slow = {"service_threads": 2, "create_us": 4000, "close_us": 4000}
+@pytest.mark.parametrize("threads", [2, 4])
+def test_clients_of_one_busy_server_lose_nothing_where_all_are_tuned(threads: int) -> None:
+    slow = {"service_threads": threads, "create_us": 4000, "close_us": 4000}
     default, tuned = run("md_create_16", None, 6, **slow), run("md_create_16", "weir", 6, **slow)
     assert sum(tuned.ops_per_s) >= 0.99 * sum(default.ops_per_s)
-    assert min(b / a for a, b in zip(default.ops_per_s, tuned.ops_per_s, strict=True)) >= 0.5
+    assert min(b / a for a, b in zip(default.ops_per_s, tuned.ops_per_s, strict=True)) >= 0.95
 
 
 def test_simulate_run_answers_for_metadata_in_operations() -> None:

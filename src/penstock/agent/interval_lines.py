@@ -90,7 +90,7 @@ class IntervalWriter:
             len(decided.decisions),
             int(bool(carried_out)),
         ]
-        said = {key: value for key, value in rare.items() if value}
+        said: dict[str, Any] = {key: value for key, value in rare.items() if value}
         if decided.interval.advice != self._advice:
             self._advice = decided.interval.advice
             said["advice"] = advice_fields(self._advice)

@@ -1,13 +1,12 @@
 """How a policy goes by what other nodes say: it takes up what is proven elsewhere, and explores only if it may.
 
 A node's word is worth one trial here. Where that trial contradicts it, nothing that this node alone says is tried
-again.
+again; after a few such trials nothing that any node says is, whoever claims to agree.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
 CONTRADICTED_LOG2 = 0.03
 # What is proven elsewhere is tried only if it would gain so much more than the best setting measured here.
 LEAST_MORE_LOG2 = 0.03
+# So many settings that others had proved may do harm here or bring nothing before no other one is tried.
+MOST_MISLED = 3
 
 
 @dataclass(slots=True)
@@ -46,7 +47,9 @@ class Following:
 
     def next(self, offer: Offer, found: Prospect) -> ProvenElsewhere | None:
         """What to try next because it is proven elsewhere; None if there is nothing, or not now."""
-        if self.advice is None:
+        if self.advice is None or not self.advice.proven:
+            return None
+        if len(self._misled(offer)) >= MOST_MISLED:
             return None
         best = next((one for one in self.advice.proven if self._is_worth_trying(one, offer, found)), None)
         if best is None or offer.refusal(best.setting) is not None:
@@ -66,9 +69,9 @@ class Following:
             return False
         return told.gain_log2 - float(found.prices[places[told.setting]]) > found.over + LEAST_MORE_LOG2
 
-    def _misled(self, offer: Offer) -> Iterator[str]:
-        """The nodes whose word proved wrong here."""
-        return (node for setting, node in self.followed.items() if is_contradicted(setting, offer))
+    def _misled(self, offer: Offer) -> list[str]:
+        """Whose word proved wrong here, once for each setting."""
+        return [node for setting, node in self.followed.items() if is_contradicted(setting, offer)]
 
 
 def is_contradicted(setting: Setting, offer: Offer) -> bool:

@@ -59,11 +59,11 @@ class Prospect:
     improvement: Floats
     worth: Floats
 
-    def bet(self, allowed: NDArray[np.bool_] | None = None) -> int | None:
-        """The candidate whose trial is worth most, among all or those allowed; None if none is worth anything."""
-        worth = self.worth if allowed is None else np.where(allowed, self.worth, 0.0)
-        at = int(np.argmax(worth))
-        return at if worth[at] > 0.0 else None
+    @property
+    def bets(self) -> list[int]:
+        """The candidates whose trials are worth anything, those worth most first."""
+        order = np.argsort(-self.worth, kind="stable")
+        return [int(at) for at in order if self.worth[at] > 0.0]
 
     def net(self, at: int) -> float:
         """What a candidate is expected to gain beyond its price."""

@@ -173,6 +173,17 @@ class MetadataSection(Section):
     exponential_ratio: float = Field(default=0.3, ge=0, le=1)
 
 
+class ReadaheadSection(Section):
+    """`[readahead]`: what the simulation of readahead does otherwise than `[client]`, `[server]` and `[network]` say.
+
+    Those were recorded beside other work. Reading alone, a page cost the share `page_cost_ratio` of it, and a reply
+    waited behind up to `reply_behind_mib` of bulk data; zero means `network.ahead_mib`.
+    """
+
+    page_cost_ratio: float = Field(default=1.0, gt=0)
+    reply_behind_mib: float = Field(default=0.0, ge=0)
+
+
 class Cluster(Section):
     """A whole description. A file may begin with `base = "c220g5"`, a built-in cluster, and say what differs."""
 
@@ -184,6 +195,7 @@ class Cluster(Section):
     device: DeviceSection
     lustre: LustreSection
     metadata: MetadataSection = MetadataSection()
+    readahead: ReadaheadSection = ReadaheadSection()
 
     @model_validator(mode="before")
     @classmethod

@@ -111,7 +111,8 @@ def test_what_the_scout_proves_reaches_all_others_at_different_times(fleet: Flee
     fleet.run(30.0)
     (scout,) = fleet.scouts()
     fleet.gains[scout] = [(SMALL, gain(0.6))]
-    others, since_s, reached = [one.node for one in fleet.members if one.node != scout], fleet.now_s, {}
+    others, since_s = [one.node for one in fleet.members if one.node != scout], fleet.now_s
+    reached: dict[str, float] = {}
     while len(reached) < len(others) and fleet.now_s < since_s + 600.0:
         fleet.run(1.0)
         for node in others:

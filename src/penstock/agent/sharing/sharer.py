@@ -155,7 +155,7 @@ def reason(error: OSError) -> str:
 
 
 def require_untuned(path: Path, config: AgentConfig) -> None:
-    """Refuse a folder on a file system that the agent tunes, unless that is wanted. May hang where the folder does."""
+    """Refuse a folder on a file system that the agent tunes, unless that is wanted. May hang as the folder does."""
     kind, fs = tuned_fs(path)
     if kind and config.scope.covers_fs(fs) and not config.knowledge.share_on_tuned:
         raise ConfigError(

@@ -409,7 +409,7 @@ class Guard:
             self._effects += effects_of(
                 turn, visit, 2.0 ** gain_of(visit, work, self.limits), visit.level.error
             )
-        dear = ", too little for its bytes in flight" if visit.price else ""
+        dear = ", too little for what it has in flight" if visit.price else ""
         sentence = (
             f"taken back: {visit.place} brought {turn.unit.says(after)}{dear} where the original brings "
             f"{turn.unit.says(before)}; the trial cost as much as {visit.lost_s:.1f} s of the original's work"

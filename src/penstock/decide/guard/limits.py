@@ -104,8 +104,9 @@ HOUR_S = 3600.0
 
 # From the first share of used slots on requests cost more, from the second on they cost most: so many times more.
 FULL_FROM, FULL_AT, FULL_TIMES = 0.5, 0.9, 3.0
-# Operations are all of one size: where requests wait behind others, twice as many must bring twice as much.
-FULL_TIMES_OPERATIONS = 19.0
+# Operations are all of one size. Where most requests wait behind others the server is busy all the time: twice as
+# many of them bring at most twice as much, and others lose all of it. So no gain pays from the second share on.
+WAITING_FROM, WAITING_AT, WAITING_TIMES = 0.4, 0.6, 24.0
 
 # Means over what is rewritten cover so many windows; from this share of what is written on, it is part of the work.
 REWRITING_WINDOWS, REWRITING_SHARE = 20, 0.05

@@ -71,10 +71,6 @@ class Offer:
             return None
         return first_refusal(self._wish(place, numbers), self.limits)
 
-    def allowed(self, candidates: Candidates) -> NDArray[np.bool_]:
-        """Which candidates may be chosen now."""
-        return np.array([self.refusal(place) is None for place in candidates])
-
     def is_barred(self, place: Setting) -> bool:
         """Whether a setting that was measured may not be taken up for longer: it did harm, or sends too slowly."""
         if not self.enforced or place == self.turn.unit.home:

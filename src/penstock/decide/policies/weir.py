@@ -210,10 +210,10 @@ class WeirPolicy(Policy):
             return self._ask(window, found, at, Reason.FOLLOWED, f"{told.setting} was {told.sentence}")
         left_behind = left_behind and found.behind > RETURN_LOG2
         if self._resting <= 0 and not left_behind and not self._is_sparse():
-            bet = found.bet(offer.allowed(found.belief.candidates))
-            self._held_back = self._kept_from(found, bet, offer)
+            explores = self._following.may_explore
+            bet = self._bet(found, offer) if explores else next(iter(found.bets), None)
             self._following.wants = bet is not None
-            if bet is not None and not self._following.may_explore:
+            if bet is not None and not explores:
                 sentence = f"{found.belief.candidates[bet]}: other nodes explore this work"
                 self._held_back = HeldBack(str(Reason.SCOUTED), sentence)
             elif bet is not None:
@@ -228,14 +228,19 @@ class WeirPolicy(Policy):
             )
         return self._rest(window, found, place)
 
-    def _kept_from(self, found: Prospect, bet: int | None, offer: Offer) -> HeldBack | None:
-        """The rule that keeps the candidate worth most from being tried; None if it is tried, or there is none."""
-        most = found.bet()
-        if most is None or most == bet:
-            return None
-        place = found.belief.candidates[most]
-        refusal = offer.refusal(place)
-        return None if refusal is None else HeldBack(str(refusal.rule), f"{place}: {refusal.sentence}")
+    def _bet(self, found: Prospect, offer: Offer) -> int | None:
+        """The candidate worth most among those that may be tried; None if there is none. The rule that keeps the one
+        worth most of all from being tried is noted.
+        """
+        self._held_back = None
+        for at in found.bets:
+            place = found.belief.candidates[at]
+            refusal = offer.refusal(place)
+            if refusal is None:
+                return at
+            if self._held_back is None:
+                self._held_back = HeldBack(str(refusal.rule), f"{place}: {refusal.sentence}")
+        return None
 
     def _is_sparse(self) -> bool:
         return self._requests.few and self._drawn_for is None

@@ -20,6 +20,8 @@ from penstock.spaces import mdc, statahead
 NAMES_PER_PAGE = 1000
 # Statahead begins with so many entries and doubles with every batch that was used up.
 FIRST_AHEAD = 2
+# A client asks whether the server is alive when it mounts and this often from then on.
+PING_S = 25.0
 
 
 @dataclass(slots=True)
@@ -67,6 +69,7 @@ class MetadataClient:
     looked: Done = field(default_factory=Done)
     changed: Done = field(default_factory=Done)
     closed: Done = field(default_factory=Done)
+    pinged: Done = field(default_factory=Done)
     operations: Done = field(default_factory=Done)
     #: The same by what applications call: what looks and what changes.
     app_looked: Done = field(default_factory=Done)
@@ -81,12 +84,27 @@ class MetadataClient:
         wake_s = self.server.about.slot_wake_us * 1e-6
         self.slots = Slots(engine, self.setting["rpcs"], wake_s)
         self.mod_slots = Slots(engine, self.setting["mod_rpcs"], wake_s)
+        engine.start(self.pings())
 
     def set(self, setting: Setting) -> None:
         """Other limits, at once."""
         self.setting = setting
         self.slots.set(setting["rpcs"])
         self.mod_slots.set(setting["mod_rpcs"])
+
+    @property
+    def least_usec(self) -> float:
+        """The least time that a request ever took."""
+        return min(one.least_usec for one in (self.looked, self.changed, self.closed, self.pinged))
+
+    def pings(self) -> Process:
+        """Pings. Threads of their own answer them, so they show how far the server is however busy it is."""
+        while True:
+            sent_s = self.server.engine.now_s
+            yield self.server.work(self.processor, self.server.about.client_us)
+            yield self.server.round_trip_s
+            self.pinged.add(self.server.engine.now_s - sent_s)
+            yield PING_S
 
     def creates(self) -> Process:
         """A thread that makes files, one after the other: open with create, and close."""

@@ -91,9 +91,8 @@ class MetadataProbe:
             "modify.rpcs": float(one.app_changed.count),
             "modify.usec": one.app_changed.usec,
         }
-        least_usec = min(done.least_usec for done in (one.looked, one.changed, one.closed))
         connection, mount = self.targets
-        gauges = {"round_trip.usec": least_usec} if least_usec < math.inf else {}
+        gauges = {"round_trip.usec": one.least_usec} if one.least_usec < math.inf else {}
         seen = (
             TargetSnapshot(connection, t_s, self.get(connection), requests, gauges),
             TargetSnapshot(mount, t_s, self.get(mount), calls),
