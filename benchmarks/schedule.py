@@ -11,11 +11,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 
+from penstock.campaign.engines import local_engine
+from penstock.campaign.shards import in_order
 from penstock.schedule.advice import SiteScene, advise
 from penstock.schedule.application import ApplicationSet
 from penstock.schedule.family import FAMILIES, family_profiles
@@ -67,12 +67,12 @@ def exact_against_stepped(sets: int = 4) -> None:
     )
 
 
-def slowdowns(first: int, count: int) -> tuple[float, float]:
+def slowdowns(sets: range) -> tuple[float, float]:
     """The sum over some sets, and the CPU seconds they took."""
     start = time.process_time()
     total = sum(
         simulate(*scheduled(index, load=0.1 + 0.9 * (index % 100) / 100), "first").mean_io_slowdown
-        for index in range(first, first + count)
+        for index in sets
     )
     return total, time.process_time() - start
 
@@ -80,10 +80,9 @@ def slowdowns(first: int, count: int) -> tuple[float, float]:
 def many_sets(sets: int, jobs: int) -> None:
     chunk = 100
     start = time.perf_counter()
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        starts = range(0, sets, chunk)
-        sizes = [min(chunk, sets - first) for first in starts]
-        total, cpu = map(sum, zip(*pool.map(slowdowns, starts, sizes), strict=True))
+    with local_engine(jobs, "spawn") as engine:
+        chunks = [range(first, min(first + chunk, sets)) for first in range(0, sets, chunk)]
+        total, cpu = map(sum, zip(*in_order(engine, slowdowns, chunks), strict=True))
     spent = time.perf_counter() - start
     print(
         f"schedule: {sets} sets of {APPLICATIONS} applications generated, allocated, placed and played "

@@ -39,9 +39,8 @@ class Evidence:
         """Every row asked for."""
         found = self._replayed([ask for ask in dict.fromkeys(asks) if ask.experiment == replays.EXPERIMENT])
         trials = self.trials([ask for ask in dict.fromkeys(asks) if ask not in found])
-        runs = self._lab.measure("rows", list(trials.values()))
-        for (ask, trial), run in zip(trials.items(), runs, strict=True):
-            found[ask] = reduced(ask, trial.course, run)
+        for ask, run in self._lab.answer("rows", trials).items():
+            found[ask] = reduced(ask, trials[ask].course, run)
         return {ask: found[ask] for ask in asks}
 
     def _replayed(self, asks: Sequence[Ask]) -> dict[Ask, Found]:

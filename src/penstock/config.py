@@ -18,7 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from penstock.errors import AccessError, ConfigError, MissingError, PenstockError
+from penstock.errors import ConfigError, PenstockError, unreadable
 from penstock.trusted import WritableByAllError, contents, names_in_own, read_own
 from penstock.units import parse_duration, parse_size
 
@@ -104,7 +104,7 @@ def _drop_ins(directory: Path) -> list[Path]:
     try:
         names = names_in_own(directory)
     except OSError as error:
-        raise _unreadable(directory, error) from None
+        raise unreadable(directory, error, ConfigError) from None
     return [directory / name for name in names if name.endswith(".toml") and not name.startswith(".")]
 
 
@@ -123,7 +123,7 @@ def read(path: Path, *, own: bool = False) -> str:
     except WritableByAllError:
         raise _writable_by_all(path) from None
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error, ConfigError) from None
     if not stat.S_ISREG(status.st_mode):
         raise ConfigError(f"{path}: not a regular file")
     if status.st_mode & stat.S_IWOTH:
@@ -136,14 +136,6 @@ def read(path: Path, *, own: bool = False) -> str:
 
 def _writable_by_all(path: Path) -> ConfigError:
     return ConfigError(f"{path}: writable by everyone; chmod o-w it before it is trusted")
-
-
-def _unreadable(path: Path, error: OSError) -> PenstockError:
-    if isinstance(error, FileNotFoundError):
-        return MissingError(f"{path}: no such file")
-    if isinstance(error, PermissionError):
-        return AccessError(f"{path}: permission denied")
-    return ConfigError(f"{path}: {error.strerror}")
 
 
 def parse(text: str, schema: type[SectionT], source: str) -> SectionT:

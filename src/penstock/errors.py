@@ -97,6 +97,15 @@ def refusal(path: Path, error: OSError) -> PenstockError:
     return PenstockError(f"{path}: {error.strerror}")
 
 
+def unreadable(path: Path, error: OSError, otherwise: type[PenstockError] = DataError) -> PenstockError:
+    """The error that names what could not be read, with the right exit code."""
+    if isinstance(error, FileNotFoundError):
+        return MissingError(f"{path}: no such file")
+    if isinstance(error, PermissionError):
+        return AccessError(f"{path}: permission denied")
+    return otherwise(f"{path}: {error.strerror}")
+
+
 #: Where packages and bundles install (packaging/install.sh).
 PACKAGED = "/opt/penstock"
 

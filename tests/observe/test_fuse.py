@@ -156,7 +156,9 @@ def test_only_mounts_of_root_count_unless_told_otherwise(tmp_path: Path, user: s
     table.write_text(table.read_text().replace("user_id=0", f"user_id={user}"))
     assert len(FuseObserver(tmp_path, PATIENT, clock=step_clock()).observe().targets) == seen
     told = FuseScope(users=frozenset({0, 1001}))
-    assert len(FuseObserver(tmp_path, told.patient(), clock=step_clock()).observe().targets) == (user in ("0", "1001"))
+    assert len(FuseObserver(tmp_path, told.patient(), clock=step_clock()).observe().targets) == (
+        user in ("0", "1001")
+    )
 
 
 def test_start_of_a_process_whose_name_has_brackets() -> None:

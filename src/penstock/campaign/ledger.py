@@ -20,6 +20,7 @@ from penstock.campaign.jsonlines import append_line, read_lines
 from penstock.campaign.shards import Kept, ShardFailedError
 from penstock.campaign.spec import Specification
 from penstock.errors import DataError, MissingError, PenstockError, refusal
+from penstock.output_files import replace_file
 
 MANIFEST, LOG, CANCEL = "campaign.json", "log.jsonl", "cancel"
 # A campaign fails if more than this share of its shards failed.
@@ -79,9 +80,7 @@ class CampaignLedger(Kept[str, str]):
         try:
             (self.directory / "shards").mkdir(parents=True, exist_ok=True)
             if not path.exists():
-                temporary = path.with_suffix(".tmp")
-                temporary.write_text(json.dumps(about), encoding="utf-8")
-                temporary.replace(path)
+                replace_file(path, json.dumps(about))
                 return
         except OSError as error:
             raise refusal(path, error) from None

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import click
 
 from penstock.cli.options import prepare_simulator, require_libraries, state_dir_option
-from penstock.errors import AccessError, MissingError, UsageError
+from penstock.errors import UsageError
+from penstock.input_files import read_text
 
 if TYPE_CHECKING:
     from penstock.dash.source import Source
 
 PATH = click.Path(path_type=Path)
-LEAST_TOKEN = 16
+LEAST_TOKEN, MOST_TOKEN_BYTES = 16, 4096
 
 
 @click.command(epilog="Example: penstock dash --simulate")
@@ -91,14 +92,7 @@ def _source(simulate: bool, recordings: Sequence[Path], state_dir: Path) -> Sour
 def _token(path: Path | None) -> str:
     if path is None:
         return secrets.token_urlsafe(24)
-    try:
-        text = path.read_text(encoding="ascii").strip()
-    except FileNotFoundError:
-        raise MissingError(f"{path}: no such file") from None
-    except PermissionError:
-        raise AccessError(f"{path}: permission denied") from None
-    except (OSError, UnicodeDecodeError):
-        raise UsageError(f"{path}: not a text file with a token") from None
-    if len(text) < LEAST_TOKEN or not text.isprintable() or " " in text:
+    text = read_text(path, MOST_TOKEN_BYTES, UsageError).strip()
+    if len(text) < LEAST_TOKEN or not (text.isascii() and text.isprintable()) or " " in text:
         raise UsageError(f"{path}: a token is one word of at least {LEAST_TOKEN} characters")
     return text

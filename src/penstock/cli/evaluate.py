@@ -74,7 +74,7 @@ _LISTS = click.option(
 )  # fmt: skip
 
 
-def _command(experiment: Experiment[Any]) -> click.Command:
+def _command(experiment: Experiment) -> click.Command:
     name, seconds = experiment.name, experiment.seconds
 
     @evaluate.command(

@@ -13,6 +13,7 @@ from penstock.cli.options import (
     DURATION,
     NearestChoice,
     PolicyName,
+    StageProgress,
     emit_json,
     json_option,
     prepare_simulator,
@@ -163,23 +164,4 @@ def open_lab(workers: int | None, cache_dir: Path | None, fresh: bool, **_: Any)
     from penstock.evaluate.lab import Lab
     from penstock.evaluate.store import Store, default_directory
 
-    return Lab(Store(None if fresh else cache_dir or default_directory()), workers, LabProgress())
-
-
-class LabProgress:
-    """Reports the progress of each stage on stderr, at most one line every few seconds, and its end."""
-
-    def __init__(self, every_s: float = 5.0) -> None:
-        self._every_s = every_s
-        self._said_s = time.monotonic()
-        self._started: dict[str, float] = {}
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        now_s = time.monotonic()
-        started_s = self._started.setdefault(stage, now_s)
-        if now_s - self._said_s < self._every_s and done < total:
-            return
-        self._said_s = now_s
-        click.echo(f"penstock: {stage}: {done} of {total} runs, {now_s - started_s:.0f} s", err=True)
-        if done == total:
-            del self._started[stage]
+    return Lab(Store(None if fresh else cache_dir or default_directory()), workers, StageProgress())

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
@@ -222,6 +223,25 @@ def progress() -> Callable[[str], None]:
     """Messages on stderr, one line each, so that logs and terminals can both bear them."""
     screen = console(stderr=True)
     return lambda message: screen.print(message, style="dim", soft_wrap=True, markup=False)
+
+
+class StageProgress:
+    """Reports the progress of each stage on stderr, at most one line every few seconds, and its end."""
+
+    def __init__(self, every_s: float = 5.0) -> None:
+        self._every_s = every_s
+        self._said_s = time.monotonic()
+        self._started: dict[str, float] = {}
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        now_s = time.monotonic()
+        started_s = self._started.setdefault(stage, now_s)
+        if now_s - self._said_s < self._every_s and done < total:
+            return
+        self._said_s = now_s
+        click.echo(f"penstock: {stage}: {done} of {total}, {now_s - started_s:.0f} s", err=True)
+        if done == total:
+            del self._started[stage]
 
 
 def write_text(path: Path, text: str) -> None:

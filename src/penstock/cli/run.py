@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from penstock.cli.options import SIZE, emit_json, json_option, seed_option
-from penstock.errors import ExitCode, MissingError, UsageError
+from penstock.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from penstock.plan.collective.wrap import WrappedRun
+
+MOST_HINT_BYTES = 1 << 20
 
 
 @click.command(
@@ -187,15 +189,11 @@ def _hints(options: dict[str, Any]) -> tuple[dict[str, str], float | None]:
 
 def _read_hints(path: Path) -> tuple[dict[str, str], float | None]:
     from penstock.errors import DataError
+    from penstock.input_files import read_text
     from penstock.plan.hints import check_hint, parse_promise
 
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise MissingError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: {error}") from None
     found: dict[str, str] = {}
+    text = read_text(path, MOST_HINT_BYTES)
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split()
         if not words or words[0].startswith("#"):

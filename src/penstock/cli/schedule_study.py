@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from penstock.cli.options import NearestChoice, console, emit_json, json_option, seed_option, write_text
-from penstock.errors import AccessError, PenstockError, UsageError
+from penstock.cli.options import (
+    NearestChoice,
+    StageProgress,
+    emit_json,
+    json_option,
+    seed_option,
+    write_text,
+)
+from penstock.errors import UsageError, refusal
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from penstock.schedule.profile import Profile
     from penstock.schedule.study.gap import Gap
     from penstock.schedule.study.summary import RowSet
@@ -155,9 +160,8 @@ def _run(
     rows: dict[int, dict[str, RowSet]] = {size: {} for size in sizes}
     for name, experiment in wanted.items():
         work = list(batches(experiment, *how))
-        with _Progress(console(stderr=True), name) as progress:
-            some = profiles[experiment.curves]
-            found = RowSet(run_experiment(work, some, Results(out / f"{name}.jsonl"), workers, progress))
+        results, some = Results(out / f"{name}.jsonl"), profiles[experiment.curves]
+        found = RowSet(run_experiment(work, some, results, workers, partial(StageProgress(), name)))
         base = name.split("@", maxsplit=1)[0]
         # The figure over several numbers of applications is drawn once, beside those of the first number.
         rows[sizes[0] if base.startswith("spread-") else experiment.applications][base] = found
@@ -178,8 +182,8 @@ def _gaps(chosen: str, data: Path | None, sets: int, seed: int) -> list[Gap]:
 
     if chosen not in ("all", "optimum"):
         return []
-    with _Progress(console(stderr=True), "optimum") as progress:
-        return list(measure_gaps(_profiles("io-nodes", data), sets, seed, progress))
+    progress = partial(StageProgress(), "optimum")
+    return list(measure_gaps(_profiles("io-nodes", data), sets, seed, progress))
 
 
 def _profiles(curves: str, data: Path | None) -> tuple[Profile, ...]:
@@ -192,35 +196,5 @@ def _profiles(curves: str, data: Path | None) -> tuple[Profile, ...]:
 def _make_directory(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
-    except PermissionError:
-        raise AccessError(f"{out}: permission denied") from None
     except OSError as error:
-        raise PenstockError(f"{out}: {error.strerror}") from None
-
-
-class _Progress:
-    """A progress bar on a terminal, ten lines elsewhere."""
-
-    def __init__(self, screen: Console, name: str) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self._screen = screen
-        self._name = name
-        self._told = -1
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bar = Progress(*columns, console=screen, disable=not screen.is_terminal)
-        self._task = self._bar.add_task(name, total=None)
-
-    def __enter__(self) -> Callable[[int, int], None]:
-        self._bar.start()
-        return self._advance
-
-    def __exit__(self, *exception: object) -> None:
-        self._bar.stop()
-
-    def _advance(self, done: int, total: int) -> None:
-        self._bar.update(self._task, completed=done, total=total)
-        tenth = 10 * done // total
-        if not self._screen.is_terminal and tenth > self._told:
-            self._told = tenth
-            click.echo(f"penstock: {self._name}: {done} of {total}", err=True)
+        raise refusal(out, error) from None

@@ -69,7 +69,7 @@ def contest(
         for policy in policies
         for seed in request.all_seeds
     }
-    found = dict(zip(trials, lab.measure(stage, list(trials.values())), strict=True))
+    found = lab.answer(stage, trials)
     rates = {
         (name, policy): mean([found[name, policy, seed].app_mbps for seed in request.all_seeds])
         for name in best

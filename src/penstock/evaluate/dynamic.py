@@ -116,7 +116,7 @@ def _measure(lab: Lab, request: Request, sequences: Mapping[str, Phases]) -> lis
                 trials[name, _alone(work), seed] = Trial(single.plan(seed), course)
             for policy in ("default", *request.policies):
                 trials[name, policy, seed] = there.trial(plan, policy, one.single)
-    measured = dict(zip(trials, lab.measure("sequences", list(trials.values())), strict=True))
+    measured = lab.answer("sequences", trials)
     return [
         SequenceRuns(
             name,

@@ -58,7 +58,7 @@ def evaluate(lab: Lab, request: Request) -> IndependentDocument:
             usual = request.held(plan, None)
             held = replace(usual.course, switches=switches(one.places, one.own))
             trials[name, CEILING, seed] = replace(usual, course=held)
-    found = dict(zip(trials, lab.measure("independent tuning", list(trials.values())), strict=True))
+    found = lab.answer("independent tuning", trials)
     rows = [_row(request, name, chosen[name], found) for name in names]
     return {
         **request.about(EXPERIMENT),

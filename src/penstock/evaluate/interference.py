@@ -153,7 +153,7 @@ def _measure(lab: Lab, request: Request, scenes: Mapping[str, Scene]) -> list[Sc
                 made = there.trial(plan, policy)
                 trials[name, policy, seed] = replace(made, course=replace(made.course, tuned=scene.tuned))
     alone = _alone(lab, request, scenes)
-    found = dict(zip(trials, lab.measure("interference", list(trials.values())), strict=True))
+    found = lab.answer("interference", trials)
     return [
         SceneRuns(
             name,

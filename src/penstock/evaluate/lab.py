@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from penstock.campaign.engines import ThisProcess, local_engine
 from penstock.campaign.shards import Engine, run_shards, unfinished
@@ -13,6 +13,7 @@ from penstock.evaluate.store import Store
 from penstock.evaluate.trial import Measured, Trial, perform
 
 Progress = Callable[[str, int, int], None]
+Ask = TypeVar("Ask", bound=Hashable)
 
 
 def silent(stage: str, done: int, total: int) -> None:
@@ -47,6 +48,10 @@ class Lab:
             self._progress(stage, done, len(left))
         found = [self.store.find(trial) for trial in trials]
         return [each for each in found if each is not None]
+
+    def answer(self, stage: str, asks: Mapping[Ask, Trial]) -> dict[Ask, Measured]:
+        """The result of the trial behind everything that an experiment asks."""
+        return dict(zip(asks, self.measure(stage, list(asks.values())), strict=True))
 
 
 def _cost(trial: Trial) -> float:

@@ -11,6 +11,7 @@ from penstock.agent.plugins import is_foreign
 from penstock.campaign.program import version
 from penstock.evaluate.drivers import Course
 from penstock.evaluate.policy_traces import traced_mark
+from penstock.output_files import replace_file
 
 FILE = "marks.json"
 #: All that can change what a policy does. A file that differs costs a run of the traces, not the stored results.
@@ -48,9 +49,7 @@ class Marks:
 
     def _keep(self, key: str) -> None:
         marks = {**self._read(), key: self._known[key]}
-        fresh = self._path.with_suffix(".new")
-        fresh.write_text(json.dumps({"program": self._program, "marks": marks}) + "\n", encoding="utf-8")
-        fresh.replace(self._path)
+        replace_file(self._path, json.dumps({"program": self._program, "marks": marks}) + "\n")
 
 
 def _key(course: Course) -> str:

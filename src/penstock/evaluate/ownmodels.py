@@ -21,6 +21,7 @@ from penstock.campaign.program import version
 from penstock.campaign.shards import in_order
 from penstock.errors import UsageError, require_extra
 from penstock.evaluate.tuners import find_policy
+from penstock.output_files import replace_file
 from penstock.simulate import BEHAVIOUR
 from penstock.simulate.assembly import Plan
 from penstock.simulate.catalogue import named_plan
@@ -82,7 +83,7 @@ def own_models(
 
 def _make(world: OwnWorld, missing: Mapping[str, Path], workers: int, say: Say) -> None:
     if "survey" in missing:
-        _write(missing["survey"], _survey(world, workers, say))
+        replace_file(missing["survey"], _survey(world, workers, say))
     forests = {kind: path for kind, path in missing.items() if kind != "survey"}
     if not forests:
         return
@@ -105,7 +106,7 @@ def _make(world: OwnWorld, missing: Mapping[str, Path], workers: int, say: Say) 
         recipe = adapted(replace(RECIPES[kind](), folds=FOLDS), 0, None, ROUNDS, LEAVES)
         fits = list(fit_all(table, recipe, lambda text, kind=kind: say(f"{kind}: {text}")))  # type: ignore[misc]
         origin = f"{len(runs)} simulated runs of {world.cluster.name}, seeds {FIRST_SEED} on"
-        _write(path, modelfile.dump(build_model(fits, source_of(table), recipe, origin)))
+        replace_file(path, modelfile.dump(build_model(fits, source_of(table), recipe, origin)))
 
 
 def _walked(world: OwnWorld, run: tuple[str, int]) -> TraceTable:
@@ -137,9 +138,3 @@ def _survey(world: OwnWorld, workers: int, say: Say) -> bytes:
         held = list(in_order(engine, partial(measure_plan, seconds=HELD_S, seed=FIRST_SEED), plans))
     source = f"{len(plans)} runs of {world.cluster.name}, seeds {FIRST_SEED} on"
     return surveyfile.dump(make_survey([one for one in held if one is not None], source, {"seconds": HELD_S}))
-
-
-def _write(path: Path, raw: bytes) -> None:
-    fresh = path.with_suffix(".new")
-    fresh.write_bytes(raw)
-    fresh.replace(path)

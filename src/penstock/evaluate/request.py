@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.errors import UsageError, did_you_mean
 from penstock.evaluate.drivers import Course
+from penstock.evaluate.experiments import EXPERIMENTS
 from penstock.evaluate.rows import Head
 from penstock.evaluate.trial import WARMUP_S, Trial
 from penstock.knobs import Setting
@@ -16,8 +17,6 @@ from penstock.simulate.cluster import Cluster
 
 BEST_STATIC = "best-static"
 OWN, SHIPPED = "own", "shipped"
-#: Experiments whose rows come from lists of workloads.
-LISTED = ("dynamic", "interference")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ class Request(Terms):
         words += ["--seeds", str(self.seeds)] if self.seeds > 1 else []
         words += ["--guard", "on" if self.guard else "off"] if self.guard is not None else []
         words += ["--model", self.model] if self.model is not None else []
-        option = "--list" if experiment in LISTED else "--only"
+        option = "--list" if EXPERIMENTS[experiment].lists else "--only"
         for row in self.only if only is None else (only,):
             words += [option, row]
         return shlex.join(words)

@@ -77,6 +77,9 @@ _STATIC = ("geomean_vs_default", "geomean_vs_best_static", "worst_vs_default", "
 
 
 def static(document: StaticDocument) -> Section:
+    """Ratios, timelines and maps; of many policies on few workloads, a table of all of them."""
+    if document.get("role") == "baselines":
+        return _baselines(document)
     rows, policy = document["rows"], document["policy"]
     heading = ["workload", "seen", "default (MB/s)", "best static", "its MB/s", f"{policy} (MB/s)"]
     table = Table(
@@ -188,7 +191,7 @@ def course(
     return Figure(f"{name}: what the application got, and the setting of its first target", draw(drawing))
 
 
-def baselines(document: StaticDocument) -> Section:
+def _baselines(document: StaticDocument) -> Section:
     """Every policy on six workloads."""
     text = [
         f"Every policy on six single-stream workloads for {document['seconds']:g} s. `oracle` tries all settings in "

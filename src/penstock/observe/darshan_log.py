@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from penstock.errors import AccessError, DataError, MissingError, require_extra
+from penstock.errors import DataError, require_extra, unreadable
 
 READER = "penstock.observe.darshan_reader"
 TIMEOUT_S = 600.0
@@ -80,16 +80,12 @@ def read_heatmap(path: Path) -> Rows:
 
 
 def _check(path: Path) -> None:
-    if not path.exists():
-        raise MissingError(f"{path}: no such file")
     try:
         with path.open("rb") as file:
             header = file.read(HEADER_BYTES)
             size = file.seek(0, os.SEEK_END)
-    except PermissionError:
-        raise AccessError(f"{path}: permission denied") from None
     except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
+        raise unreadable(path, error) from None
     order = next((order for order in ENDIANS if int.from_bytes(header[8:16], order) == MAGIC), None)
     if order is None:
         raise DataError(f"{path}: not a Darshan log")

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from penstock.errors import AccessError, DataError, MissingError, PenstockError
+from penstock.errors import AccessError, DataError, MissingError, PenstockError, refusal
 from penstock.output_files import is_no_file
 from penstock.units import MIB
 
@@ -82,12 +82,8 @@ class RecordingWriter:
             flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | links
             descriptor = os.open(self.path, flags | (os.O_APPEND if mode == "a" else os.O_TRUNC), 0o666)
             return open(descriptor, mode, encoding="ascii")  # noqa: PTH123 - a descriptor, not a path
-        except FileNotFoundError:
-            raise MissingError(f"{self.path}: no such directory") from None
-        except PermissionError:
-            raise AccessError(f"{self.path}: permission denied") from None
         except OSError as error:
-            raise PenstockError(f"{self.path}: {error.strerror}") from None
+            raise refusal(self.path, error) from None
 
 
 def read_recording(path: Path) -> Iterator[RecordedProbe]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from penstock.errors import AccessError, MissingError, PenstockError, require_extra
+from penstock.errors import refusal, require_extra
 from penstock.knobs import Setting
 
 if TYPE_CHECKING:
@@ -116,9 +116,5 @@ def _draw(axes: Axes, name: str, surface: Surface) -> None:
 def _save(figure: Any, path: Path) -> None:
     try:
         figure.savefig(path, format="png", dpi=90)
-    except FileNotFoundError:
-        raise MissingError(f"{path}: no such directory") from None
-    except PermissionError:
-        raise AccessError(f"{path}: permission denied") from None
     except OSError as error:
-        raise PenstockError(f"{path}: {error.strerror}") from None
+        raise refusal(path, error) from None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import AccessError, MissingError, require_extra
+from penstock.errors import refusal, require_extra
 
 UP, DOWN, LINE = "#2da44e", "#cf222e", "#0969da"
 
@@ -65,7 +65,5 @@ def _panels(count: int, width: float = 4.6, height: float = 4.2) -> tuple[Any, l
 def _save(figure: Any, path: Path) -> None:
     try:
         figure.savefig(path, format="png")
-    except FileNotFoundError:
-        raise MissingError(f"{path}: no such directory") from None
-    except PermissionError:
-        raise AccessError(f"{path}: permission denied") from None
+    except OSError as error:
+        raise refusal(path, error) from None

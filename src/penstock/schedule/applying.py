@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from penstock.errors import PenstockError
+from penstock.output_files import replace_file
 from penstock.schedule.answer import Answer
 from penstock.schedule.command import Commands
 from penstock.schedule.job import Job
@@ -166,11 +167,8 @@ def write_exports(directory: Path, answer: Answer, kind: str) -> None:
     else:
         values["PENSTOCK_NODES"] = ",".join(answer.names)
     path = exports_path(directory, answer.advice.job)
-    fresh = path.with_suffix(".new")
     try:
-        fresh.write_text("".join(f"{name}={value}\n" for name, value in values.items()))
-        fresh.chmod(0o644)
-        fresh.replace(path)
+        replace_file(path, "".join(f"{name}={value}\n" for name, value in values.items()), mode=0o644)
     except OSError as error:
         raise PenstockError(f"{path}: {error.strerror}") from None
 

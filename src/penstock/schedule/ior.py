@@ -6,19 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import DataError, MissingError
+from penstock.errors import DataError
+from penstock.input_files import read_text
 from penstock.units import MIB
+
+MOST_BYTES = 256 << 20
 
 
 def read_ior(path: Path) -> tuple[float, ...]:
     """Bytes per second of each write in the file that `ior -O summaryFormat=JSON` wrote."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise MissingError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: {error}") from None
-    return parse_ior(text, str(path))
+    return parse_ior(read_text(path, MOST_BYTES), str(path))
 
 
 def parse_ior(text: str, source: str) -> tuple[float, ...]:

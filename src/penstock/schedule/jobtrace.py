@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from penstock.errors import AccessError, DataError, MissingError
+from penstock.errors import DataError
+from penstock.input_files import read_bytes
 from penstock.schedule.queue import HOLDING, parse_elapsed
 
 MOST_TRACE_BYTES = 1 << 30
@@ -126,18 +127,7 @@ def load_trace(path: Path) -> JobTrace:
 
 def read_text(path: Path) -> str:
     """The text of an accounting file; bytes that are no text are kept as escapes, because users choose job names."""
-    try:
-        with path.open("rb") as stream:
-            raw = stream.read(MOST_TRACE_BYTES + 1)
-    except FileNotFoundError:
-        raise MissingError(f"{path}: no such file") from None
-    except PermissionError:
-        raise AccessError(f"{path}: permission denied") from None
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
-    if len(raw) > MOST_TRACE_BYTES:
-        raise DataError(f"{path}: larger than {MOST_TRACE_BYTES} bytes")
-    return raw.decode("utf-8", "backslashreplace")
+    return read_bytes(path, MOST_TRACE_BYTES).decode("utf-8", "backslashreplace")
 
 
 def parse_trace(text: str, source: str) -> JobTrace:

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import AccessError, DataError, MissingError, PenstockError
+from penstock.errors import AccessError, DataError, MissingError, PenstockError, unreadable
 from penstock.schedule.application import Curve
 from penstock.schedule.job import Job
 
@@ -288,10 +288,8 @@ def _whole_lines(path: Path) -> list[str]:
         return raw.decode("utf-8").split("\n")[:-1]
     except FileNotFoundError:
         return []
-    except PermissionError:
-        raise AccessError(f"{path}: permission denied") from None
     except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
+        raise unreadable(path, error) from None
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not a ledger: byte {error.start} is not UTF-8") from None
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import AccessError, DataError, MissingError, PenstockError
+from penstock.errors import DataError, MissingError, PenstockError
+from penstock.input_files import read_text
 
 #: States in which a job has its nodes, and so may still do I/O.
 HOLDING = frozenset(
@@ -26,6 +27,7 @@ SHORT_STATES = {
     "RS": "RESIZING",
     "PD": "PENDING",
 }
+MOST_LIST_BYTES = 256 << 20
 SQUEUE_TEXT = ("squeue", "--noheader", "--array", "--states=all", "--format=%A|%T|%D|%u|%M|%j")
 TIMEOUT_S = 30.0
 COLUMNS = {
@@ -80,15 +82,8 @@ def ask_slurm() -> tuple[QueuedJob, ...]:
 
 def load_jobs(path: Path) -> tuple[QueuedJob, ...]:
     """Read a list of jobs from a file, or from standard input where `path` is `-`."""
-    try:
-        text = Path("/dev/stdin").read_text() if str(path) == "-" else path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise MissingError(f"{path}: no such file") from None
-    except PermissionError:
-        raise AccessError(f"{path}: permission denied") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: {error}") from None
-    return parse_jobs(text, str(path))
+    source = Path("/dev/stdin") if str(path) == "-" else path
+    return parse_jobs(read_text(source, MOST_LIST_BYTES), str(path))
 
 
 def parse_jobs(text: str, source: str) -> tuple[QueuedJob, ...]:

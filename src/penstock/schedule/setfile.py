@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import AccessError, DataError, MissingError, did_you_mean
+from penstock.errors import DataError, did_you_mean
+from penstock.input_files import read_text
 from penstock.schedule.application import Application, ApplicationSet, Curve, Phase
 
 MAX_SET_BYTES = 256 << 20
@@ -22,7 +23,7 @@ PHASE_KEYS = ("compute_s", "io_bytes")
 
 def load_set(path: Path) -> ApplicationSet:
     """Read an application set; every refusal names the file and what is wrong in it."""
-    return parse_set(_read(path), str(path))
+    return parse_set(read_text(path, MAX_SET_BYTES), str(path))
 
 
 def parse_set(text: str, source: str) -> ApplicationSet:
@@ -79,26 +80,6 @@ def parse_curve(value: object, where: str) -> Curve:
         return Curve(tuple(sorted(points)), tuple(points[count] for count in sorted(points)))
     except DataError as error:
         raise DataError(str(error).replace("bandwidth", where, 1)) from None
-
-
-def _read(path: Path) -> str:
-    try:
-        if path.is_dir():
-            raise DataError(f"{path}: a directory, not an application set")
-        with path.open("rb") as stream:
-            raw = stream.read(MAX_SET_BYTES + 1)
-    except FileNotFoundError:
-        raise MissingError(f"{path}: no such file") from None
-    except PermissionError:
-        raise AccessError(f"{path}: permission denied") from None
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
-    if len(raw) > MAX_SET_BYTES:
-        raise DataError(f"{path}: larger than {MAX_SET_BYTES} bytes")
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 at byte {error.start}") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

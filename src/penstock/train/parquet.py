@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from penstock.errors import AccessError, DataError, MissingError, require_extra
+from penstock.errors import DataError, refusal, require_extra
+from penstock.output_files import replace_file
 from penstock.train.table import NUMBERS, TraceTable
 
 SCHEMA = 1
@@ -38,14 +40,12 @@ def write(path: Path, table: TraceTable, origin: Mapping[str, object]) -> None:
     columns = {name: getattr(table, name) for name in _KEYS} | {name: table.column(name) for name in NUMBERS}
     metadata = {_SCHEMA_KEY: str(SCHEMA).encode(), _PROVENANCE_KEY: json.dumps(origin).encode()}
     content = arrow.table({name: arrow.array(column) for name, column in columns.items()})
-    temporary = path.with_suffix(".tmp")
+    packed = BytesIO()
+    parquet.write_table(content.replace_schema_metadata(metadata), packed, compression="zstd")
     try:
-        parquet.write_table(content.replace_schema_metadata(metadata), temporary, compression="zstd")
-        temporary.replace(path)
-    except FileNotFoundError:
-        raise MissingError(f"{path}: no such directory") from None
-    except PermissionError:
-        raise AccessError(f"{path}: permission denied") from None
+        replace_file(path, packed.getvalue())
+    except OSError as error:
+        raise refusal(path, error) from None
 
 
 def _read(path: Path) -> Any:

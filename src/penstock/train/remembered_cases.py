@@ -6,7 +6,7 @@ from pathlib import Path
 
 from penstock.decide.memory import WorkMemory
 from penstock.decide.memoryfile import MOST_BYTES, parse
-from penstock.errors import AccessError, DataError
+from penstock.input_files import read_bytes
 from penstock.train.survey import GRID, HOME, LEAST_SETTINGS, REAL_WEIGHT, HeldRates
 
 FILE = "knowledge.json"
@@ -22,13 +22,7 @@ def knowledge_files(directory: Path) -> list[Path]:
 
 def remembered_rates(path: Path) -> list[HeldRates]:
     """The work of one node with enough measured settings, the default among them."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MOST_BYTES + 1)
-    except PermissionError:
-        raise AccessError(f"{path}: permission denied") from None
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
+    raw = read_bytes(path, MOST_BYTES)
     node = path.resolve().parent.name
     found = [_held(node, kept.memory) for kept in parse(raw, str(path))]
     return [held for held in found if GRID[HOME] in held.levels and len(held.levels) >= LEAST_SETTINGS]

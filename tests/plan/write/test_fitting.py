@@ -137,7 +137,7 @@ def test_model_file_refuses_damage(samples: WriteSamples, tmp_path: Path) -> Non
             parse_model(bad, "bad")
     path = tmp_path / "model.pkl"
     path.write_bytes(pickle.dumps({"a": np.arange(3)}))
-    with pytest.raises(ModelFileError, match="not text"):
+    with pytest.raises(ModelFileError, match="not UTF-8"):
         load_model(path)
     with pytest.raises(MissingError):
         load_model(tmp_path / "gone")

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from penstock.errors import AccessError, PenstockError
+from penstock.errors import refusal
 from penstock.plan.hints import check_hint, hints_file
 
 
@@ -44,8 +44,6 @@ def write_all(directory: Path, hints: Mapping[str, str], promised: float | None 
         for name, text in texts.items():
             (home / name).write_text(text, encoding="utf-8")
         (home / "task_prolog.sh").chmod(0o755)
-    except PermissionError:
-        raise AccessError(f"{directory}: permission denied") from None
     except OSError as error:
-        raise PenstockError(f"{directory}: {error.strerror}") from None
+        raise refusal(directory, error) from None
     return [home / name for name in texts]

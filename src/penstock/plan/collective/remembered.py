@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import PenstockError, UsageError
+from penstock.output_files import replace_file
 from penstock.plan.hints import check_hint
 
 VERDICTS = ("faster", "slower", "unclear")
@@ -78,11 +79,9 @@ def forget(command: Sequence[str] | None = None, path: Path | None = None) -> in
 
 def _store(entries: Sequence[PastComparison], path: Path) -> Path:
     text = json.dumps([asdict(one) for one in entries], indent=1) + "\n"
-    fresh = path.with_suffix(f".{os.getpid()}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        fresh.write_text(text, encoding="utf-8")
-        fresh.replace(path)
+        replace_file(path, text)
     except OSError as error:
         raise PenstockError(f"{path}: {error.strerror}: the comparison is not remembered") from None
     return path

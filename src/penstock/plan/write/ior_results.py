@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import AccessError, DataError, MissingError, did_you_mean
+from penstock.errors import DataError, did_you_mean
+from penstock.input_files import read_text
 from penstock.units import KIB, MIB
 
 MAX_DATA_BYTES = 500_000_000
@@ -92,7 +93,9 @@ _COLUMNS = {
 
 def read_runs(path: Path, assumed: Assumed, tally: Tally | None = None) -> list[IorRun]:
     """Every usable run in a file. JSON is recognised by its first character."""
-    text = _read(path)
+    text = read_text(path, MAX_DATA_BYTES)
+    if not text.strip():
+        raise DataError(f"{path}: empty")
     tally = Tally() if tally is None else tally
     parse = parse_json if text.lstrip()[:1] == "{" else parse_csv
     runs = list(parse(text, str(path), assumed, tally))
@@ -102,24 +105,6 @@ def read_runs(path: Path, assumed: Assumed, tally: Tally | None = None) -> list[
             f"{path}: holds no successful {assumed.operation}{f' (left out: {why})' if why else ''}"
         )
     return runs
-
-
-def _read(path: Path) -> str:
-    try:
-        if path.is_file() and path.stat().st_size > MAX_DATA_BYTES:
-            raise DataError(f"{path}: larger than {MAX_DATA_BYTES} bytes")
-        text = path.read_text("utf-8")
-    except FileNotFoundError:
-        raise MissingError(f"{path}: no such file") from None
-    except PermissionError:
-        raise AccessError(f"{path}: permission denied") from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 at byte {error.start}") from None
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from None
-    if not text.strip():
-        raise DataError(f"{path}: empty")
-    return text
 
 
 def parse_csv(text: str, source: str, assumed: Assumed, tally: Tally | None = None) -> Iterator[IorRun]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.errors import AccessError, PenstockError
+from penstock.errors import refusal
 from penstock.plan.hints import hints_file
 from penstock.plan.storage import StorageSystem
 from penstock.plan.write.adapt import WriteAdvice
@@ -56,10 +56,8 @@ def write_job_files(directory: Path, settings: JobSettings, advice: WriteAdvice)
         directory.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
             (directory / name).write_text(text, "utf-8")
-    except PermissionError as error:
-        raise AccessError(f"{error.filename}: permission denied") from None
     except OSError as error:
-        raise PenstockError(f"{error.filename or directory}: {error.strerror}") from None
+        raise refusal(Path(error.filename or directory), error) from None
     return [directory / name for name in texts]
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from penstock.errors import AccessError, DataError, MissingError, UsageError
+from penstock.errors import DataError, MissingError, UsageError
+from penstock.input_files import read_text
 from penstock.plan.storage import STAGES, StorageSystem
 
 Ints = npt.NDArray[np.int64]
@@ -46,15 +47,9 @@ def _listed(system: StorageSystem, nodes: int, path: Path) -> Ints:
 
 def _read(path: Path) -> str:
     try:
-        if path.is_file() and path.stat().st_size > MAX_LOCATION_BYTES:
-            raise DataError(f"{path}: larger than {MAX_LOCATION_BYTES} bytes")
-        return path.read_text("utf-8")
-    except FileNotFoundError:
+        return read_text(path, MAX_LOCATION_BYTES)
+    except MissingError:
         raise MissingError(f"--locations {path}: not compact, scattered or a file") from None
-    except PermissionError:
-        raise AccessError(f"{path}: permission denied") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: {error}") from None
 
 
 def parse_locations(text: str, source: str) -> Ints:

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from pydantic import TypeAdapter, ValidationError
 
 from penstock import config
-from penstock.errors import AccessError, ConfigError, MissingError, ModelFileError, UsageError
+from penstock.errors import ConfigError, ModelFileError, UsageError
+from penstock.input_files import read_text
 from penstock.plan.storage import StorageSystem
 from penstock.plan.write.fitted import FittedModel, Spreads, Subject, fit_model
 from penstock.plan.write.folds import Spread
@@ -77,7 +78,7 @@ def model_digest(body: Mapping[str, Any]) -> str:
 
 def load_model(path: Path) -> FittedModel:
     """Read, check and refit a model file."""
-    return parse_model(_read(path), str(path))
+    return parse_model(read_text(path, MAX_MODEL_BYTES, ModelFileError), str(path))
 
 
 def parse_model(text: str, source: str) -> FittedModel:
@@ -156,21 +157,6 @@ def _ideas(given: object, source: str) -> IdeaSpread:
     ):
         raise ModelFileError(f"{source}: key 'spreads.ideas' is not a list of rates, weights and offsets")
     return found
-
-
-def _read(path: Path) -> str:
-    try:
-        if path.is_file() and path.stat().st_size > MAX_MODEL_BYTES:
-            raise ModelFileError(f"{path}: larger than {MAX_MODEL_BYTES} bytes")
-        return path.read_text("utf-8")
-    except FileNotFoundError:
-        raise MissingError(f"{path}: no such file") from None
-    except PermissionError:
-        raise AccessError(f"{path}: permission denied") from None
-    except UnicodeDecodeError:
-        raise ModelFileError(f"{path}: not a write-time model (not text)") from None
-    except OSError as error:
-        raise ModelFileError(f"{path}: {error.strerror}") from None
 
 
 def _document(text: str, source: str) -> dict[str, Any]:

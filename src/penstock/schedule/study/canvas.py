@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.errors import AccessError, require_extra
+from penstock.errors import refusal, require_extra
 from penstock.schedule.study.summary import Interval, Metric, RowSet, interval, percentile
 from penstock.schedule.study.trial import Method, TrialRow
 
@@ -62,8 +62,8 @@ def save(figure: Figure, path: Path) -> Path:
     """Write the figure as PNG."""
     try:
         figure.savefig(path)
-    except PermissionError:
-        raise AccessError(f"{path}: permission denied") from None
+    except OSError as error:
+        raise refusal(path, error) from None
     return path
 
 

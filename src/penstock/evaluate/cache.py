@@ -93,7 +93,7 @@ def _stage2(lab: Lab, request: Request, names: list[str]) -> list[Stage2Row]:
                     trials[name, policy, seed] = request.trial(plan, policy)
             for dirty in DIRTY_MIB:
                 trials[name, f"dirty={dirty}", seed] = request.held(plan, Setting(dirty=dirty))
-    found = dict(zip(trials, lab.measure("cache", list(trials.values())), strict=True))
+    found = lab.answer("cache", trials)
     return [_stage2_row(request, name, found) for name in names]
 
 
