@@ -22,14 +22,14 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
 
 from penstock.evaluate.drivers import Course, Hold, Loops
 from penstock.evaluate.figures import jain
-from penstock.evaluate.fleet import FleetLoops
+from penstock.evaluate.shared_fleet import FleetLoops
 from penstock.evaluate.simulated_client import INTERVAL_S
 from penstock.evaluate.trial import WARMUP_S
 from penstock.evaluate.tuners import shipped_policy
@@ -200,9 +200,9 @@ def figures(case: FleetCase, arms: Sequence[str]) -> list[FleetRow]:
     return rows
 
 
-def _held_long(runs: Sequence[FleetCourse] | object) -> list[Setting]:
+def _held_long(runs: Iterable[FleetCourse]) -> list[Setting]:
     found: dict[Setting, None] = {}
-    for run in runs:  # type: ignore[attr-defined]
+    for run in runs:
         for settings in run.settings:
             for setting, stay in groupby(settings):
                 if sum(INTERVAL_S for _ in stay) > HELD_S:

@@ -65,7 +65,7 @@ def test_node_with_a_package_is_not_told_to_use_pip(monkeypatch: pytest.MonkeyPa
     said = str(require_extra("demo", ImportError(name="numba")))
     assert "pip" not in said
     assert "./run bundle demo" in said
-    monkeypatch.setattr(launch.sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingError, match=r"\./run bundle mpi.*--launcher") as no_mpi:
         launch.find_launcher()

@@ -18,10 +18,12 @@ from penstock.simulate.reading.reading_workloads import parse_reading
 TWIN = builtin_cluster("emulated-10ms")
 
 
-def run(name: str, policy: str | None = None, head_blocks: int = 0, **options: bool) -> ReadingRun:
+def run(
+    name: str, policy: str | None = None, head_blocks: int = 0, *, with_data_path: bool = False
+) -> ReadingRun:
     work = parse_reading(name)
     work = replace(work, head_blocks=head_blocks or work.head_blocks)
-    return run_reading(ReadingClient(TWIN, work), (60.0, 5.0), policy, **options)
+    return run_reading(ReadingClient(TWIN, work), (60.0, 5.0), policy, with_data_path=with_data_path)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.agent.sharing.checking import sandbox_problems
+from penstock.agent.sharing.share_check import sandbox_problems
 
 UNITS = ("penstock.service", "penstock-restore.service")
 # systemd 252's scores, times ten; docs/explanation/security.md records them, and what weakens them fails here.

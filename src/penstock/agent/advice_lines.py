@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.decide.advice import FleetAdvice, ProvenElsewhere, WorkAdvice, WorkKind
+from penstock.decide.fleet_advice import FleetAdvice, ProvenElsewhere, WorkAdvice, WorkKind
 from penstock.decide.work import Work
 from penstock.knobs import Setting
 

@@ -15,7 +15,7 @@ from penstock.agent.filesystems import CLIENT, open_actuator, open_observer, tun
 from penstock.agent.model_choice import load_own
 from penstock.agent.names import short_names
 from penstock.agent.settings import AgentConfig, Mode, ScopeSection
-from penstock.agent.sharing.checking import share_problems
+from penstock.agent.sharing.share_check import share_problems
 from penstock.agent.startup import NoJournal, Places
 from penstock.decide.policies._base import Policy
 from penstock.errors import PenstockError

@@ -14,7 +14,7 @@ from typing import Any
 
 from penstock.agent.advice_lines import advice_fields, read_advice
 from penstock.agent.deciding import Forgotten, IntervalDecisions, IntervalInput, KnownSpace
-from penstock.decide.advice import FleetAdvice
+from penstock.decide.fleet_advice import FleetAdvice
 from penstock.decide.guard import NodeView
 from penstock.decision import Decision
 from penstock.decision_reasons import Reason

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.agent.deciding import Forgotten, IntervalInput, IntervalRecorder, decide
 from penstock.agent.space_book import SpaceBook
-from penstock.decide.advice import FleetAdvice
+from penstock.decide.fleet_advice import FleetAdvice
 from penstock.decide.guard import Guard, NodeView
 from penstock.decide.tuner import Tuner
 from penstock.decision import Decision, Receipt

@@ -257,7 +257,7 @@ def _node_name(name: str) -> str:
     return name
 
 
-class KnowledgeSection(Section):
+class SharedKnowledgeSection(Section):
     """`[knowledge]`: what nodes tell each other through a folder that all of them see; off unless `share` names one.
 
     `node` is what this node is called there, the host's name where it is empty. Job ids are told only with
@@ -291,7 +291,7 @@ class AgentConfig(Section):
     scope: ScopeSection = ScopeSection()
     guard: GuardSection = GuardSection()
     metrics: MetricsSection = MetricsSection()
-    knowledge: KnowledgeSection = KnowledgeSection()
+    knowledge: SharedKnowledgeSection = SharedKnowledgeSection()
 
     def with_options(self, **options: object) -> Self:
         """This configuration with single options exchanged, validated like the file itself."""

@@ -1,4 +1,4 @@
-"""`penstock fleet`: one page from the logs of many nodes' agents."""
+"""`penstock fleet`: many nodes at once, from their agents' logs and from the folder that they share."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from penstock.cli.options import DURATION, console, emit_json, json_option, write_text
+from penstock.cli.options import DURATION, console, emit_json, json_option, write_bytes, write_text
+from penstock.errors import refusal
+from penstock.units import parse_duration
 
 if TYPE_CHECKING:
     from penstock.agent.fleet import FleetReport
+    from penstock.agent.sharing.fleet_knowledge import FleetKnowledge
 
 MOST_SHOWN = 20
 
@@ -42,6 +45,92 @@ def report(files: tuple[Path, ...], last: float, out: Path | None, as_json: bool
         emit_json(document(found))
     else:
         _show(found)
+
+
+@fleet.command(epilog="Example: penstock fleet knowledge /shared/penstock")
+@click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Also write one HTML page.")
+@click.option(
+    "--export", type=click.Path(path_type=Path), metavar="FILE", help="Write all of it to one file."
+)
+@click.option(
+    "--import", "source", type=click.Path(path_type=Path), metavar="FILE", help="Bring in such a file."
+)
+@click.option(
+    "--forget", metavar="AGE|VERSION", help="Drop what is older than AGE, or was told by agents of VERSION."
+)
+@json_option
+def knowledge(
+    directory: Path,
+    html: Path | None,
+    export: Path | None,
+    source: Path | None,
+    forget: str | None,
+    as_json: bool,
+) -> None:
+    """Say what a fleet knows: kinds of work, what settings brought there, who agrees and who contradicts.
+
+    DIR is the folder that `[knowledge] share` names. Running agents tell again what they know themselves, whatever
+    was forgotten.
+    """
+    from penstock.agent.sharing.fleet_knowledge import document, dump_export, page, read_knowledge
+
+    if source is not None:
+        _bring_in(directory, source)
+    if forget is not None:
+        _forget(directory, forget)
+    found, now_s = read_knowledge(directory), time.time()
+    if html is not None:
+        write_text(html, page(found, now_s))
+    if export is not None:
+        write_bytes(export, dump_export(found.files))
+    if as_json:
+        emit_json(document(found))
+    else:
+        _show_knowledge(found, now_s)
+
+
+def _bring_in(directory: Path, source: Path) -> None:
+    from penstock.agent.sharing.fleet_knowledge import MOST_EXPORT_BYTES, bring_in, parse_export
+
+    try:
+        with source.open("rb") as file:
+            raw = file.read(MOST_EXPORT_BYTES + 1)
+        nodes = bring_in(directory, parse_export(raw, str(source)))
+    except OSError as error:
+        raise refusal(Path(error.filename or source), error) from None
+    click.echo(f"brought in: what {len(nodes)} nodes know", err=True)
+
+
+def _forget(directory: Path, what: str) -> None:
+    from penstock.agent.sharing.fleet_knowledge import forget_older, forget_version, read_knowledge
+
+    found = read_knowledge(directory)
+    try:
+        if what in {file.made_by for file in found.files}:
+            count = forget_version(directory, found, what)
+        else:
+            count = forget_older(directory, found, time.time() - parse_duration(what))
+    except OSError as error:
+        raise refusal(directory, error) from None
+    click.echo(f"forgotten: {count} measurements", err=True)
+
+
+def _show_knowledge(found: FleetKnowledge, now_s: float) -> None:
+    from rich.table import Table
+
+    from penstock.agent.sharing.fleet_knowledge import HEADING, cells, sentence, work_words
+
+    click.echo(sentence(found))
+    for problem in found.problems:
+        click.echo(f"not used: {problem}")
+    for work in found.digest.works:
+        table = Table(title=f"{work_words(work)}; known on {work.nodes} nodes")
+        for heading in HEADING:
+            table.add_column(heading, overflow="fold")
+        for gain in work.gains[:MOST_SHOWN]:
+            table.add_row(*cells(gain, now_s))
+        console().print(table)
 
 
 def _show(found: FleetReport) -> None:

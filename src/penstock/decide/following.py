@@ -15,7 +15,7 @@ from penstock.decide.objective import gain_log2
 from penstock.knobs import Setting
 
 if TYPE_CHECKING:
-    from penstock.decide.advice import ProvenElsewhere, WorkAdvice
+    from penstock.decide.fleet_advice import ProvenElsewhere, WorkAdvice
     from penstock.decide.guard.offer import Offer
     from penstock.decide.value import Prospect
 

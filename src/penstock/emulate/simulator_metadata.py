@@ -51,6 +51,9 @@ class SimulatedMetadataClient:
     def apply(self, index: int, setting: Setting) -> None:
         """Idle data paths do as much at any setting."""
 
+    def apply_readahead(self, setting: Setting) -> None:
+        """So does the readahead of files that nobody reads."""
+
 
 def _sums(done: Done) -> Sums:
     if not done.count:

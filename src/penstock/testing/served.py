@@ -78,6 +78,9 @@ class SpitefulClient(SteadyClient):
     It only reads, because the shipped policy tries next to nothing where somebody writes.
     """
 
+    #: How much of its work it does where the knobs were moved.
+    moved_times = 0.1
+
     def __init__(self) -> None:
         super().__init__()
         self._first: dict[int, Setting] = {}
@@ -88,7 +91,7 @@ class SpitefulClient(SteadyClient):
         for index in self._first.keys() | self.applied.keys() | self._work_s.keys():
             moved = self.applied.get(index) not in (None, self._first.get(index))
             done_s = self._work_s.get(index, self._t_s)
-            self._work_s[index] = done_s + (t_s - self._t_s) * (0.1 if moved else 1.0)
+            self._work_s[index] = done_s + (t_s - self._t_s) * (self.moved_times if moved else 1.0)
         super().run_until(t_s)
 
     def osc(self, index: int) -> OscFigures:
@@ -112,6 +115,12 @@ class SpitefulClient(SteadyClient):
         """Remember the first setting and the last."""
         self._first.setdefault(index, setting)
         super().apply(index, setting)
+
+
+class GenerousClient(SpitefulClient):
+    """A reader that does twice its work on a target whose knobs are not as they were at first."""
+
+    moved_times = 2.0
 
 
 def _repeated(count: int, value: int) -> Sums:
@@ -157,12 +166,14 @@ def served(  # noqa: PLR0913 - all but the first have defaults
     ram_gib: float = 4.0,
     plain: bool = False,
     spiteful: bool = False,
+    generous: bool = False,
 ) -> Iterator[Served]:
     """Serve a steady client below a directory for the length of a `with` block."""
     directory.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "penstock.testing.served", str(directory), "--layout", layout]
     command += ["--osts", str(osts), "--ram-gib", str(ram_gib), *(["--plain"] if plain else [])]
     command += ["--spiteful"] if spiteful else []
+    command += ["--generous"] if generous else []
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         if process.stdout is None or process.stdout.readline() != "ready\n":
@@ -189,8 +200,9 @@ def main() -> None:
     parser.add_argument("--ram-gib", type=float, default=4.0)
     parser.add_argument("--plain", action="store_true")
     parser.add_argument("--spiteful", action="store_true")
+    parser.add_argument("--generous", action="store_true")
     asked = parser.parse_args()
-    client = SpitefulClient() if asked.spiteful else SteadyClient()
+    client = GenerousClient() if asked.generous else SpitefulClient() if asked.spiteful else SteadyClient()
     node = ServedNode(NodePlan(load_layout(asked.layout), asked.osts, asked.ram_gib), client)
     serve = serve_plain if asked.plain else serve_mounted
     serve(node, asked.directory, _say_ready)

@@ -25,7 +25,7 @@ from penstock.agent.sharing.member import (
 )
 from penstock.agent.sharing.member_format import dump_member, parse_member
 from penstock.agent.sharing.told import MOST_LOG2, DatedGain, MemberFile, MemberWork
-from penstock.decide.advice import FleetAdvice, GainWord, ToldGain, WorkFindings, WorkKind
+from penstock.decide.fleet_advice import FleetAdvice, GainWord, ToldGain, WorkFindings, WorkKind
 from penstock.decide.work import Work
 from penstock.knobs import Setting
 

@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from penstock.agent.settings import AgentConfig, KnowledgeSection
-from penstock.agent.sharing import checking
-from penstock.agent.sharing.checking import sandbox_problems, share_problems
+from penstock.agent.settings import AgentConfig, SharedKnowledgeSection
+from penstock.agent.sharing import share_check
 from penstock.agent.sharing.folder import ShareFolder
+from penstock.agent.sharing.share_check import sandbox_problems, share_problems
 
 STRICT = {"LoadState": "loaded", "ProtectSystem": "strict", "ProtectHome": "yes"}
 
 
 def config(path: Path, *, on_tuned: bool = True) -> AgentConfig:
-    return AgentConfig(knowledge=KnowledgeSection(share=str(path), share_on_tuned=on_tuned))
+    return AgentConfig(knowledge=SharedKnowledgeSection(share=str(path), share_on_tuned=on_tuned))
 
 
 @pytest.fixture(autouse=True)
 def no_unit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checking, "unit_properties", dict)
+    monkeypatch.setattr(share_check, "unit_properties", dict)
 
 
 def test_a_folder_that_can_be_used_has_no_problem_and_stays_as_it_was(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_folder_that_hangs_is_a_problem_and_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     released = threading.Event()
-    monkeypatch.setattr(checking, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(share_check, "PATIENCE_S", 0.1)
     monkeypatch.setattr(ShareFolder, "signature", lambda *_: released.wait(60.0))
     (problem,) = share_problems(config(tmp_path))
     released.set()

@@ -14,17 +14,17 @@ from pydantic import Field
 from penstock.agent.advice_lines import kind_fields
 from penstock.agent.sharing.member_format import (
     Error,
+    FilePart,
     Gain,
     KindPart,
     Knobs,
     Name,
-    Part,
     Time,
     Windows,
     checked,
 )
 from penstock.agent.sharing.told import DatedGain, GroupKey, MemberFile, MemberWork
-from penstock.decide.advice import GainWord, WorkKind
+from penstock.decide.fleet_advice import GainWord, WorkKind
 from penstock.knobs import Setting
 
 SCHEMA, VERSION = "penstock-fleet", 1
@@ -128,7 +128,7 @@ def _fleet_gain(setting: Setting, by_node: dict[str, DatedGain]) -> FleetGain:
     )
 
 
-class _Gain(Part):
+class _FleetGainPart(FilePart):
     knobs: Knobs
     nodes: _Count
     agree: _Count
@@ -141,17 +141,17 @@ class _Gain(Part):
     time_s: Time
 
 
-class _Work(KindPart):
+class _FleetWorkPart(KindPart):
     nodes: _Count
     explored_s: Time | None
-    gains: Annotated[list[_Gain], Field(max_length=MOST_SETTINGS)]
+    gains: Annotated[list[_FleetGainPart], Field(max_length=MOST_SETTINGS)]
 
 
-class _File(Part):
+class _DigestPart(FilePart):
     schema_name: Annotated[str, Field(alias="schema")]
     version: int
     members: _Count
-    works: Annotated[list[_Work], Field(max_length=MOST_WORKS)]
+    works: Annotated[list[_FleetWorkPart], Field(max_length=MOST_WORKS)]
 
 
 def dump_digest(digest: FleetDigest) -> bytes:
@@ -166,14 +166,14 @@ def dump_digest(digest: FleetDigest) -> bytes:
 
 def parse_digest(raw: bytes, where: str) -> FleetDigest:
     """What `dump_digest` wrote; raises `DataError` for anything else."""
-    found = checked(raw, where, MOST_BYTES, (SCHEMA, VERSION), _File)
+    found = checked(raw, where, MOST_BYTES, (SCHEMA, VERSION), _DigestPart)
     return FleetDigest(found.members, tuple(_read_work(one) for one in found.works))
 
 
 def _work_fields(one: FleetWork) -> dict[str, Any]:
     gains = [
         {"knobs": dict(gain.setting)}
-        | {name: getattr(gain, name) for name in _Gain.model_fields if name != "knobs"}
+        | {name: getattr(gain, name) for name in _FleetGainPart.model_fields if name != "knobs"}
         for gain in one.gains
     ]
     return {
@@ -185,6 +185,6 @@ def _work_fields(one: FleetWork) -> dict[str, Any]:
     }
 
 
-def _read_work(one: _Work) -> FleetWork:
+def _read_work(one: _FleetWorkPart) -> FleetWork:
     gains = tuple(FleetGain(setting=Setting(g.knobs), **g.model_dump(exclude={"knobs"})) for g in one.gains)
     return FleetWork(one.work_kind(), one.job, one.nodes, one.explored_s, gains)

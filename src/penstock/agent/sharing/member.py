@@ -22,7 +22,7 @@ from penstock.agent.sharing.leases import LeaseBook
 from penstock.agent.sharing.member_format import MOST_BYTES, dump_member, parse_member
 from penstock.agent.sharing.roster import Roster
 from penstock.agent.sharing.told import DatedGain, GroupKey, MemberFile, MemberWork, believable, group_key
-from penstock.decide.advice import FleetAdvice, GainWord, ProvenElsewhere, WorkAdvice, WorkFindings
+from penstock.decide.fleet_advice import FleetAdvice, GainWord, ProvenElsewhere, WorkAdvice, WorkFindings
 from penstock.errors import DataError
 from penstock.knobs import Setting
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from penstock.agent.advice_lines import kind_fields
 from penstock.agent.sharing.told import MOST_LOG2, MOST_WINDOWS, DatedGain, MemberFile, MemberWork
-from penstock.decide.advice import GainWord, ToldGain, WorkKind
+from penstock.decide.fleet_advice import GainWord, ToldGain, WorkKind
 from penstock.decide.work import Work
 from penstock.errors import DataError
 from penstock.events import LATEST_S
@@ -34,13 +34,13 @@ Knobs = Annotated[
 ]
 
 
-class Part(BaseModel):
+class FilePart(BaseModel):
     """A part of a file of the shared folder."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class KindPart(Part):
+class KindPart(FilePart):
     """What tells one kind of work from another."""
 
     fs: Text
@@ -58,7 +58,7 @@ class KindPart(Part):
         return WorkKind(self.fs, self.targets, work, Setting(self.home), tuple(self.look))
 
 
-class _Gain(Part):
+class _MemberGainPart(FilePart):
     knobs: Knobs
     gain_log2: Gain
     error_log2: Error
@@ -67,25 +67,25 @@ class _Gain(Part):
     time_s: Time
 
 
-class _Work(KindPart):
+class _MemberWorkPart(KindPart):
     explored_s: Time | None
-    gains: Annotated[list[_Gain], Field(max_length=MOST_SETTINGS)]
+    gains: Annotated[list[_MemberGainPart], Field(max_length=MOST_SETTINGS)]
 
 
-class _File(Part):
+class _MemberFilePart(FilePart):
     schema_name: Annotated[Literal["penstock-member"], Field(alias="schema")]
     version: Literal[1]
     node: Name
     made_by: Annotated[str, Field(max_length=64, pattern=r"^[0-9A-Za-z.+-]*$")]
     facts: Annotated[dict[Name, Annotated[float, Field(ge=0, le=1e15)]], Field(max_length=16)]
-    works: Annotated[list[_Work], Field(max_length=MOST_WORKS)]
+    works: Annotated[list[_MemberWorkPart], Field(max_length=MOST_WORKS)]
 
 
 class NewerVersionError(DataError):
     """A later Penstock wrote it: nothing is wrong with the file."""
 
 
-PartT = TypeVar("PartT", bound=Part)
+PartT = TypeVar("PartT", bound=FilePart)
 
 
 def checked(raw: bytes, where: str, most_bytes: int, schema: tuple[str, int], model: type[PartT]) -> PartT:
@@ -127,7 +127,7 @@ def dump_member(file: MemberFile) -> bytes:
 
 def parse_member(raw: bytes, where: str) -> MemberFile:
     """What `dump_member` wrote; raises `DataError` for anything else."""
-    found = checked(raw, where, MOST_BYTES, (SCHEMA, VERSION), _File)
+    found = checked(raw, where, MOST_BYTES, (SCHEMA, VERSION), _MemberFilePart)
     works = tuple(MemberWork(one.work_kind(), one.job, _gains(one), one.explored_s) for one in found.works)
     return MemberFile(found.node, found.made_by, works, found.facts)
 
@@ -148,7 +148,7 @@ def _work_fields(one: MemberWork) -> dict[str, Any]:
     return {**kind_fields(one.kind), "job": one.job, "explored_s": one.explored_s, "gains": gains}
 
 
-def _gains(one: _Work) -> dict[Setting, DatedGain]:
+def _gains(one: _MemberWorkPart) -> dict[Setting, DatedGain]:
     return {
         Setting(gain.knobs): DatedGain(
             ToldGain(gain.gain_log2, gain.error_log2, gain.windows, GainWord(gain.word)), gain.time_s

@@ -16,7 +16,7 @@ _SUFFIX = ".json"
 
 
 @dataclass(slots=True)
-class _Seen:
+class _SeenFile:
     """A file as it was at the last look; since when it has been so, by this node's clock; None if it is not used."""
 
     signature: Signature
@@ -29,9 +29,10 @@ class Roster:
     """The members of a fleet, from their files."""
 
     folder: ShareFolder
+    puts_aside: bool = True
     problems: list[str] = field(default_factory=list)
     members: int = 0
-    _seen: dict[str, _Seen] = field(default_factory=dict)
+    _seen: dict[str, _SeenFile] = field(default_factory=dict)
 
     def read(self, now_s: float) -> list[MemberFile]:
         """Every usable file; `members` counts those that changed lately. Raises OSError."""
@@ -45,7 +46,7 @@ class Roster:
                 if before.signature != signature:
                     before.signature, before.since_s = signature, now_s
             else:
-                self._seen[name] = _Seen(signature, now_s, self._parse(name))
+                self._seen[name] = _SeenFile(signature, now_s, self._parse(name))
         self.members = sum(
             one.file is not None and now_s - one.since_s <= MEMBER_S for one in self._seen.values()
         )
@@ -64,7 +65,8 @@ class Roster:
             self.problems.append(str(error))
             return None
         except PenstockError as error:
-            done = "put aside" if self.folder.put_aside(MEMBERS, name) else "passed over"
+            moved = self.puts_aside and self.folder.put_aside(MEMBERS, name)
+            done = "put aside" if moved else "passed over"
             self.problems.append(f"{error}; {done}")
             return None
         except OSError as error:

@@ -20,7 +20,7 @@ from penstock.agent.filesystems import tuned_fs
 from penstock.agent.settings import AgentConfig
 from penstock.agent.sharing.folder import ShareFolder
 from penstock.agent.sharing.member import SILENT_S, Member
-from penstock.decide.advice import FleetAdvice, WorkFindings
+from penstock.decide.fleet_advice import FleetAdvice, WorkFindings
 from penstock.errors import ConfigError, PenstockError
 from penstock.threads import CoreShare, try_to_start
 
@@ -134,8 +134,8 @@ class Sharer:
 
     @staticmethod
     def _facts() -> dict[str, float]:
-        pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        return {"cpus": float(os.cpu_count() or 0), "ram_bytes": float(pages)}
+        ram_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return {"cpus": float(os.cpu_count() or 0), "ram_bytes": float(ram_bytes)}
 
 
 def node_name() -> str:

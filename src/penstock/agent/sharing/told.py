@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from penstock.decide.advice import GainWord, ToldGain, WorkKind
+from penstock.decide.fleet_advice import GainWord, ToldGain, WorkKind
 from penstock.knobs import Setting
 
 # No gain is believed to be larger than this many doublings, whoever says so.

@@ -14,7 +14,7 @@ from penstock.knobs import KnobSpace, Setting
 from penstock.window import Window
 
 if TYPE_CHECKING:
-    from penstock.decide.advice import WorkAdvice
+    from penstock.decide.fleet_advice import WorkAdvice
     from penstock.decide.following import Following
     from penstock.decide.guard.offer import Offer
     from penstock.decide.memory import Memories

@@ -41,7 +41,7 @@ from penstock.predict.drawn import drawn_cases
 from penstock.window import Window
 
 if TYPE_CHECKING:
-    from penstock.decide.advice import WorkAdvice
+    from penstock.decide.fleet_advice import WorkAdvice
     from penstock.decide.guard.offer import Offer
 
 _LN2 = math.log(2)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from penstock.agent.loop import Loop
 from penstock.agent.sharing.digest import FleetDigest, FleetGain, FleetWork, dump_digest
 from penstock.agent.sharing.folder import TOP, ShareFolder
 from penstock.agent.sharing.member import DIGEST, Member
-from penstock.decide.advice import FleetAdvice, GainWord, WorkFindings
+from penstock.decide.fleet_advice import FleetAdvice, GainWord, WorkFindings
 from penstock.evaluate.drivers import Course, Loops
 from penstock.knobs import Setting
 from penstock.simulate.simulation import Simulation
@@ -80,6 +81,11 @@ class FleetLoops(Loops):
     def members(self) -> list[Member]:
         """The members, in the order of the clients."""
         return [one.member for one in self._clients.values()]
+
+    @property
+    def loops(self) -> list[Loop]:
+        """Their control loops, in the same order."""
+        return list(self._loops.values())
 
     def advance(self) -> int:
         """Simulate one interval, run every loop, then let every member whose turn it is have it."""
