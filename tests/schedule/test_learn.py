@@ -178,7 +178,7 @@ def test_command_learns_from_real_logs(shared_dir: Path, tmp_path: Path) -> None
 def test_nothing_to_learn_from_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "jobs.txt").write_text("JobID|NNodes|Start|Elapsed\n1|2|2026-10-01T10:00:00|00:01:00\n")
     command = ["schedule", "learn", "--accounting", str(tmp_path / "jobs.txt"), "--darshan", str(tmp_path)]
-    with pytest.raises(PenstockError, match="no run to learn from: no Darshan log: 1"):
+    with pytest.raises(PenstockError, match=r"no Darshan logs \(\*.darshan\) there"):
         CliRunner().invoke(cli, command, catch_exceptions=False)
     (tmp_path / "bad.darshan").write_bytes(b"nonsense" * 100)
     with pytest.raises(PenstockError, match=r"cannot be read: 1 \(first: .*bad.darshan: not a Darshan log"):
