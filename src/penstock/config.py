@@ -234,7 +234,7 @@ def _nearest(error: ErrorDetails) -> str:
     """The legal word that was probably meant, where only certain words are legal."""
     if error["type"] != "literal_error" or not isinstance(error["input"], str):
         return ""
-    return did_you_mean(error["input"], re.findall("'([^']*)'", error["ctx"]["expected"]))
+    return did_you_mean(error["input"].lower(), re.findall("'([^']*)'", error["ctx"]["expected"]))
 
 
 def _plain_words(error: ErrorDetails) -> str:
