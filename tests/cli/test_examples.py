@@ -22,6 +22,7 @@ import darshan
 import pytest
 from click.testing import CliRunner
 
+from penstock.agent.sharing.folder import ShareFolder
 from penstock.agent.startup import LOG_FILE
 from penstock.cli.main import cli
 from penstock.emulate.mount import unmount
@@ -106,6 +107,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for nodes, cores, burst, _ in sizes
     ]
     (directory / "ior.csv").write_text(write_csv(runs))
+    (directory / "share").mkdir(mode=0o700)
+    ShareFolder(directory / "share", "n1").prepare()
     return directory
 
 
@@ -155,7 +158,7 @@ WITH_THE_AGENT = (
     "agent status", "agent top", "agent explain", "agent mode", "agent pause", "agent resume", "agent trial",
     "agent report", "fleet report",
 )  # fmt: skip
-AFTER_THE_AGENT = ("agent replay", "agent verify", "agent restore")
+AFTER_THE_AGENT = ("agent replay", "agent verify", "agent restore", "fleet worth")
 CHAINED = (*LEARNING, *CAMPAIGN, *COLLECTIVE, *BEFORE_THE_AGENT, *WITH_THE_AGENT, *AFTER_THE_AGENT, *SERVICES)
 
 

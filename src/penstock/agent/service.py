@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -46,6 +46,7 @@ from penstock.agent.startup import Places, open_journal, prepare, recover
 from penstock.agent.surveyed import surveyed
 from penstock.agent.watchdog import Watchdog, notify
 from penstock.agent.window_recording import WindowRecorder
+from penstock.agent.work_diary import WorkDiary
 from penstock.decide.policies._base import Policy
 from penstock.decision import Decision, Receipt, made
 from penstock.errors import InvalidError, ModelFileError
@@ -102,6 +103,7 @@ class Agent:
         self._knowledge = KnowledgeFile(places.state_dir)
         self._knowledge.load()
         self.sharer = Sharer(config, places.root, self.seed)
+        self._diary = WorkDiary()
         self.loop = self._make_loop(policy, predictor)
 
     def run(self) -> None:
@@ -140,6 +142,7 @@ class Agent:
                 holding(self.mutex, lambda: None if kept else self.give_back()),
                 lambda: notify("STOPPING=1"),
                 lambda: self._knowledge.keep(self.loop.tuner.remembered(), time.time()),
+                lambda: self.log.append_all(self._diary.entries(time.time())),
                 lambda: self.event(events.StopEvent(time_s=time.time())),
                 lambda: None if recorder is None else recorder.flush(),
                 *(one.close for one in (self.sharer, control, exports, watchdog, self._observer)),
@@ -260,6 +263,7 @@ class Agent:
         for step in steps:
             if step.decision is not None and step.decision.changes and self.mode is not Mode.OBSERVE:
                 self._log_change(step)
+        self._note_work(steps)
         self._log_effects()
         if self.loop.before is not None:
             self._notice_others(self.loop.before)
@@ -272,6 +276,13 @@ class Agent:
         self._knowledge.keep_when_due(self.loop.tuner.remembered, time.time())
         if self.config.rollback is Rollback.ON_IDLE:
             self._give_back_idle()
+
+    def _note_work(self, steps: Sequence[Step]) -> None:
+        """While nothing is tuned, note what the node works on."""
+        if self.mode is not Mode.TUNE:
+            self._diary.take(step.window for step in steps)
+        if due := self._diary.entries_when_due(self.clock.now(), time.time()):
+            self.log.append_all(due)
 
     def _take_marks(self) -> None:
         """Record jobs that began or ended. If a job asked to be left alone, the originals are restored at once."""

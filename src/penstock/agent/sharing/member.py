@@ -31,8 +31,8 @@ DIGEST = "digest-1.json"
 LOOK_S, WRITE_S = 10.0, 60.0
 # New proofs told at once, in an hour.
 MOST_AT_ONCE, HOUR_S = 6, 3600.0
-# Where the digest has not changed for so long, another node writes it; where for so much longer, nobody does, and
-# this node decides alone.
+# What nodes tell is put together at once where one proves or contradicts something, else so often. Where the digest
+# has not changed for longer, another node writes it; where for longer still, nobody does: this node decides alone.
 REWRITE_S, DIGEST_S, SILENT_S = 30.0, 90.0, 180.0
 # One node in so many explores a kind of work.
 MEMBERS_A_SCOUT = 100
@@ -69,6 +69,7 @@ class Member:
     _visible_s: dict[tuple[GroupKey, Setting], float] = field(default_factory=dict)
     #: The leases to explore, by kind of work.
     _scouting: dict[GroupKey, str] = field(default_factory=dict)
+    _digest_made: tuple[bytes, float] = (b"", -math.inf)
     _digest_written: tuple[bytes, float] = (b"", -math.inf)
 
     def __post_init__(self) -> None:
@@ -198,8 +199,10 @@ class Member:
         files = self._roster.read(now_s)
         self.problems += self._roster.problems
         self._roster.problems.clear()
-        self.digest = make_digest(files, self._roster.members, wall_s - KEEP_S)
-        raw, (before, written_s) = dump_digest(self.digest), self._digest_written
+        if self._roster.has_news or now_s - self._digest_made[1] >= REWRITE_S:
+            self.digest = make_digest(files, self._roster.members, wall_s - KEEP_S)
+            self._digest_made = dump_digest(self.digest), now_s
+        raw, (before, written_s) = self._digest_made[0], self._digest_written
         there = self.folder.signature(TOP, DIGEST)
         if raw != before or there != self._digest_seen[0] or now_s - written_s >= REWRITE_S:
             self.folder.write(TOP, DIGEST, raw)
