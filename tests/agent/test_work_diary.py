@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from penstock.agent.work_diary import ENTRY_S, MOST_KINDS, WorkDiary
+from penstock.cli.main import cli
 from penstock.events import dump, parse
 from penstock.knobs import Setting
 from penstock.snapshot import Target
 from penstock.target_kinds import LUSTRE_READAHEAD, MDC
+from penstock.testing.agents import EAGER, agent
+from penstock.testing.served import served, wait_for
 from penstock.window import Window
 
 HOME = Setting(pages=1024, flight=8, dirty=2000)
@@ -47,11 +53,10 @@ def test_targets_of_one_mount_are_busy_together_and_their_bytes_add_up() -> None
 
 def test_entries_are_due_every_ten_minutes() -> None:
     diary = WorkDiary()
-    assert diary.entries_when_due(0.0, 1e9) == []
-    diary.take([window()])
-    assert diary.entries_when_due(ENTRY_S - 1.0, 1e9) == []
-    assert [entry.time_s for entry in diary.entries_when_due(ENTRY_S, 1e9)] == [1e9]
-    assert diary.entries_when_due(ENTRY_S + 1.0, 1e9) == []
+    assert diary.note([], 0.0, 1e9) == []
+    assert diary.note([window()], ENTRY_S - 1.0, 1e9) == []
+    assert [entry.time_s for entry in diary.note([], ENTRY_S, 1e9)] == [1e9]
+    assert diary.note([], ENTRY_S + 1.0, 1e9) == []
 
 
 def test_what_moves_nothing_or_no_bytes_or_is_tuned_is_not_noted() -> None:
@@ -59,6 +64,7 @@ def test_what_moves_nothing_or_no_bytes_or_is_tuned_is_not_noted() -> None:
     idle = replace(window(), metrics={"read.bytes": 0.0})
     tuned = replace(window(setting=HOME.replace({"pages": 64})), original=HOME)
     of_kinds = [window(replace(TARGET, kind=kind)) for kind in (MDC, LUSTRE_READAHEAD)]
+    assert all(one.moved_per_s > 0 for one in of_kinds)
     diary.take([idle, tuned, *of_kinds])
     assert diary.entries(0.0) == []
 
@@ -69,3 +75,21 @@ def test_so_many_kinds_of_work_at_most_are_noted_at_once() -> None:
         fs = f"fs{at}"
         diary.take([window(replace(TARGET, fs=fs, name=f"{fs}-OST0000-osc-1", mount=fs))])
     assert len(diary.entries(0.0)) == MOST_KINDS
+
+
+@pytest.mark.live
+def test_an_agent_that_observes_leaves_what_fleet_worth_reads_and_one_that_tunes_does_not(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "n1.toml").write_text(EAGER)
+    with served(tmp_path / "client", plain=True, osts=1) as client:
+        for mode in ("tune", "observe"):
+            with agent(client, tmp_path / "n1", "--mode", mode) as running:
+                wait_for(lambda: running.ask("status")["ticks"] > 20)
+                assert running.stop() == 0
+            assert bool(running.events("work")) is (mode == "observe")
+    (noted,) = running.events("work")
+    assert noted["busy_s"] > 0
+    said = CliRunner().invoke(cli, ["fleet", "worth", str(tmp_path / "n1"), "--json"], catch_exceptions=False)
+    found = json.loads(said.stdout)
+    assert [work["fs"] for work in found["works"]] == [noted["fs"]]

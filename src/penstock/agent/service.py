@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -263,7 +263,8 @@ class Agent:
         for step in steps:
             if step.decision is not None and step.decision.changes and self.mode is not Mode.OBSERVE:
                 self._log_change(step)
-        self._note_work(steps)
+        untuned = () if self.mode is Mode.TUNE else tuple(step.window for step in steps)
+        self.log.append_all(self._diary.note(untuned, self.clock.now(), time.time()))
         self._log_effects()
         if self.loop.before is not None:
             self._notice_others(self.loop.before)
@@ -276,13 +277,6 @@ class Agent:
         self._knowledge.keep_when_due(self.loop.tuner.remembered, time.time())
         if self.config.rollback is Rollback.ON_IDLE:
             self._give_back_idle()
-
-    def _note_work(self, steps: Sequence[Step]) -> None:
-        """While nothing is tuned, note what the node works on."""
-        if self.mode is not Mode.TUNE:
-            self._diary.take(step.window for step in steps)
-        if due := self._diary.entries_when_due(self.clock.now(), time.time()):
-            self.log.append_all(due)
 
     def _take_marks(self) -> None:
         """Record jobs that began or ended. If a job asked to be left alone, the originals are restored at once."""

@@ -28,7 +28,7 @@ _Key = tuple[str, str, Work, Setting]
 
 
 @dataclass(slots=True)
-class _Seen:
+class _Noted:
     """What one kind of work did since the last entry."""
 
     look: Look | None
@@ -43,7 +43,7 @@ class WorkDiary:
 
     _books: dict[str, WorkBook] = field(default_factory=dict)
     _trackers: dict[Target, WorkTracker] = field(default_factory=dict)
-    _seen: dict[_Key, _Seen] = field(default_factory=dict)
+    _seen: dict[_Key, _Noted] = field(default_factory=dict)
     _due_s: float | None = None
 
     def take(self, windows: Iterable[Window | Void]) -> None:
@@ -62,8 +62,9 @@ class WorkDiary:
         for gone in self._trackers.keys() - present:
             del self._trackers[gone]
 
-    def entries_when_due(self, now_s: float, wall_s: float) -> list[WorkSeenEvent]:
-        """What was seen, every ten minutes."""
+    def note(self, windows: Iterable[Window | Void], now_s: float, wall_s: float) -> list[WorkSeenEvent]:
+        """Add the windows of one interval; every ten minutes, answer what was seen."""
+        self.take(windows)
         if self._due_s is None:
             self._due_s = now_s + ENTRY_S
         if now_s < self._due_s:
@@ -84,7 +85,7 @@ class WorkDiary:
         key = (target.fs, targets_of(target.kind), work, window.setting)
         if key not in self._seen and len(self._seen) >= MOST_KINDS:
             return key
-        seen = self._seen.setdefault(key, _Seen(Look(work.kind) if work.kind in KINDS else None))
+        seen = self._seen.setdefault(key, _Noted(Look(work.kind) if work.kind in KINDS else None))
         rates = rates_of(window)
         seen.read_bytes += rates.read * window.seconds
         seen.write_bytes += rates.write * window.seconds
@@ -98,7 +99,7 @@ def _counts(window: Window) -> bool:
     return at_home and window.target.kind.unit == BYTES and not window.target.kind.whole_mount
 
 
-def _entry(key: _Key, seen: _Seen, wall_s: float) -> WorkSeenEvent:
+def _entry(key: _Key, seen: _Noted, wall_s: float) -> WorkSeenEvent:
     fs, targets, work, setting = key
     size = work.request_log2
     return WorkSeenEvent(

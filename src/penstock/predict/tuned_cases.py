@@ -42,7 +42,7 @@ class _CasePart(BaseModel):
     weight: Annotated[float, Field(gt=0, le=1000)]
 
 
-class _File(BaseModel):
+class _CasesFile(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     schema_name: Annotated[Literal["penstock-tuned-cases"], Field(alias="schema")]
@@ -69,7 +69,7 @@ def parse_cases(raw: bytes, where: str) -> tuple[TunedCase, ...]:
     if len(raw) > MOST_BYTES:
         raise DataError(f"{where}: larger than {MOST_BYTES} bytes")
     try:
-        found = _File.model_validate(json.loads(raw))
+        found = _CasesFile.model_validate(json.loads(raw))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise DataError(f"{where}: {'.'.join(map(str, first['loc']))!a}: {first['msg']}") from None

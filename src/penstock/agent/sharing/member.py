@@ -154,12 +154,16 @@ class Member:
             self.folder.write(MEMBERS, f"{self.node}.json", raw)
             self._written, self._proofs = raw, proofs
         except OSError as error:
-            self.problems.append(
-                f"{self.folder.path}: {error.strerror}: other nodes learn nothing from this one"
-            )
+            self._cannot_write(error)
 
     def _may_tell_at_once(self, now_s: float) -> bool:
         return len(self._at_once) < MOST_AT_ONCE or now_s - self._at_once[0] > HOUR_S
+
+    def _cannot_write(self, error: OSError) -> None:
+        """Say it in the same words whatever could not be written, so that it is one condition."""
+        said = f"{self.folder.path}: {error.strerror}: this node tells others nothing and explores nothing"
+        if said not in self.problems:
+            self.problems.append(said)
 
     # -- looking ------------------------------------------------------------------------------------------------
 
@@ -175,9 +179,7 @@ class Member:
                     self._write_digest(now_s, wall_s)
                     return
             except OSError as error:
-                self.problems.append(
-                    f"{self.folder.path}: {error.strerror}: what nodes tell is not put together"
-                )
+                self._cannot_write(error)
         seen = self.folder.signature(TOP, DIGEST)
         if seen is None or seen == self._digest_seen[0]:
             return
@@ -216,7 +218,7 @@ class Member:
         try:
             may_explore = self._may_explore(one, job, works, now_s, wall_s)
         except OSError as error:
-            self.problems.append(f"{self.folder.path}: {error.strerror}: no lease to explore can be had")
+            self._cannot_write(error)
             may_explore = False
         return WorkAdvice(one.kind, may_explore, self._proven(one, works, now_s, wall_s))
 
