@@ -31,9 +31,10 @@ DIGEST = "digest-1.json"
 LOOK_S, WRITE_S = 10.0, 60.0
 # New proofs told at once, in an hour.
 MOST_AT_ONCE, HOUR_S = 6, 3600.0
-# What nodes tell is put together at once where one proves or contradicts something, else so often. Where the digest
-# has not changed for longer, another node writes it; where for longer still, nobody does: this node decides alone.
-REWRITE_S, DIGEST_S, SILENT_S = 30.0, 90.0, 180.0
+# What nodes tell is put together at once where one proves or contradicts something, else so often; the digest is
+# written again more often, to show that somebody does. Where it has not changed for longer, another node writes it;
+# where for longer still, nobody does: this node decides alone.
+REMAKE_S, REWRITE_S, DIGEST_S, SILENT_S = 60.0, 30.0, 90.0, 180.0
 # One node in so many explores a kind of work.
 MEMBERS_A_SCOUT = 100
 # Before a node asks for a lease, and before it tries what others proved, it waits up to so long.
@@ -201,7 +202,7 @@ class Member:
         files = self._roster.read(now_s)
         self.problems += self._roster.problems
         self._roster.problems.clear()
-        if self._roster.has_news or now_s - self._digest_made[1] >= REWRITE_S:
+        if self._roster.has_news or now_s - self._digest_made[1] >= REMAKE_S:
             self.digest = make_digest(files, self._roster.members, wall_s - KEEP_S)
             self._digest_made = dump_digest(self.digest), now_s
         raw, (before, written_s) = self._digest_made[0], self._digest_written
