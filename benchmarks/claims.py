@@ -6,8 +6,9 @@ usage: ./run bench claims [--offline] [--quick] [--seconds 60] [--write]
 Claims about tuning need some 1,700 simulated runs, which are kept in the user's cache by the mark of what drives them
 (CONTRIBUTING.md): an interrupted run goes on where it stopped. `--quick` takes one seed, runs of 20 s and leaves out
 the three sequences that are slow to simulate; its page is printed, not written. `--offline` measures nothing: claims
-about tuning are then `not measured since`. Write time, collective writes, models and overhead have figures beside
-their own pages, which the page names the commands for.
+about tuning are then `not measured since`. One seed has no interval, so under `--quick` a gain that is near is
+`undecided`. Write time, collective writes, models and overhead have figures beside their own pages, which the page
+names the commands for.
 """
 
 from __future__ import annotations
@@ -98,7 +99,9 @@ def sections(rows: Mapping[Ask, Found], sources: Mapping[str, Any]) -> list[Sect
 
 def summary(parts: Sequence[Section]) -> Section:
     """How many claims have which verdict, counted in the tables below."""
-    verdicts = (claims.REPRODUCED, claims.MISSED, offline_claims.CALIBRATED, claims.UNMEASURED)
+    verdicts = [claims.REPRODUCED, claims.MISSED, offline_claims.CALIBRATED, claims.UNMEASURED]
+    if any(claims.UNDECIDED in row for part in parts for row in part.tables[0].rows):
+        verdicts.insert(2, claims.UNDECIDED)
     lines, text = [], []
     for part in parts:
         (table,) = part.tables
