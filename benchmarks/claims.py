@@ -50,7 +50,7 @@ TABLE = DOCS / "claims" / "figures.json"
 TITLE = "The papers' claims"
 LEAD = (
     "Written by `./run bench claims --write`; do not edit. [claims/figures.json](claims/figures.json) also lists the "
-    "claims that were not measured since, and what would settle each that is open. Scheduling has its own page: "
+    "claims that were not measured since. Scheduling has its own page: "
     "[results-scheduling.md](results-scheduling.md).",
     "Every claim has a fixed id, and one policy or method judges it that was named beforehand: for CARAT's figures "
     "`carat-authors`, CARAT as its authors' public code behaves; for DIAL's `dial`; for the others the paper's own "
@@ -71,14 +71,21 @@ SETTLING = "what would settle it"
 
 
 def on_page(section: Section) -> Section | None:
-    """The claims of a section that were measured."""
+    """The claims of a section that were measured. What would settle all open ones alike is in its text."""
     (table,) = section.tables
     if "verdict" not in table.heading:
         return section
     at = list(table.heading).index("verdict")
     rows = [row for row in table.rows if row[at] != claims.UNMEASURED]
-    brief = without_columns(Table(table.heading, rows), (SETTLING,))
+    brief = Table(table.heading, rows)
+    if len(ways(rows)) < 2:
+        brief = without_columns(brief, (SETTLING,))
     return replace(section, tables=[brief]) if rows else None
+
+
+def ways(rows: Sequence[Sequence[str]]) -> list[str]:
+    """What would settle the open ones of these rows, each way once."""
+    return list(dict.fromkeys(row[-1] for row in rows if row[-1]))
 
 
 def sections(rows: Mapping[Ask, Found], sources: Mapping[str, Any]) -> list[Section]:
@@ -93,7 +100,10 @@ def sections(rows: Mapping[Ask, Found], sources: Mapping[str, Any]) -> list[Sect
     ]  # fmt: skip
     for title, some in offline_claims.offline_claims(sources).items():
         lines = [offline_claims.row(one) for one in some]
-        parts.append(Section(title, (), (), [Table(list(offline_claims.HEADING), lines)]))
+        text = [
+            f"What would settle those that are open: {way}." for way in ways(lines) if len(ways(lines)) == 1
+        ]
+        parts.append(Section(title, text, (), [Table(list(offline_claims.HEADING), lines)]))
     return [summary(parts), *parts]
 
 

@@ -28,8 +28,8 @@ DEFAULTS: Runs = (DEFAULT, "", "")
 TAUGHT = 1.15
 REPRODUCED, MISSED, UNMEASURED = "reproduced", "**not reproduced**", "not measured since"
 UNDECIDED = "undecided"
-MORE_SEEDS = "more seeds: `./run bench claims`"
-SETTLE = "a Lustre file system of the paper's kind; here `./run bench claims`"
+SETTLE = "a Lustre file system of the paper's kind"
+MEASURE = "`./run bench claims`"
 #: A figure of one policy, or None if it was not measured.
 Figure = Callable[[Runs], Ratio | None]
 
@@ -75,10 +75,13 @@ def verdict(claim: Claim) -> tuple[str, str]:
     """Whether the policy named for it reproduces a claim; if not why, or what would settle it."""
     figure = claim.figure(claim.policy)
     if figure is None:
-        return UNMEASURED, claim.settle
+        return UNMEASURED, MEASURE
     if claim.said > 1.0 and figure.low is None and figure.value >= claim.near * claim.said:
-        return UNDECIDED, MORE_SEEDS
-    return (REPRODUCED, "") if claim.reached_by(claim.policy) else (MISSED, f"{cause(claim)}; {claim.settle}")
+        return UNDECIDED, f"more seeds: {MEASURE}"
+    if claim.reached_by(claim.policy):
+        return REPRODUCED, ""
+    how = f"that work under `penstock agent run --mode tune --policy {claim.policy[0]}`, with `penstock agent trial`"
+    return MISSED, f"{cause(claim)}; {claim.settle}: {how}"
 
 
 def cause(claim: Claim) -> str:
