@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from penstock.decide.budget import CacheBudget
-from penstock.decide.cache import CacheRule, Demand
+from penstock.decide.cache_shares import CacheRule, Demand
 from penstock.decide.habits import FULL
 from penstock.decide.policies._base import Policy, Proposal
 from penstock.decision import Outlook

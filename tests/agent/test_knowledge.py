@@ -16,7 +16,7 @@ from penstock.agent.containment import contained
 from penstock.agent.knowledge import ASIDE, FILE, SAVE_S, KnowledgeFile
 from penstock.agent.loop import ticks
 from penstock.decide.memory import Memories, Remembered, WorkMemory
-from penstock.decide.memoryfile import Kept, dump
+from penstock.decide.memoryfile import DatedMemory, dump
 from penstock.decide.objective import Rates
 from penstock.decide.policies.climb import ClimbPolicy
 from penstock.decide.work import Work
@@ -114,10 +114,10 @@ def test_a_file_that_cannot_be_used_is_put_aside_and_said_once(
 
 
 def test_a_file_that_others_may_write_or_a_link_is_not_believed(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_bytes(dump([Kept(memory(), 1.0)]))
+    (tmp_path / FILE).write_bytes(dump([DatedMemory(memory(), 1.0)]))
     (tmp_path / FILE).chmod(0o622)
     assert KnowledgeFile(tmp_path).load() == []
-    (tmp_path / "true.json").write_bytes(dump([Kept(memory(), 1.0)]))
+    (tmp_path / "true.json").write_bytes(dump([DatedMemory(memory(), 1.0)]))
     (tmp_path / FILE).symlink_to("true.json")
     assert KnowledgeFile(tmp_path).load() == []
 

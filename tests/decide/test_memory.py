@@ -9,7 +9,7 @@ import pytest
 
 from penstock.decide.guard import Guard, GuardLimits
 from penstock.decide.memory import Memories, Remembered, WorkMemory, like
-from penstock.decide.memoryfile import MOST_BYTES, MOST_SETTINGS, MOST_UNITS, Kept, dump, parse
+from penstock.decide.memoryfile import MOST_BYTES, MOST_SETTINGS, MOST_UNITS, DatedMemory, dump, parse
 from penstock.decide.objective import Rates
 from penstock.decide.policies.weir import WeirPolicy
 from penstock.decide.work import Work
@@ -90,7 +90,9 @@ def test_a_file_holds_the_newest_units_and_gives_back_what_was_kept() -> None:
     many = {
         Setting(pages=1 << i % 11, flight=i + 1): Remembered(Rates(1.0 + i, 0.0), 5, 0.1) for i in range(90)
     }
-    kept = [Kept(WorkMemory(f"fs{i}", Work("read", 20.0), many), float(i)) for i in range(MOST_UNITS + 9)]
+    kept = [
+        DatedMemory(WorkMemory(f"fs{i}", Work("read", 20.0), many), float(i)) for i in range(MOST_UNITS + 9)
+    ]
     raw = dump(kept)
     found = parse(raw, "here")
     assert [one.memory.fs for one in found] == [f"fs{i}" for i in range(9, MOST_UNITS + 9)]
@@ -101,7 +103,7 @@ def test_a_file_holds_the_newest_units_and_gives_back_what_was_kept() -> None:
 
 def test_work_of_unknown_request_size_is_found_again() -> None:
     memory = WorkMemory("fs", Work("both", float("nan")), remembered(home=1.0, best=2.0))
-    (back,) = parse(dump([Kept(memory, 5.0)]), "here")
+    (back,) = parse(dump([DatedMemory(memory, 5.0)]), "here")
     assert like([back.memory], "fs", Work("both", 20.0)) == [back.memory]
     assert not like([back.memory], "fs", Work("read", 20.0))
     assert not like([back.memory], "other", Work("both", 20.0))
@@ -109,7 +111,7 @@ def test_work_of_unknown_request_size_is_found_again() -> None:
 
 def _changed(**changes: object) -> bytes:
     document = json.loads(
-        dump([Kept(WorkMemory("fs", Work("read", 20.0), remembered(home=1.0, best=2.0)), 5.0)])
+        dump([DatedMemory(WorkMemory("fs", Work("read", 20.0), remembered(home=1.0, best=2.0)), 5.0)])
     )
     setting = document["units"][0]["settings"][0]
     for key, value in changes.items():

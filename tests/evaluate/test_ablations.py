@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from penstock.decide import score
 from penstock.decide.budget import CacheBudget
-from penstock.decide.cache import Demand
+from penstock.decide.cache_shares import Demand
 from penstock.decide.policies import MOVED_NAMES, policy_class
 from penstock.decide.policies.carat import CaratPolicy
 from penstock.decide.tuner import Tuner

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from penstock.cli.train import train
 from penstock.decide.level import Level
 from penstock.decide.memory import Remembered, WorkMemory
-from penstock.decide.memoryfile import Kept, dump
+from penstock.decide.memoryfile import DatedMemory, dump
 from penstock.decide.objective import Rates
 from penstock.decide.work import Work
 from penstock.errors import DataError, UsageError
@@ -141,7 +141,7 @@ def _state(directory: Path, settings: int) -> Path:
         WorkMemory("scratch", Work("read", 20.0), known),
         WorkMemory("scratch", Work("write", 20.0), few),
     ]
-    (directory / "knowledge.json").write_bytes(dump([Kept(one, 1.0) for one in works]))
+    (directory / "knowledge.json").write_bytes(dump([DatedMemory(one, 1.0) for one in works]))
     return directory
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.decide.memory import WorkMemory, like
-from penstock.decide.memoryfile import MOST_BYTES, MOST_UNITS, Kept, dump, parse, unit_fields
+from penstock.decide.memoryfile import MOST_BYTES, MOST_UNITS, DatedMemory, dump, parse, unit_fields
 from penstock.errors import DataError
 
 log = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ class KnowledgeFile:
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / FILE
-        self._kept: list[Kept] = []
+        self._kept: list[DatedMemory] = []
         self._due_s: float | None = None
         self._complained = False
 
@@ -67,7 +67,7 @@ class KnowledgeFile:
             old = like((one.memory for one in kept), memory.fs, memory.work, memory.targets)
             if any(one.settings == memory.settings for one in old):
                 continue
-            kept = [one for one in kept if one.memory not in old] + [Kept(memory, now_s)]
+            kept = [one for one in kept if one.memory not in old] + [DatedMemory(memory, now_s)]
         if kept is not self._kept:
             self._kept = kept[-MOST_UNITS:]
             self._write(dump(self._kept))

@@ -28,7 +28,7 @@ _Value = Annotated[int, Field(ge=0, le=1 << 40)]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class DatedMemory:
     """A memory and when it was last changed, in seconds since 1970."""
 
     memory: WorkMemory
@@ -64,14 +64,14 @@ class _File(_Part):
     units: Annotated[list[_Unit], Field(max_length=MOST_UNITS)]
 
 
-def dump(kept: Sequence[Kept]) -> bytes:
+def dump(kept: Sequence[DatedMemory]) -> bytes:
     """The newest units, each with the settings that were measured most."""
     newest = sorted(kept, key=lambda one: one.time_s)[-MOST_UNITS:]
     document = {"schema": SCHEMA, "version": VERSION, "units": [_unit(one) for one in newest]}
     return (json.dumps(document, indent=1, allow_nan=False) + "\n").encode()
 
 
-def parse(raw: bytes, where: str) -> list[Kept]:
+def parse(raw: bytes, where: str) -> list[DatedMemory]:
     """What `dump` wrote; raises `DataError` for anything else."""
     if len(raw) > MOST_BYTES:
         raise DataError(f"{where}: larger than {MOST_BYTES} bytes")
@@ -104,7 +104,7 @@ def unit_fields(memory: WorkMemory) -> dict[str, object]:
     }
 
 
-def _unit(kept: Kept) -> dict[str, object]:
+def _unit(kept: DatedMemory) -> dict[str, object]:
     return {**unit_fields(kept.memory), "time_s": kept.time_s}
 
 
@@ -121,7 +121,7 @@ def _setting(setting: Setting, one: Remembered) -> dict[str, object]:
     }
 
 
-def _kept(unit: _Unit) -> Kept:
+def _kept(unit: _Unit) -> DatedMemory:
     settings = {
         Setting(one.knobs): Remembered(
             Rates(one.read, one.write, one.read_flight, one.write_flight), one.windows, one.noise
@@ -129,4 +129,4 @@ def _kept(unit: _Unit) -> Kept:
         for one in unit.settings
     }
     size = math.nan if unit.request_log2 is None else unit.request_log2
-    return Kept(WorkMemory(unit.fs, Work(unit.kind, size), settings, unit.targets), unit.time_s)
+    return DatedMemory(WorkMemory(unit.fs, Work(unit.kind, size), settings, unit.targets), unit.time_s)

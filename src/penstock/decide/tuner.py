@@ -15,7 +15,7 @@ from random import Random
 from penstock.decide.activity import Activity
 from penstock.decide.answers import as_allowed
 from penstock.decide.budget import CacheBudget
-from penstock.decide.cache import Demand, DemandHistory, allocate, sparing
+from penstock.decide.cache_shares import Demand, DemandHistory, allocate, sparing
 from penstock.decide.fleet_advice import FleetAdvice, WorkFindings, findings_of, work_kind
 from penstock.decide.groups import Group, beside, groups, mount_of
 from penstock.decide.guard import Guard, NodeView

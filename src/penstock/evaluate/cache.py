@@ -12,7 +12,7 @@ from dataclasses import replace
 from random import Random
 
 from penstock.decide.budget import CacheBudget
-from penstock.decide.cache import Demand, allocate, as_printed
+from penstock.decide.cache_shares import Demand, allocate, as_printed
 from penstock.evaluate import budgets
 from penstock.evaluate.figures import geomean, mean
 from penstock.evaluate.lab import Lab

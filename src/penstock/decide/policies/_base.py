@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, ClassVar
 
-from penstock.decide.cache import PRINTED, CacheRule
+from penstock.decide.cache_shares import PRINTED, CacheRule
 from penstock.decision import HeldBack, Outlook
 from penstock.knobs import KnobSpace, Setting
 from penstock.window import Window

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.decide.budget import CacheBudget
-from penstock.decide.cache import Demand, DemandHistory, allocate, as_printed, sparing
+from penstock.decide.cache_shares import Demand, DemandHistory, allocate, as_printed, sparing
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE
 from penstock.units import MIB
