@@ -49,7 +49,7 @@ def test_contracts_hold() -> None:
             "Kernels know the world's arrays, not what they were made from BROKEN",
         ),
         ("knobs/space.py", "import penstock.agent.loop", "Imports point one way BROKEN"),
-        ("decide/tuner.py", "import penstock.testing.queueing", "Imports point one way BROKEN"),
+        ("decide/tuner.py", "import penstock.testing.policies", "Imports point one way BROKEN"),
         ("evaluate/demo.py", "import pickle", "Nothing unpickles BROKEN"),
         ("agent/loop.py", "import numba", "Numba stays in its rooms BROKEN"),
         ("predict/features.py", "import time", "Deciding and simulating touch nothing BROKEN"),

@@ -21,12 +21,12 @@ import click
 import darshan
 import pytest
 from click.testing import CliRunner
+from tests.rigs.served import wait_for, why_not
 
 from penstock.agent.startup import LOG_FILE
 from penstock.cli.main import cli
 from penstock.emulate.mount import unmount
 from penstock.plan.write.ior_results import IorRun, write_csv
-from penstock.testing.served import wait_for, why_not
 
 EXAMPLES, FIXTURES = Path(__file__).parents[2] / "examples", Path(__file__).parents[1] / "fixtures"
 # What is pasted with less to do than the help shows: the same code runs.

@@ -262,14 +262,14 @@ def effect_sentence(effect: Mapping[str, Any] | None) -> str:
     said = f"effect: {_times(effect)}"
     if effect["kind"] == "switchback":
         return f"{said} (switchback, {effect['pairs']} pairs)"
-    changes = "1 change judged" if effect["changes"] == 1 else f"{effect['changes']} changes judged"
+    judged = "1 comparison" if effect["changes"] == 1 else f"{effect['changes']} comparisons"
     tried = effect.get("trial")
     told = (
         "agent trial tells more"
         if tried is None
         else f"a trial of {tried['pairs']} pairs was {_times(tried)}"
     )
-    return f"{said} (before/after, {changes}; {told})"
+    return f"{said} (before/after, {judged}; {told})"
 
 
 def _times(effect: Mapping[str, Any]) -> str:

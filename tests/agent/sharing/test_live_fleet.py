@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.rigs.agents import EAGER, AgentProcess, agent
+from tests.rigs.served import served, wait_for, why_not
 
 from penstock.agent.sharing.folder import ASIDE, LEASES, MEMBERS
-from penstock.testing.agents import EAGER, AgentProcess, agent
-from penstock.testing.served import served, wait_for, why_not
 
 pytestmark = pytest.mark.live
 
