@@ -137,8 +137,9 @@ def case(node: Node, passes: int) -> dict[str, float | str]:
 
 
 def metadata_ratio(oscs: int, busy: int, passes: int) -> float:
-    """What tuning four metadata servers' connections too costs, relative to without, on equal clients: two agents take
-    turns.
+    """What tuning four metadata servers' connections too costs, relative to without, on equal clients.
+
+    Two agents take turns.
     """
     with tempfile.TemporaryDirectory(dir=IN_MEMORY) as directory:
         node = Node(oscs, busy, "weir", MDCS)

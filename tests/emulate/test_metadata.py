@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.rigs.served import SteadyClient
 
 from penstock.emulate.served_client import MetadataFigures
 from penstock.emulate.served_metadata import ServedMetadata
 from penstock.emulate.served_node import NodePlan, ServedNode
 from penstock.emulate.treelayout import load_layout
 from penstock.spaces import mdc
-from penstock.testing.served import SteadyClient
 
 RECORDED = Path(__file__).parent.parent / "fixtures" / "lustre-metadata" / "accepts.txt"
 ERRORS = {os.strerror(number): number for number in (errno.ERANGE, errno.EINVAL)}

@@ -28,12 +28,7 @@ from penstock.schedule.plan import allocate, place
 from penstock.schedule.simulation import simulate
 from penstock.schedule.site import load_site
 from penstock.schedule.tracegen import TracePlan, generate_trace, sacct_text, swf_text
-<<<<<<< HEAD
 from penstock.schedule.week import match_ledger, match_trace
-from penstock.testing.served import wait_for
-=======
-from penstock.schedule.week import match_trace
->>>>>>> wd
 
 FLAT = Curve((1, 2, 4), (1e9, 2e9, 4e9))
 SITE = """
