@@ -55,10 +55,11 @@ GROUPS: Mapping[str, Callable[[Lab, Extent], Iterator[Goal]]] = {
     "lists": workloads.lists,
     "adversaries": worlds.adversaries,
     "worlds": worlds.random_worlds,
+    "rivals": worlds.rivals,
     "cost": cost,
 }
 #: Groups whose worlds are drawn.
-DRAWN = ("adversaries", "worlds")
+DRAWN = ("adversaries", "worlds", "rivals")
 
 
 def sections(lab: Lab, names: Sequence[str], extent: Extent) -> dict[str, Section]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from penstock.decide.policies import MOVED_NAMES
 from penstock.decide.policies._base import Policy
 from penstock.evaluate.tuners import find_policy
 
@@ -52,7 +51,8 @@ class Found:
 
 def policy_of(label: str) -> str:
     """The policy of a label: its name, or its file."""
-    return str(ABLATIONS / f"{label.replace('-', '_')}.py") if label in MOVED_NAMES else label
+    file = ABLATIONS / f"{label.replace('-', '_')}.py"
+    return str(file) if file.exists() else label
 
 
 @cache

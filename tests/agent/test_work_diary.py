@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests.rigs.agents import EAGER, agent
+from tests.rigs.served import served, wait_for
 
 from penstock.agent.work_diary import ENTRY_S, MOST_KINDS, WorkDiary
 from penstock.cli.main import cli
@@ -15,8 +17,6 @@ from penstock.events import dump, parse
 from penstock.knobs import Setting
 from penstock.snapshot import Target
 from penstock.target_kinds import LUSTRE_READAHEAD, MDC
-from penstock.testing.agents import EAGER, agent
-from penstock.testing.served import served, wait_for
 from penstock.window import Window
 
 HOME = Setting(pages=1024, flight=8, dirty=2000)

@@ -64,6 +64,13 @@ train.add_command(survey)
     show_default=True,
     help="forest: our features; printed: CARAT's, hard labels; the others improve it in one thing.",
 )
+@click.option(
+    "--label",
+    type=NearestChoice(("wire", "application")),
+    default="wire",
+    show_default=True,
+    help="What a gain is counted in; application: what programs got, of settings held for 8 s (collect --hold 8).",
+)
 @click.option("--search", is_flag=True, help="Search for better tree parameters first (bounded; slow).")
 @click.option("--trials", type=click.IntRange(1, 1000), default=20, show_default=True, help="Ends --search.")
 @click.option(
@@ -80,6 +87,7 @@ def fit(
     rounds: int | None,
     leaves: int | None,
     kind: str,
+    label: str,
     search: bool,
     trials: int,
     minutes: float,
@@ -91,7 +99,9 @@ def fit(
     """Fit read and write classifiers and judge them on runs they did not see.
 
     A sample is three consecutive intervals: does the last, under its own setting, move more than 1.15 times
-    the bytes per second of the middle one? Runs are split as a whole, never row by row.
+    the bytes per second of the middle one? With --label application settings are held (collect --hold 8): do
+    programs get more than 1.15 times as much in the last 4 s of the next setting as in those of this one? Bytes
+    that are rewritten in memory count there. Runs are split as a whole, never row by row.
     """
     from penstock.predict import modelfile
     from penstock.train.build import build_model
@@ -104,7 +114,9 @@ def fit(
         require_libraries("train", "matplotlib")
     say = progress()
     say(f"reading {', '.join(str(directory) for directory in data)}")
-    read = read_fit_data(data, adapted(RECIPES[kind](), seed, history, rounds, leaves))
+    read = read_fit_data(
+        data, adapted(dataclasses.replace(RECIPES[kind](), label=label), seed, history, rounds, leaves)
+    )
     check_writable(out)
     drawn, recipe = list(read.found.values()), read.recipe
     if search:

@@ -44,6 +44,13 @@ CONSENT = "--change-knobs-at-random"
     help="Runs of each workload or world.  [default: 30 of workloads, 1 of worlds]",
 )
 @click.option("--seconds", type=DURATION, default=300.0, show_default=True, help="Length of a run.")
+@click.option(
+    "--hold",
+    type=DURATION,
+    default=0.5,
+    show_default=True,
+    help="Seconds that a setting is held; train fit --label application needs 8.",
+)
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True, help="Processes.")
 @click.option(
     "--live",
@@ -63,6 +70,7 @@ def collect(
     worlds: int | None,
     runs: int | None,
     seconds: float,
+    hold: float,
     workers: int,
     live: str | None,
     consent: bool,
@@ -71,13 +79,13 @@ def collect(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Draw a random setting after every half-second probe and record what came of it.
+    """Draw a random setting after every half-second probe, or every --hold, and record what came of it.
 
     Interrupted, it continues where it stopped: finished runs are not repeated. With --live the knobs of this
     machine's client move at random while it measures; originals are journalled first and restored at the end.
     With --live DIR fio works in that directory for --seconds a workload, and settings of its mount are held in turn.
     """
-    from penstock.train.collection import Collection, collect_live, collect_simulated
+    from penstock.train.collection import INTERVAL_S, Collection, collect_live, collect_simulated
     from penstock.train.worlds import DRAWN
 
     if live is not None and worlds is not None:
@@ -86,6 +94,10 @@ def collect(
         raise UsageError(
             f"--live changes this client's knobs at random while jobs run; add {CONSENT} to consent"
         )
+    if live and hold != INTERVAL_S:
+        raise UsageError(
+            "--hold belongs to the random walk; with --live DIR settings are held in turn anyway"
+        )
     if live:
         from penstock.train.mount_trials import MountCampaign, run_campaign
 
@@ -93,7 +105,7 @@ def collect(
         _tell(out, [made], as_json, "campaign")
         return
     names = tuple(workloads.split(","))
-    wanted = Collection(out, cluster, names, runs or 30, seconds, seed)
+    wanted = Collection(out, cluster, names, runs or 30, seconds, seed, hold)
     if worlds is not None:
         wanted = replace(wanted, cluster=DRAWN, workloads=_drawn(worlds, seed), runs=runs or 1)
     say = progress()

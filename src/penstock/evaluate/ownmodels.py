@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 FIRST_SEED = 910_001
 RUNS = 3
 RUN_S = 200.0
+# With application labels a sample is a setting held for 16 probes, so runs are as many times as long.
+LABEL_HOLD = 16
 HELD_S = 3.5
 # The same number of trees as the shipped models.
 ROUNDS, LEAVES, FOLDS = 150, 31, 2
@@ -60,7 +62,7 @@ class OwnWorld:
     def digest(self, kind: str) -> str:
         """A digest of everything that determines a model of this kind; of the simulator, what it does."""
         cluster = self.cluster.model_dump(exclude_defaults=True)
-        how = [FIRST_SEED, self.runs, self.seconds, HELD_S, ROUNDS, LEAVES, FOLDS]
+        how = [FIRST_SEED, self.runs, self.seconds, HELD_S, ROUNDS, LEAVES, FOLDS, LABEL_HOLD]
         about = [kind, BEHAVIOUR, cluster, how, version(*SOURCES)]
         return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -93,24 +95,29 @@ def _make(world: OwnWorld, missing: Mapping[str, Path], workers: int, say: Say) 
         from penstock.train.fit import RECIPES, fit_all
         from penstock.train.fitdata import source_of
         from penstock.train.recipe import adapted
+        from penstock.train.samples import APPLICATION
         from penstock.train.table import join
     except ImportError as error:
         raise require_extra("train", error) from None
     runs = [(workload, number) for number in range(world.runs) for workload in SINGLE_STREAM]
-    say(f"{world.cluster.name}: {len(runs)} runs of {world.seconds:g} s to train on")
-    with local_engine(workers, "spawn") as engine:
-        table = join(list(in_order(engine, partial(_walked, world), runs)))
+    tables: dict[int, TraceTable] = {}
     for kind, path in forests.items():
         if kind not in RECIPES:
             raise UsageError(f"there is no recipe for a {kind} model")
+        hold = LABEL_HOLD if RECIPES[kind]().label == APPLICATION else 1
+        if hold not in tables:
+            say(f"{world.cluster.name}: {len(runs)} runs of {world.seconds * hold:g} s to train on")
+            with local_engine(workers, "spawn") as engine:
+                tables[hold] = join(list(in_order(engine, partial(_walked, world, hold), runs)))
+        table = tables[hold]
         recipe = adapted(replace(RECIPES[kind](), folds=FOLDS), 0, None, ROUNDS, LEAVES)
         fits = list(fit_all(table, recipe, lambda text, kind=kind: say(f"{kind}: {text}")))  # type: ignore[misc]
         origin = f"{len(runs)} simulated runs of {world.cluster.name}, seeds {FIRST_SEED} on"
         replace_file(path, modelfile.dump(build_model(fits, source_of(table), recipe, origin)))
 
 
-def _walked(world: OwnWorld, run: tuple[str, int]) -> TraceTable:
-    """The rows of one run by the papers' protocol."""
+def _walked(world: OwnWorld, hold: int, run: tuple[str, int]) -> TraceTable:
+    """The rows of one run by the papers' protocol, each setting held for so many probes."""
     from penstock.ports import Ports
     from penstock.simulate.probe import Probe
     from penstock.simulate.simulation import Simulation
@@ -119,7 +126,8 @@ def _walked(world: OwnWorld, run: tuple[str, int]) -> TraceTable:
 
     workload, number = run
     probe = Probe(Simulation(world.plan(workload, number)))
-    how = Walk(LUSTRE.candidates(), max(3, round(world.seconds / 0.5)), 0.5, f"own/{workload}/{number}")
+    probes = max(3, round(world.seconds / 0.5)) * hold
+    how = Walk(LUSTRE.candidates(), probes, 0.5, f"own/{workload}/{number}", hold)
     return tabulate(workload, number + 1, list(walk(Ports(probe, probe, probe), how)))
 
 

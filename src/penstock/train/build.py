@@ -10,7 +10,12 @@ from penstock.predict import modelfile
 from penstock.predict.model import Model
 from penstock.train.fit import BLUR, Fit, Recipe
 from penstock.train.fitdata import SampleSource
-from penstock.train.samples import GAIN, TAU
+from penstock.train.samples import APPLICATION, GAIN, TAU, WIRE
+
+LABELS = {
+    WIRE: f"bytes per second above {GAIN} times the interval before",
+    APPLICATION: f"bytes per second of applications above {GAIN} times those under the setting held before",
+}
 
 
 def build_model(fits: Sequence[Fit], source: SampleSource, recipe: Recipe, origin: str) -> Model:
@@ -23,7 +28,7 @@ def build_model(fits: Sequence[Fit], source: SampleSource, recipe: Recipe, origi
         "rows": source.rows,
         "rows_sha256": source.sha256,
         "runs": list(source.runs),
-        "label": f"bytes per second above {GAIN} times the interval before",
+        "label": LABELS[recipe.label],
         "tau": TAU,
         **({"blur_log2": {name: BLUR[name] for name in directions}} if recipe.soft else {}),
         "features": recipe.features.name,

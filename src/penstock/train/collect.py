@@ -28,17 +28,21 @@ from penstock.window import DIRECTIONS, Window, windows
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The parameters of a run. Candidates are drawn uniformly and independently for each target."""
+    """The parameters of a run. Candidates are drawn uniformly and independently for each target.
+
+    A setting is held for `hold` probes.
+    """
 
     candidates: Sequence[Setting]
     intervals: int
     interval_s: float
     seed: str
+    hold: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class CollectedRun:
-    """One run of a collection: what is simulated, and its seed."""
+    """One run of a collection: what is simulated, its seed, and the probes that a setting is held."""
 
     cluster: str
     workload: str
@@ -46,11 +50,13 @@ class CollectedRun:
     seed: int
     intervals: int
     interval_s: float
+    hold: int = 1
 
     @property
     def id(self) -> str:
         """The name of the run and of its file. It is unique within the collection."""
-        return f"{self.cluster}-{self.workload}-{self.number:03d}-seed{self.seed}"
+        held = f"-hold{self.hold}" if self.hold > 1 else ""
+        return f"{self.cluster}-{self.workload}-{self.number:03d}-seed{self.seed}{held}"
 
     def path(self, directory: Path) -> Path:
         return directory / f"{self.id}.parquet"
@@ -62,7 +68,7 @@ def walk(world: Ports, how: Walk) -> Iterator[tuple[int, Window]]:
     before = world.observer.observe()
     start_s = world.clock.now()
     for number in range(how.intervals):
-        for snapshot in before.targets:
+        for snapshot in before.targets if number % how.hold == 0 else ():
             world.actuator.set(snapshot.target, rng.choice(how.candidates))
         world.clock.sleep_until(start_s + (number + 1) * how.interval_s)
         after = world.observer.observe()
@@ -121,11 +127,15 @@ class RunFiles(Kept[CollectedRun, TraceTable]):
             "seed": run.seed,
             "interval_s": run.interval_s,
             "intervals": run.intervals,
-            "protocol": "a random setting of 99 after every probe",
+            "protocol": f"a random setting of 99 after every {_probes(run.hold)}",
             "penstock": __version__,
         }
         parquet.write(run.path(self._directory), table, origin)
         self.rows[key] = len(table)
+
+
+def _probes(hold: int) -> str:
+    return "probe" if hold == 1 else f"{hold} probes"
 
 
 def plan_runs(

@@ -30,9 +30,15 @@ class Collection:
     runs: int
     seconds: float
     seed: int
+    #: Seconds for which a setting is held; the papers hold it for one probe.
+    hold_s: float = INTERVAL_S
 
     def plan(self) -> list[CollectedRun]:
         """Every run. Unknown names are refused."""
+        hold = max(1, round(self.hold_s / INTERVAL_S))
+        return [replace(run, hold=hold) for run in self._runs()]
+
+    def _runs(self) -> list[CollectedRun]:
         intervals = max(3, round(self.seconds / INTERVAL_S))
         if self.cluster == DRAWN:
             if odd := next((name for name in self.workloads if not is_drawn(name)), None):
@@ -61,7 +67,7 @@ def simulate_table(run: CollectedRun) -> TraceTable:
     from penstock.train.simulated_world import simulated_world
 
     world = simulated_world(run.cluster, run.workload, run.seed)
-    how = Walk(LUSTRE.candidates(), run.intervals, run.interval_s, run.id)
+    how = Walk(LUSTRE.candidates(), run.intervals, run.interval_s, run.id, run.hold)
     return tabulate(run.workload, run.number, list(walk(world, how)))
 
 
@@ -76,7 +82,7 @@ def collect_live(wanted: Collection, root: Path, state_dir: Path, say: Say) -> l
     files = RunFiles(wanted.directory, "live client")
     for key, run in unfinished({run.id: run for run in runs}, files).items():
         with live_world(root, state_dir) as world:
-            how = Walk(LUSTRE.candidates(), run.intervals, run.interval_s, run.id)
+            how = Walk(LUSTRE.candidates(), run.intervals, run.interval_s, run.id, run.hold)
             table = tabulate(run.workload, run.number, list(walk(world, how)))
         files.keep(key, run, table)
         say(f"{key}: {len(table)} rows; knobs restored")

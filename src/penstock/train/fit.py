@@ -14,7 +14,7 @@ from penstock.predict.trees.forest import Floats
 from penstock.train.boost import Boosting, boost, to_forest
 from penstock.train.calibrate import calibrate
 from penstock.train.judge import Judgement, Labels, judge
-from penstock.train.samples import GAIN, Samples, samples
+from penstock.train.samples import APPLICATION, GAIN, WIRE, Samples, samples
 from penstock.train.table import Ints, TraceTable
 from penstock.window import DIRECTIONS
 
@@ -39,6 +39,7 @@ Progress = Callable[[str], None]
 class Recipe:
     """Everything that determines the result of a fit besides the data.
 
+    `label` is what a gain is counted in: bytes on the wire, or what applications got from held settings.
     Labels are `soft` (fractional near the threshold) or 0 and 1. A model that is not `calibrated` returns the output
     of its trees.
     """
@@ -49,6 +50,7 @@ class Recipe:
     features: FeatureSet = FULL
     soft: bool = True
     calibrated: bool = True
+    label: str = WIRE
 
 
 def as_printed() -> Recipe:
@@ -65,6 +67,7 @@ RECIPES: Mapping[str, Callable[[], Recipe]] = {
     "printed": as_printed,
     "printed-history": lambda: replace(as_printed(), history=dict(HISTORY)),
     "printed-soft": lambda: replace(as_printed(), soft=True, calibrated=True),
+    "printed-application": lambda: replace(as_printed(), label=APPLICATION),
 }
 
 
@@ -104,7 +107,7 @@ def fit_direction(found: Samples, recipe: Recipe, say: Progress) -> Fit:
 
 def fit_all(table: TraceTable, recipe: Recipe, say: Progress) -> Iterator[Fit]:
     """Fit every direction of which the table holds samples; at least one must."""
-    drawn = (samples(table, way, recipe.history[way], recipe.features) for way in DIRECTIONS)
+    drawn = (samples(table, way, recipe.history[way], recipe.features, recipe.label) for way in DIRECTIONS)
     yield from fit_samples(drawn, recipe, say)
 
 

@@ -16,7 +16,7 @@ from penstock.train.apply import run_names
 from penstock.train.fit import Recipe
 from penstock.train.mountsamples import mount_samples, read_windows
 from penstock.train.mountsurvey import is_campaign
-from penstock.train.samples import Samples, samples
+from penstock.train.samples import APPLICATION, Samples, samples
 from penstock.train.table import TraceTable, read_tables
 from penstock.window import DIRECTIONS
 
@@ -51,6 +51,10 @@ def read_fit_data(directories: Sequence[Path], recipe: Recipe) -> FitData:
         return of_table(read_tables(directories), recipe)
     if len(campaigns) < len(directories):
         raise UsageError("campaigns on mounts make a model of their own: no other --data beside them")
+    if recipe.label == APPLICATION:
+        raise UsageError(
+            "--label application is for the Lustre client's random walk, not for campaigns on mounts"
+        )
     if recipe.features is not FULL:
         raise UsageError("the printed recipes need counters that mounts do not have: use --recipe forest")
     return of_campaigns(directories, recipe)
@@ -58,7 +62,9 @@ def read_fit_data(directories: Sequence[Path], recipe: Recipe) -> FitData:
 
 def of_table(table: TraceTable, recipe: Recipe) -> FitData:
     """A table of one kind of client."""
-    found = {way: samples(table, way, recipe.history[way], recipe.features) for way in DIRECTIONS}
+    found = {
+        way: samples(table, way, recipe.history[way], recipe.features, recipe.label) for way in DIRECTIONS
+    }
     return FitData(found, source_of(table), recipe)
 
 

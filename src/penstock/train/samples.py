@@ -3,7 +3,8 @@
 A sample is three consecutive rows of one series, with RPC bytes of the direction above zero in the middle and the
 last row. Its features come from the middle row, from rows before it, and from the setting of the last row. Nothing
 measured in the last row is a feature. The label says whether the last row moved more than 1.15 times the bytes per
-second of the middle row.
+second of the middle row. With application labels the middle row is the last one of a held setting, and the label says
+whether applications got more than 1.15 times as much from the next held setting.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from penstock.errors import DataError
 from penstock.predict.featuresets import FULL, FeatureSet
 from penstock.predict.trees.forest import Floats
+from penstock.train.application_label import held_gains
 from penstock.train.table import Ints, TraceTable
 from penstock.train.worlds import is_drawn
 
@@ -23,13 +25,15 @@ GAIN = 1.15
 # Parts of names: of the traces, of our workloads, and of recordings of held settings (random, sequential).
 DIRECTION_WORDS = {"read": {"r", "rd", "rr", "sr"}, "write": {"w", "wr", "rw", "sw"}}
 TAU = 0.8
+WIRE, APPLICATION = "wire", "application"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
     """The samples of one direction. `middle` are row numbers of the table, `run` numbers the runs.
 
-    `gain` is the ratio of the last row's bytes per second to the middle row's. The label is gain > 1.15.
+    `gain` is the ratio of the last row's bytes per second to the middle row's, or of two held settings' applications.
+    The label is gain > 1.15.
     """
 
     direction: str
@@ -67,7 +71,9 @@ def direction_of(workload: str) -> str:
     raise DataError(f"workload {workload!r} names no direction; expected a part r, rd, w or wr")
 
 
-def samples(table: TraceTable, direction: str, history: int, features: FeatureSet = FULL) -> Samples:
+def samples(
+    table: TraceTable, direction: str, history: int, features: FeatureSet = FULL, label: str = WIRE
+) -> Samples:
     """All samples of a direction, with the features of so many intervals before the middle one."""
     mine = _of_direction(table, direction)
     series, number = table.series(), table.observation_no
@@ -75,10 +81,14 @@ def samples(table: TraceTable, direction: str, history: int, features: FeatureSe
     follows = np.zeros(len(table), dtype=np.bool_)
     follows[1:] = (series[1:] == series[:-1]) & (np.diff(number) == 1)
     is_middle = mine & follows & (moved > 0)
-    is_middle[:-1] &= follows[1:] & (moved[1:] > 0)
-    is_middle[-1:] = False
-    middle = np.flatnonzero(is_middle)
-    gain = _gain(moved, table.column("seconds"), middle)
+    if label == APPLICATION:
+        middle, gain = held_gains(table, direction, follows)
+        middle, gain = middle[is_middle[middle]], gain[is_middle[middle]]
+    else:
+        is_middle[:-1] &= follows[1:] & (moved[1:] > 0)
+        is_middle[-1:] = False
+        middle = np.flatnonzero(is_middle)
+        gain = _gain(moved, table.column("seconds"), middle)
     past = features.past(
         _stack(table.measures(direction), _unbroken(follows), middle, features.depth(history)), direction
     )
