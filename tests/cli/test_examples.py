@@ -23,6 +23,7 @@ import pytest
 from click.testing import CliRunner
 from tests.rigs.served import wait_for, why_not
 
+from penstock.agent.sharing.folder import ShareFolder
 from penstock.agent.startup import LOG_FILE
 from penstock.cli.main import cli
 from penstock.emulate.mount import unmount
@@ -109,6 +110,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for nodes, cores, burst, _ in sizes
     ]
     (directory / "ior.csv").write_text(write_csv(runs))
+    (directory / "share").mkdir(mode=0o700)
+    ShareFolder(directory / "share", "n1").prepare()
     return directory
 
 
@@ -158,7 +161,7 @@ WITH_THE_AGENT = (
     "agent status", "agent top", "agent explain", "agent mode", "agent pause", "agent resume", "agent trial",
     "agent report", "fleet report",
 )  # fmt: skip
-AFTER_THE_AGENT = ("agent replay", "agent verify", "agent restore")
+AFTER_THE_AGENT = ("agent replay", "agent verify", "agent restore", "fleet worth")
 CHAINED = (*LEARNING, *CAMPAIGN, *COLLECTIVE, *BEFORE_THE_AGENT, *WITH_THE_AGENT, *AFTER_THE_AGENT, *SERVICES)
 
 
