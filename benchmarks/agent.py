@@ -137,7 +137,7 @@ def case(node: Node, passes: int) -> dict[str, float | str]:
 
 
 def metadata_ratio(oscs: int, busy: int, passes: int) -> float:
-    """What tuning four metadata servers' connections too costs, relative to without, on equal clients: two agents take
+    """What tuning four metadata servers' connections too costs, relative to without. Two agents on equal clients take
     turns.
     """
     with tempfile.TemporaryDirectory(dir=IN_MEMORY) as directory:

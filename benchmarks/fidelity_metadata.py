@@ -59,9 +59,7 @@ def cells(directory: Path, seconds: float) -> Iterator[Cell]:
         knobs = {"rpcs": int(row["max_rpcs"]), "mod_rpcs": int(row["max_mod"])}
         ours = simulated(row["link"], f"md_{row['phase']}_{row['threads']}", seconds, knobs)
         kind = f"{row['phase']}, {row['threads']} threads"
-        yield Cell(
-            row["link"], kind, f"{knobs['rpcs']}:{knobs['mod_rpcs']}", float(row["ops_per_s"]), ours
-        )
+        yield Cell(row["link"], kind, f"{knobs['rpcs']}:{knobs['mod_rpcs']}", float(row["ops_per_s"]), ours)
     for row in _rows(directory / "statahead.csv"):
         knobs = {"statahead": int(row["statahead_max"]), "rpcs": int(row["mdc_max_rpcs"])}
         ours = simulated(row["link"], "md_ls", max(seconds, LISTING_S), knobs)
