@@ -44,7 +44,7 @@ def test_documents_name_exactly_the_policies_that_tune_the_cache() -> None:
 def test_simulator_page_names_files_that_exist_and_the_clusters_own_numbers() -> None:
     page = (TESTS.parent / "docs" / "explanation" / "simulator.md").read_text()
     room = TESTS.parent / "src" / "penstock" / "simulate"
-    files = {path.name for path in (*room.glob("*.py"), *room.glob("kernel/*.py"))}
+    files = {path.name for path in room.rglob("*.py")}
     named = set(re.findall(r"`(?:simulate/)?(\w+\.py)`", page))
     assert len(named) > 25
     assert named <= files
