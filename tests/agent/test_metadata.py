@@ -73,8 +73,10 @@ def test_metadata_is_tuned_shown_in_operations_and_given_back(client: Served, tm
             [*command, "explain", event["id"], *place], capture_output=True, text=True, check=False
         )
         assert event["id"] in said.stdout + said.stderr
-        top = subprocess.run([*command, "top", "--once", *place], capture_output=True, text=True, check=False)
-        assert "op/s" in top.stdout
+        for shown in (["top", "--once"], ["status"]):
+            screen = subprocess.run([*command, *shown, *place], capture_output=True, text=True, check=False)
+            assert screen.returncode == 0, screen.stderr
+            assert "op/s" in screen.stdout
         assert running.stop() == 0
     assert settings(client) == before
 

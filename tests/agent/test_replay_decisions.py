@@ -26,7 +26,7 @@ pytestmark = pytest.mark.live
 # Quick, but with a guard that takes back what does harm and looks at the original again.
 STRICT = """
 interval_s = 0.3
-watchdog_s = 120
+watchdog_s = 600
 [guard]
 jitter_s = 0.2
 dwell_s = 0.2

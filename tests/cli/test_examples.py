@@ -36,6 +36,8 @@ SHORTER = {
     "plan profile ": "plan profile --limit 10ms ",
     # A trial takes hours where it is worth something.
     "--on 10m --off 10m --for 8h": "--on 2s --off 2s --for 12s",
+    # The folder that nodes share is a file system's.
+    "/shared/penstock": "shared",
 }
 # These print no data: they run until they are told to end.
 SERVICES = ("agent run", "simulate serve", "dash")
@@ -97,6 +99,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     recordings.mkdir()
     for recording in FIXTURES.glob("lustre-latency/*.gz"):
         shutil.copy(recording, recordings)
+    (directory / "shared" / "members").mkdir(parents=True)
     logs = Path(darshan.__file__).parent / "examples" / "example_logs"
     shutil.copy(logs / "example.darshan", directory / "app.darshan")
     rng = random.Random(6)

@@ -13,10 +13,12 @@ from benchmarks import claims as page
 from benchmarks.evidence import claims, offline_claims
 from benchmarks.evidence.asked import Extent
 from benchmarks.evidence.asks import Ask, Found
-from benchmarks.evidence.claim_rows import AUTHORS, DIAL, claim_asks
+from benchmarks.evidence.claim_rows import AUTHORS, CLUSTERS, DIAL, claim_asks
 from benchmarks.evidence.offline_claims import Figure, OfflineClaim
 from benchmarks.evidence.page_table import read_table
 from benchmarks.evidence.paired_ratios import RatioBook
+
+from penstock.evaluate.seed_ratios import Ratio
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "claims.md"
 
@@ -41,6 +43,14 @@ def test_rows_that_are_asked_for_make_a_verdict() -> None:
     assert found["carat-table7-vpic-3d@c220g5"] == claims.REPRODUCED
     assert found["dial-table2-vpic-3d@c220g5"] == claims.REPRODUCED
     assert found["carat-fig7@c220g5"] == claims.UNMEASURED
+
+
+def test_a_gain_of_one_seed_is_counted_as_undecided() -> None:
+    asks = [ask for ask in claim_asks(Extent(20.0, 1, 1), quick=True) if ask.case == "vpic-3d"]
+    rows = {ask: Found(120.0 if ask.label == "carat-authors" else 100.0, 100.0, 0.0, 100.0) for ask in asks}
+    summary = page.sections(rows, {})[0].tables[0]
+    line = dict(zip(summary.heading, summary.rows[0], strict=True))
+    assert (line["undecided"], line["reproduced"], line["not measured since"]) == ("1", "1", "16")
 
 
 def test_quick_leaves_out_what_is_slow_to_simulate() -> None:
@@ -101,7 +111,54 @@ def test_sentences_of_the_page_agree_with_its_tables() -> None:
         assert (said is not None) == bool(missed)
         if said is not None:
             assert (int(said[1]), int(said[2])) == (len(missed), len(rows))
-            assert re.findall(r"`([^`]+)`", said[3]) == missed
+            ours = heading.index("ours")
+            told = [f"`{row[0]}` ({row[ours]}, paper {row[2]})" for row in rows if row[0] in missed]
+            assert said[3] == "; ".join(told) + "."
+
+
+def test_verdicts_about_tuning_follow_from_the_figures_beside_them() -> None:
+    """Figures are rounded to a hundredth: within that of its limit a verdict may be either."""
+    shown = read_table(page.TABLE).tables
+    known = {one.id: one for one in claims.claims(RatioBook({}))}
+    for cluster in CLUSTERS:
+        ((heading, *rows),) = shown[f"Tuning ({cluster})"]
+        for row in rows:
+            cells = dict(zip(heading, row, strict=True))
+            claim = known[cells["id"]]
+            assert (cells["paper"], cells["judged by"]) == (f"{claim.said:.2f}", f"`{claim.policy[0]}`")
+            assert cells["verdict"] in possible(claim, cells["ours"])
+
+
+def possible(claim: claims.Claim, ours: str) -> set[str]:
+    """The verdicts that a rounded figure allows."""
+    numbers = [float(each) for each in re.findall(r"\d+\.\d\d", ours)]
+    if not numbers:
+        return {claims.UNMEASURED}
+    shifted = [[number + off for number in numbers] for off in (-0.005, 0.0, 0.005)]
+    ratios = [
+        Ratio(each[0], each[1], each[2], 3) if len(each) == 3 else Ratio(each[0], None, None, 1)
+        for each in shifted
+    ]
+    return {
+        claims.verdict(replace(claim, figure=dict.fromkeys((claim.policy,), one).get))[0] for one in ratios
+    }
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdicts"),
+    [
+        ("-", {claims.UNMEASURED}),
+        ("**1.30 [1.20, 1.40]**", {claims.REPRODUCED}),
+        ("1.30 [0.90, 1.70]", {claims.MISSED}),
+        ("1.20 [1.10, 1.30]", {claims.MISSED}),
+        ("1.30 (1 seed)", {claims.UNDECIDED}),
+        ("0.90 (1 seed)", {claims.MISSED}),
+        ("1.30 [1.00, 1.40]", {claims.REPRODUCED, claims.MISSED}),
+    ],
+)
+def test_a_gain_needs_an_interval_above_one(ours: str, verdicts: set[str]) -> None:
+    claim = claims.Claim("an-id", "", "c220g5", 1.4, 0.9, AUTHORS, lambda _: None)
+    assert possible(claim, ours) == verdicts
 
 
 def test_page_is_what_its_sources_say() -> None:

@@ -30,6 +30,7 @@ def state_dir(mount: GlusterMount, tmp_path: Path) -> Path:
     """A state directory whose agent touches this mount alone: tests beside have mounts of their own."""
     config = tmp_path / "state.toml"
     config.write_text(
-        f'interval_s = 0.25\n[guard]\njitter_s = 0\n[scope]\nallow_fs = ["{mount.path}"]\n', encoding="utf-8"
+        f'interval_s = 0.25\nwatchdog_s = 600\n[guard]\njitter_s = 0\n[scope]\nallow_fs = ["{mount.path}"]\n',
+        encoding="utf-8",
     )
     return tmp_path / "state"

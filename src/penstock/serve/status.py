@@ -5,7 +5,7 @@ There is one such object. Metrics, `penstock agent status` and `top` are three w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -223,6 +223,36 @@ def _change(last: LastChange) -> dict[str, Any]:
     gain = last.gain
     figures = {} if gain is None else {"low": gain.low, "high": gain.high, "verdict": gain.verdict.value}
     return {**asdict(last), "gain": None if gain is None else gain.ratio, **figures}
+
+
+def rate_words(rows: Iterable[Mapping[str, Any]], unit: str = " MB/s") -> tuple[str, str]:
+    """What targets of one kind moved together in their last interval: 10^6 bytes a second read and written with this
+    unit behind, or operations a second that look something up and that change something.
+
+    >>> rate_words([{"read_bytes_per_s": 4e6, "write_bytes_per_s": 0.0}] * 2)
+    ('8.0 MB/s', '0.0 MB/s')
+    >>> rate_words([{"query_operations_per_s": 12.4, "modify_operations_per_s": 14321.0}])
+    ('12 op/s', '14.3k op/s')
+    """
+    known = list(rows)
+    if any("query_operations_per_s" in row for row in known):
+        looked, changed = (_total(known, f"{way}_operations_per_s") for way in ("query", "modify"))
+        return _operations(looked), _operations(changed)
+    read, written = (_total(known, f"{way}_bytes_per_s") / 1e6 for way in ("read", "write"))
+    return f"{read:.1f}{unit}", f"{written:.1f}{unit}"
+
+
+def is_busy(row: Mapping[str, Any]) -> bool:
+    """Whether a target moved anything in its last interval."""
+    return any(bool(value) for name, value in row.items() if name.endswith("_per_s"))
+
+
+def _total(rows: Iterable[Mapping[str, Any]], name: str) -> float:
+    return sum(float(row.get(name) or 0.0) for row in rows)
+
+
+def _operations(rate: float) -> str:
+    return f"{rate:.0f} op/s" if rate < 999.5 else f"{rate / 1e3:.3g}k op/s"
 
 
 def effect_sentence(effect: Mapping[str, Any] | None) -> str:
