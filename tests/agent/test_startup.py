@@ -28,7 +28,7 @@ from penstock.testing.served import Served, served, wait_for
 
 pytestmark = pytest.mark.live
 
-KILLS = 20
+KILLS = 12
 PATIENCE_S = 300.0
 
 
