@@ -93,7 +93,7 @@ def _on_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
         os.environ.clear()
         os.environ.update({**before, **own})
     # It keeps the proxies of the environment that it was first used in.
-    urllib.request.install_opener(None)  # type: ignore[arg-type]
+    urllib.request.install_opener(None)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
