@@ -72,14 +72,14 @@ SETTLING = "what would settle it"
 
 
 def on_page(section: Section) -> Section | None:
-    """The claims of a section that were measured. What would settle all open ones alike is in its text."""
+    """The claims of a section that were measured, without what its text says of all open ones alike."""
     (table,) = section.tables
     if "verdict" not in table.heading:
         return section
     at = list(table.heading).index("verdict")
     rows = [row for row in table.rows if row[at] != claims.UNMEASURED]
     brief = Table(table.heading, rows)
-    if len(ways(rows)) < 2:
+    if all(any(way in said for said in section.text) for way in ways(rows)):
         brief = without_columns(brief, (SETTLING,))
     return replace(section, tables=[brief]) if rows else None
 

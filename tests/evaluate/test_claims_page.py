@@ -63,6 +63,17 @@ def test_claims_about_tuning_stay_when_the_others_are_written_anew() -> None:
     assert list(again[0].tables[0].rows[0][1:3]) == ["18", "2"]
 
 
+def test_page_says_of_every_open_claim_what_would_settle_it() -> None:
+    asks = [ask for ask in claim_asks(Extent(60.0, 2, 2), quick=True) if ask.case == "vpic-3d"]
+    rows = {ask: Found(100.0, 100.0, 0.0, 100.0) for ask in asks}
+    for part in page.sections(page.tuning_sections(rows), offline_claims.read_sources()):
+        shown = page.on_page(part)
+        for line in shown.tables[0].rows if shown is not None and "verdict" in part.tables[0].heading else ():
+            way = next(row[-1] for row in part.tables[0].rows if row[0] == line[0])
+            assert shown is not None
+            assert way in " ".join([*shown.text, *line])
+
+
 def test_quick_leaves_out_what_is_slow_to_simulate() -> None:
     def cases(*, quick: bool) -> set[str]:
         return {ask.case for ask in claim_asks(Extent(), quick=quick)}
