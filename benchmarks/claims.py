@@ -1,6 +1,6 @@
 """Writes docs/explanation/claims.md: the papers' claims one by one, and what this program shows of each.
 
-usage: ./run bench claims [--offline] [--quick] [--seconds 60] [--write]
+usage: ./run bench claims [--offline] [--quick] [--seconds 60] [--seeds 5] [--write]
        ./run bench claims --render    the page anew from its table; nothing is measured
 
 Claims about tuning need some 1,700 simulated runs, which are kept in the user's cache by the mark of what drives them
@@ -172,6 +172,7 @@ def main() -> None:
     parser.add_argument("--offline", action="store_true", help="measure no row about tuning")
     parser.add_argument("--quick", action="store_true", help="one seed and short runs; the page is printed")
     parser.add_argument("--seconds", type=float, default=Extent().seconds)
+    parser.add_argument("--seeds", type=int, default=Extent().headline_seeds, help="of the static workloads")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--write", action="store_true", help="write the page, of runs of the usual length")
     parser.add_argument("--render", action="store_true", help="the page anew from its table")
@@ -184,7 +185,7 @@ def main() -> None:
         marks, tuning = before.marks, kept_sections(before)
         commit = before.commit if marks else commit
     else:
-        extent = QUICK if given.quick else Extent(given.seconds)
+        extent = QUICK if given.quick else Extent(given.seconds, given.seeds)
         tuning = tuning_sections(measured(extent, given.workers, quick=given.quick))
         marks = present_marks()
     parts = sections(tuning, offline_claims.read_sources())

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-
-from penstock.testing.agents import EAGER, agent, recover
-from penstock.testing.served import Served, wait_for
+from tests.rigs.agents import EAGER, agent, recover
+from tests.rigs.served import Served, wait_for
 
 pytestmark = pytest.mark.live
 FILES = {

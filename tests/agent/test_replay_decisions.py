@@ -14,19 +14,19 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.rigs.agents import EAGER, AgentProcess, agent, set_knob
+from tests.rigs.served import Served, served, wait_for, why_not
 
 from penstock.agent.startup import LOG_FILE, WINDOWS_FILE
 from penstock.cli.main import cli
 from penstock.errors import PenstockError
-from penstock.testing.agents import EAGER, AgentProcess, agent, set_knob
-from penstock.testing.served import Served, served, wait_for, why_not
 
 pytestmark = pytest.mark.live
 
 # Quick, but with a guard that takes back what does harm and looks at the original again.
 STRICT = """
 interval_s = 0.3
-watchdog_s = 120
+watchdog_s = 600
 [guard]
 jitter_s = 0.2
 dwell_s = 0.2

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.rigs.agents import EAGER, AgentProcess, agent
+from tests.rigs.served import served, wait_for, why_not
 
 from penstock.agent.sharing.folder import ASIDE, LEASES, MEMBERS
-from penstock.testing.agents import EAGER, AgentProcess, agent
-from penstock.testing.served import served, wait_for, why_not
 
 pytestmark = pytest.mark.live
 
@@ -36,6 +36,18 @@ def scouts(share: Path) -> set[str]:
             if not path.name.startswith("digest"):
                 found.add(json.loads(path.read_text())["node"])
     return found
+
+
+def wait_for_scout(share: Path, besides: str = "") -> str:
+    """The first node that is seen to hold a lease, besides one that was killed."""
+    seen: list[str] = []
+
+    def somebody_scouts() -> bool:
+        seen.extend(sorted(scouts(share) - {besides}))
+        return bool(seen)
+
+    wait_for(somebody_scouts)
+    return seen[0]
 
 
 def first_change(running: AgentProcess) -> dict[str, Any] | None:
@@ -62,11 +74,9 @@ def test_when_the_scout_is_killed_another_explores_and_the_third_follows_it(tmp_
             )
             state = configured(tmp_path, node, share)
             running[node] = stack.enter_context(agent(client, state, "--mode", "tune", wait=False))
-        wait_for(lambda: bool(scouts(share)))
-        (killed,) = scouts(share)
+        killed = wait_for_scout(share)
         running.pop(killed).stop(signal.SIGKILL)
-        wait_for(lambda: bool(scouts(share) - {killed}))
-        (scout,) = scouts(share)
+        scout = wait_for_scout(share, killed)
         follower = next(node for node in running if node != scout)
         wait_for(lambda: first_change(running[follower]) is not None)
         first = first_change(running[follower])
