@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+import urllib.request
 import warnings
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
@@ -16,10 +17,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.rigs.slurm import missing_programs, slurm
 from tests.slurm_site import Site, install_hooks
 from xdist.scheduler import LoadScopeScheduling
-
-from penstock.testing.slurm import missing_programs, slurm
 
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared"
@@ -91,6 +91,8 @@ def _on_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     if {**os.environ} != {**before, **own}:
         os.environ.clear()
         os.environ.update({**before, **own})
+    # It keeps the proxies of the environment that it was first used in.
+    urllib.request.install_opener(None)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -26,17 +26,16 @@ def made() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def site(made: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def site(made: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     if importlib.util.find_spec("zensical") is None:
         pytest.skip("needs the extra [docs]")
     place = tmp_path_factory.mktemp("documentation")
-    patch = pytest.MonkeyPatch()
-    patch.setattr(pages, "made_pages", lambda: made)
-    # Whatever asks for another machine fails.
-    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
-        patch.setenv(name, "http://127.0.0.1:1")
-    yield pages.build(place)
-    patch.undo()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pages, "made_pages", lambda: made)
+        # Whatever asks for another machine fails.
+        for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+            patch.setenv(name, "http://127.0.0.1:1")
+        return pages.build(place)
 
 
 @pytest.mark.slow

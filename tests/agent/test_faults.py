@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.rigs.agents import EAGER, AgentProcess, agent, knobs, recover, set_knob
+from tests.rigs.crashes import instants
+from tests.rigs.kills import OSTS, TUNE, all_knobs, kill_agents
+from tests.rigs.served import Served, wait_for
 
 from penstock.agent.filesystems import CLIENT
 from penstock.agent.log import read_log
@@ -19,10 +23,6 @@ from penstock.agent.settings import AgentConfig
 from penstock.agent.startup import LOG_FILE
 from penstock.errors import PenstockError
 from penstock.events import dump
-from penstock.testing.agents import EAGER, AgentProcess, agent, knobs, recover, set_knob
-from penstock.testing.crashes import instants
-from penstock.testing.kills import OSTS, TUNE, all_knobs, kill_agents
-from penstock.testing.served import Served, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -95,8 +95,8 @@ def test_not_on_exit_leaves_what_was_tuned_and_restore_brings_it_back(client: Se
 
 @pytest.mark.slow
 def test_sigkill_at_random_instants_loses_nothing(client: Served, tmp_path: Path) -> None:
-    found = kill_agents(client, tmp_path / "state", instants(20, 20, 0.6))
-    assert found.kills == 20
+    found = kill_agents(client, tmp_path / "state", instants(20, 12, 0.6))
+    assert found.kills == 12
     assert found.left_tuned > 0
     assert (found.lost, found.broken_lines) == (0, 0)
 
@@ -221,8 +221,10 @@ def test_hanging_loop_is_left_to_a_restart(client: Served, tmp_path: Path) -> No
         "POLICY = Hangs\n"
     )
     before = all_knobs(client)
-    (tmp_path / "state.toml").write_text(EAGER.replace("watchdog_s = 120", "watchdog_s = 3"))
-    with agent(client, tmp_path / "state", "--mode", "tune", "--policy", str(policy)) as running:
+    (tmp_path / "state.toml").write_text(EAGER.replace("watchdog_s = 600", "watchdog_s = 3"))
+    options = ("--mode", "tune", "--policy", str(policy))
+    # A busy machine may have it hang before it answers.
+    with agent(client, tmp_path / "state", *options, wait=False) as running:
         assert running.process.wait(300) == 70
     assert recover(client, tmp_path / "state").returncode == 0
     assert all_knobs(client) == before

@@ -21,21 +21,25 @@ import click
 import darshan
 import pytest
 from click.testing import CliRunner
+from tests.rigs.served import wait_for, why_not
 
+from penstock.agent.sharing.folder import ShareFolder
 from penstock.agent.startup import LOG_FILE
 from penstock.cli.main import cli
 from penstock.emulate.mount import unmount
 from penstock.plan.write.ior_results import IorRun, write_csv
-from penstock.testing.served import wait_for, why_not
 
 EXAMPLES, FIXTURES = Path(__file__).parents[2] / "examples", Path(__file__).parents[1] / "fixtures"
 # What is pasted with less to do than the help shows: the same code runs.
 SHORTER = {
     "--seconds 2": "--seconds 1",
+    "--scale 0.05": "--scale 0.01",
     "simulate surface ": "simulate surface --seconds 1 ",
     "plan profile ": "plan profile --limit 10ms ",
     # A trial takes hours where it is worth something.
     "--on 10m --off 10m --for 8h": "--on 2s --off 2s --for 12s",
+    # The folder that nodes share is a file system's.
+    "/shared/penstock": "shared",
 }
 # These print no data: they run until they are told to end.
 SERVICES = ("agent run", "simulate serve", "dash")
@@ -97,6 +101,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     recordings.mkdir()
     for recording in FIXTURES.glob("lustre-latency/*.gz"):
         shutil.copy(recording, recordings)
+    (directory / "shared" / "members").mkdir(parents=True)
     logs = Path(darshan.__file__).parent / "examples" / "example_logs"
     shutil.copy(logs / "example.darshan", directory / "app.darshan")
     rng = random.Random(6)
@@ -106,6 +111,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for nodes, cores, burst, _ in sizes
     ]
     (directory / "ior.csv").write_text(write_csv(runs))
+    (directory / "share").mkdir(mode=0o700)
+    ShareFolder(directory / "share", "n1").prepare()
     return directory
 
 
@@ -155,7 +162,7 @@ WITH_THE_AGENT = (
     "agent status", "agent top", "agent explain", "agent mode", "agent pause", "agent resume", "agent trial",
     "agent report", "fleet report",
 )  # fmt: skip
-AFTER_THE_AGENT = ("agent replay", "agent verify", "agent restore")
+AFTER_THE_AGENT = ("agent replay", "agent verify", "agent restore", "fleet worth")
 CHAINED = (*LEARNING, *CAMPAIGN, *COLLECTIVE, *BEFORE_THE_AGENT, *WITH_THE_AGENT, *AFTER_THE_AGENT, *SERVICES)
 
 

@@ -18,7 +18,8 @@ from penstock.dash.node import logged_points
 from penstock.dash.paper import node_page
 from penstock.dash.source import Point, point_of
 from penstock.dash.why import explain
-from penstock.evaluate.metadata_runs import INTERVAL_S, loop_of
+from penstock.evaluate.metadata_runs import loop_of
+from penstock.evaluate.simulated_client import INTERVAL_S
 from penstock.simulate.cluster import builtin_cluster
 from penstock.simulate.metadata.metadata_probe import MetadataWorld
 from penstock.simulate.metadata.workloads import parse_metadata

@@ -111,11 +111,11 @@ ONE_OST = {**SLOW, "ost_count": "1"}
 CHEAP = [
     Golden("reads", "s_rd_rn_1m", seconds=0.3, changes=SLOW),
     Golden("ahead", "f_rd_sq_8k", seconds=0.3, changes=SLOW),
-    Golden("large", "s_rd_sq_16m", "c6525-25g", seconds=2.0, changes=SLOW),
+    Golden("large", "s_rd_sq_16m", "c6525-25g", seconds=0.7, changes=SLOW),
     Golden("small", "f_rd_rn_8k", seconds=0.1, changes=SLOW),
     Golden("writes", "s_wr_sq_1m", seconds=0.2, changes=SLOW),
     Golden("scattered", "s_wr_rn_8k", "c6525-25g", seconds=0.2, changes=SLOW),
-    Golden("five", "f_wr_rn_1m", seconds=0.1, changes=SLOW),
+    Golden("five", "f_wr_rn_1m", seconds=0.05, changes=SLOW),
     Golden("two-clients", "s_wr_rn_1m", clients=2, seconds=0.5, changes=ONE_OST),
     Golden("shared", "s_wr_sq_1m", clients=3, shared=True, seconds=0.6, changes=ONE_OST),
     Golden("disk", "s_rd_rn_1m", "nearline", seconds=0.3, changes={"read_copy_us_per_page": "50"}),

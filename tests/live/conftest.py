@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.rigs import gluster
+from tests.rigs.gluster import GlusterMount
 
 from penstock.measure import fio
-from penstock.testing import gluster
-from penstock.testing.gluster import GlusterMount
 
 READ_8K = fio.FioJob("read", "8k", 64)
 
@@ -30,6 +30,7 @@ def state_dir(mount: GlusterMount, tmp_path: Path) -> Path:
     """A state directory whose agent touches this mount alone: tests beside have mounts of their own."""
     config = tmp_path / "state.toml"
     config.write_text(
-        f'interval_s = 0.25\n[guard]\njitter_s = 0\n[scope]\nallow_fs = ["{mount.path}"]\n', encoding="utf-8"
+        f'interval_s = 0.25\nwatchdog_s = 600\n[guard]\njitter_s = 0\n[scope]\nallow_fs = ["{mount.path}"]\n',
+        encoding="utf-8",
     )
     return tmp_path / "state"

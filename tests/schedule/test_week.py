@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.rigs.served import wait_for
 from tests.slurm_site import PATIENCE_S, Site
 
 from penstock.cli.main import cli
@@ -28,7 +29,6 @@ from penstock.schedule.simulation import simulate
 from penstock.schedule.site import load_site
 from penstock.schedule.tracegen import TracePlan, generate_trace, sacct_text, swf_text
 from penstock.schedule.week import match_ledger, match_trace
-from penstock.testing.served import wait_for
 
 FLAT = Curve((1, 2, 4), (1e9, 2e9, 4e9))
 SITE = """

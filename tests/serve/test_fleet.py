@@ -15,19 +15,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.rigs.agents import EAGER
+from tests.rigs.forked import command_server, start_command
+from tests.rigs.freeport import free_port
+from tests.rigs.served import served, wait_for
 
 from penstock.agent.control import request
 from penstock.agent.startup import SOCKET_FILE
-from penstock.testing.agents import EAGER
-from penstock.testing.forked import command_server, start_command
-from penstock.testing.freeport import free_port
-from penstock.testing.served import served, wait_for
 
 pytestmark = pytest.mark.live
 
 PACKAGING = Path(__file__).parent.parent.parent / "packaging"
 QUIET = 47
-PRELOAD = ["penstock.cli.agent_run", "penstock.agent.service", "penstock.testing.forked"]
+PATIENCE_S = 1800.0
+PRELOAD = ["penstock.cli.agent_run", "penstock.agent.service", "tests.rigs.forked"]
+# On a busy machine, fifty agents may each wait long for their turn.
+QUIET_CONFIG = "interval_s = 2\nwatchdog_s = 600\n"
 # The guard takes back whatever costs anything, at once and for ever.
 STRICT = EAGER.replace("visit_loss_s = 100", "visit_loss_s = 0.2")
 
@@ -40,7 +43,7 @@ class Fleet:
         self.ports: dict[str, int] = {}
         self.processes: dict[str, ForkServerProcess] = {}
 
-    def start(self, context: Any, name: str, root: Path, mode: str, config: str = "interval_s = 2\n") -> None:
+    def start(self, context: Any, name: str, root: Path, mode: str, config: str = QUIET_CONFIG) -> None:
         self.reserve(name)
         path = self._home / f"{name}.toml"
         path.write_text(f'{config}\n[metrics]\nlisten = "127.0.0.1:{self.ports[name]}"\n')
@@ -68,7 +71,7 @@ class Fleet:
             return [name for name in self.processes if self.instance(name) not in reached]
 
         try:
-            wait_for(lambda: not missing(), 400, every_s=1)
+            wait_for(lambda: not missing(), PATIENCE_S, every_s=1)
         except TimeoutError:
             words = {
                 name: (self.processes[name].exitcode, (self._home / f"{name}.out").read_text()[-300:])
@@ -140,6 +143,24 @@ def firing(api: str) -> set[tuple[str, str]]:
     }
 
 
+def wait_until_firing(api: str, expected: set[tuple[str, str]]) -> None:
+    """Return when these alerts fire and no others.
+
+    Fifty agents on a busy machine do overrun, which is no fault of the fleet's, and may answer late for a while.
+    """
+    seen: set[tuple[str, str]] = set()
+
+    def as_expected() -> bool:
+        seen.clear()
+        seen.update(alert for alert in firing(api) if alert[0] != "PenstockOverruns")
+        return seen == expected
+
+    try:
+        wait_for(as_expected, PATIENCE_S, every_s=1)
+    except TimeoutError:
+        assert seen == expected
+
+
 def test_prometheus_notices_what_goes_wrong_in_a_fleet(
     tmp_path: Path, tool: Callable[[str, str], str]
 ) -> None:
@@ -171,23 +192,22 @@ def test_prometheus_notices_what_goes_wrong_in_a_fleet(
                 fleet.wait_until_up(api)
                 for name in ("full", "reverting"):
                     fleet.tune(name)
-                wait_for(lambda: bool(found(api, f"fleet:penstock_agents:up == {QUIET + 3}")), 300, every_s=1)
-                wait_for(lambda: "PenstockDown" not in {name for name, _ in firing(api)}, 120, every_s=1)
+                agents = f"fleet:penstock_agents:up == {QUIET + 3}"
+                wait_for(lambda: bool(found(api, agents)), PATIENCE_S, every_s=1)
+                wait_for(
+                    lambda: "PenstockDown" not in {name for name, _ in firing(api)}, PATIENCE_S, every_s=1
+                )
                 fleet.processes["victim"].kill()
                 expected = {
                     ("PenstockDown", fleet.instance("victim")),
                     ("PenstockTakesBackALot", fleet.instance("reverting")),
                     ("PenstockLosesLog", fleet.instance("full")),
                 }
-                wait_for(lambda: expected <= firing(api), 400, every_s=1)
-                # Fifty agents on a busy machine do overrun; that is no fault of the fleet's.
-                alerts = {alert for alert in firing(api) if alert[0] != "PenstockOverruns"}
-                assert alerts == expected
+                wait_until_firing(api, expected)
                 board = json.loads((PACKAGING / "grafana" / "penstock-fleet.json").read_text())
                 queries = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
                 assert len(queries) >= 10
-                wait_for(lambda: all(found(api, query) for query in queries), 240, every_s=1)
-                assert [query for query in queries if not found(api, query)] == []
+                wait_for(lambda: all(found(api, query) for query in queries), PATIENCE_S, every_s=1)
                 series = found(api, 'count by (instance) ({job="penstock"})')
                 assert max(int(row["value"][1]) for row in series) < 120
     finally:

@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from penstock.agent.loop import Loop
 from penstock.errors import KnobError, UsageError
 from penstock.evaluate.run_request import RunRequest
-from penstock.evaluate.tuners import make_guard, make_tuner
+from penstock.evaluate.simulated_client import INTERVAL_S, Tuning, client_loop
 from penstock.knobs import Setting
-from penstock.ports import Ports
 from penstock.simulate.cluster import Cluster
 from penstock.simulate.metadata.metadata_probe import MetadataProbe, MetadataWorld
 from penstock.simulate.metadata.workloads import parse_metadata
 
 Progress = Callable[[float], None]
-INTERVAL_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +103,8 @@ def metadata_answer(request: RunRequest, cluster: Cluster, progress: Progress) -
 
 def loop_of(probe: MetadataProbe, policy: str, world: MetadataWorld) -> Loop:
     """The loop of an agent beside one client."""
-    seed = world.seed * 1000 + probe.client
-    tuner = make_tuner(policy, seed, round(world.cluster.client.ram_gb * 1e9))
-    return Loop(Ports(probe, probe, probe), tuner, INTERVAL_S, make_guard(policy, seed))
+    own = (world.seed * 1000 + probe.client, round(world.cluster.client.ram_gb * 1e9))
+    return client_loop(probe, Tuning(policy), own)
 
 
 def _hold(probe: MetadataProbe, wanted: Mapping[str, int]) -> None:
@@ -116,6 +113,11 @@ def _hold(probe: MetadataProbe, wanted: Mapping[str, int]) -> None:
     for knob_id in wanted:
         if knob_id not in known:
             raise KnobError(f"metadata has no knob {knob_id!r}: {', '.join(known)}")
+    allowed, asked = probe.world.cluster.metadata.mod_rpcs, wanted.get("mod_rpcs", 0)
+    if asked > allowed:
+        raise KnobError(
+            f"mod_rpcs={asked}: this server allows {allowed}; for another one: --set mod_rpcs={asked}"
+        )
     for target in probe.targets:
         mine = {knob_id: value for knob_id, value in wanted.items() if known[knob_id] == target}
         probe.set(target, Setting(mine))

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 from penstock.evaluate.drivers import Decided
 from penstock.evaluate.simulated import grid
+from penstock.evaluate.simulated_client import INTERVAL_S
 from penstock.knobs import Setting
 from penstock.simulate.simulation import Simulation
 
-INTERVAL_S = 0.5
 HORIZON_S = 3.0
 FINALISTS = 6
 

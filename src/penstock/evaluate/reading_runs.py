@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from penstock.agent.loop import Loop
 from penstock.errors import KnobError, UsageError
 from penstock.evaluate.run_request import RunRequest
-from penstock.evaluate.tuners import make_guard, make_tuner
+from penstock.evaluate.simulated_client import INTERVAL_S, Tuning, client_loop
 from penstock.knobs import Setting
-from penstock.ports import Ports
 from penstock.simulate.cluster import Cluster
 from penstock.simulate.reading.reading_client import ReadingClient
 from penstock.simulate.reading.reading_probe import ReadingProbe
 from penstock.simulate.reading.reading_workloads import ReadingWorkload, parse_reading
 
 Progress = Callable[[float], None]
-INTERVAL_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +115,8 @@ def _checked(cluster: Cluster, work: ReadingWorkload, wanted: Mapping[str, int])
 
 def _loop(client: ReadingClient, policy: str, with_data_path: bool) -> Loop:
     probe = ReadingProbe(client, with_data_path)
-    tuner = make_tuner(policy, client.seed * 1000, round(client.cluster.client.ram_gb * 1e9))
-    return Loop(Ports(probe, probe, probe), tuner, INTERVAL_S, make_guard(policy, client.seed * 1000))
+    own = (client.seed * 1000, round(client.cluster.client.ram_gb * 1e9))
+    return client_loop(probe, Tuning(policy), own)
 
 
 def _requests(client: ReadingClient) -> int:

@@ -16,6 +16,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from tests.rigs.agents import AgentProcess, ThisMachine, agent
+from tests.rigs.guest import SHARE
+from tests.rigs.served import wait_for
+
 from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.nfs import NfsActuator
 from penstock.actuate.node_actuator import NodeActuator
@@ -25,10 +29,7 @@ from penstock.knobs import Setting
 from penstock.observe.nfs.observer import NfsObserver
 from penstock.snapshot import Target
 from penstock.testing.actuators import Rig, check_actuator
-from penstock.testing.agents import AgentProcess, ThisMachine, agent
-from penstock.testing.guest import SHARE
 from penstock.testing.observers import check_observer
-from penstock.testing.served import wait_for
 from penstock.units import MIB
 from penstock.window import Window, windows
 
@@ -37,7 +38,8 @@ RESULT = "result.json"
 _EXPORT, _MOUNT = Path("/export"), Path("/n")
 _FILE_MIB = 8
 _PATIENCE_S = 600.0
-_CONFIG = "interval_s = 0.5\n[guard]\njitter_s = 0\ndwell_s = 0.5\n"
+# Emulated on a busy host, one interval may take longer than an agent may hang.
+_CONFIG = "interval_s = 0.5\nwatchdog_s = 1800\n[guard]\njitter_s = 0\ndwell_s = 0.5\n"
 
 
 def main() -> None:

@@ -11,17 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from tests.rigs.served import Served, wait_for
+
 from penstock.agent.control import request
 from penstock.agent.log import read_log
 from penstock.agent.startup import LOG_FILE, SOCKET_FILE
 from penstock.errors import UnreachableError
 from penstock.events import dump
-from penstock.testing.served import Served, wait_for
 
 # A guard that lets nearly everything through, so that short tests see many changes.
 EAGER = """
 interval_s = 0.1
-watchdog_s = 120
+watchdog_s = 600
 [guard]
 jitter_s = 0
 dwell_s = 0
@@ -65,20 +66,21 @@ class AgentProcess:
         try:
             return request(self.state_dir / SOCKET_FILE, verb, _ANSWER_S, **arguments)
         except UnreachableError as error:
-            if self.process.poll() is None:
-                raise
-            raise UnreachableError(
-                f"{error}; it ended with {self.process.returncode}: {self.said()[-3000:]}"
-            ) from error
+            code = self.process.poll()
+            state = "it runs" if code is None else f"it ended with {code}"
+            raise UnreachableError(f"{error}; {state} and said: {self.said()[-3000:]}") from error
 
     def said(self) -> str:
         """Its messages so far, and those of agents that used this state directory before."""
         return _messages(self.state_dir).read_text(encoding="utf-8", errors="replace")
 
     def answers(self) -> bool:
-        """Whether it is there yet."""
-        with contextlib.suppress(UnreachableError):
+        """Whether it is there yet. Raises what it said last when it has ended: it will never answer."""
+        try:
             return bool(self.ask("status"))
+        except UnreachableError:
+            if self.process.poll() is not None:
+                raise
         return False
 
     def events(self, kind: str) -> list[dict[str, Any]]:
