@@ -9,7 +9,7 @@ import pytest
 
 from penstock.observe.collector import LustreObserver
 from penstock.testing.observers import check_observer
-from penstock.testing.served import Served
+from penstock.testing.served import Served, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -30,7 +30,7 @@ def test_observer_suite_passes_on_the_served_tree(client: Served) -> None:
 
 def test_observer_sees_figures_knobs_and_version(client: Served, layout: str, tmp_path: Path) -> None:
     observer = LustreObserver(client.root)
-    time.sleep(0.3)
+    wait_for(lambda: observer.observe().targets[0].counters.get("write.bytes", 0.0) > 0)
     seen = observer.observe()
     observer.close()
     assert (seen.version or "").startswith(layout)
