@@ -3,9 +3,8 @@
 usage: ./run bench collective_bgq [--campaigns 10] [--repetitions 10] [--write]
        ./run bench collective_bgq --render    all tables of the last run; nothing is measured
 
-All tables are printed. `--write` puts Figs. 7 and 8 into docs/explanation/collective.md, the figures beside it and
-their picture; `--render` does the first from the figures that lie there. What the calibration was given, and what is
-a prediction, is said in the tables.
+All tables are printed. `--write` keeps the figures and their picture beside docs/explanation/collective.md. What the
+calibration was given, and what is a prediction, is said in the tables.
 """
 
 from __future__ import annotations
@@ -27,17 +26,12 @@ from benchmarks.collective_study.bgq_study import (
     uniform_over_aware,
 )
 from benchmarks.collective_study.calibrate import DRAWS, WANTED, first_over_later, mean_counts, whole_grid
-from benchmarks.made_part import replace_part
 
 from penstock.plan.collective.bgq.calibrated import VESTA
 from penstock.plan.collective.bgq.operations import NODE_COUNTS, BgqTerm, configurations
 
 DOCS = Path(__file__).parent.parent / "docs" / "explanation"
-PAGE, FIGURES, PICTURE = (
-    DOCS / "collective.md",
-    DOCS / "collective" / "bgq.json",
-    DOCS / "collective" / "bgq.png",
-)
+FIGURES, PICTURE = DOCS / "collective" / "bgq.json", DOCS / "collective" / "bgq.png"
 #: Fig. 8, as the paper counts it: above 1.5x, 1.1x to 1.5x, worse than the default.
 PAPER: Mapping[str, tuple[int | None, int | None, int | None]] = {
     "random": (2, None, 18),
@@ -96,8 +90,8 @@ def shown(found: Buckets) -> dict[str, Any]:
     }
 
 
-def brief(found: Mapping[str, Any]) -> str:
-    """What the page shows: how the methods compare, which is predicted, and what they were calibrated to."""
+def _compared(found: Mapping[str, Any]) -> str:
+    """How the methods compare, which is predicted, and what they were calibrated to."""
     parts = [
         "Fig. 7, instances of 33. The calibration was given the paper's line and nothing else but Fig. 5:",
         _table(
@@ -131,7 +125,7 @@ def brief(found: Mapping[str, Any]) -> str:
 def tables(found: Mapping[str, Any]) -> str:
     """All figures as Markdown."""
     parts = [
-        brief(found),
+        _compared(found),
         "Fig. 9, quantiles of all speedups:",
         _table(
             ["method", "5 %", "25 %", "50 %", "75 %", "95 %"],
@@ -229,13 +223,11 @@ def main() -> None:
     if given.render:
         kept = json.loads(FIGURES.read_text("utf-8"))
         print(tables(kept))
-        replace_part(PAGE, "bgq", brief(kept))
         return
     found = measured(given.campaigns, given.repetitions)
     print(tables(found))
     if given.write:
         FIGURES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        replace_part(PAGE, "bgq", brief(found))
         plot(found, PICTURE)
 
 

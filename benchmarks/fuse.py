@@ -21,10 +21,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.rigs.agents import ThisMachine, agent
+from tests.rigs.gluster import GlusterMount, mounted
+
 from penstock.measure.fio import FioJob, run
 from penstock.predict import surveyfile
-from penstock.testing.agents import ThisMachine, agent
-from penstock.testing.gluster import GlusterMount, mounted
 from penstock.train.mount_trials import MountCampaign, run_campaign
 from penstock.train.mountsurvey import campaign_rates
 from penstock.train.survey import make_survey

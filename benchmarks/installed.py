@@ -21,9 +21,9 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from packaging.requirements import Requirement
+from tests.rigs.served import served
 
 import penstock
-from penstock.testing.served import served
 
 PACKAGE = Path(penstock.__file__).parent
 

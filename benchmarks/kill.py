@@ -19,14 +19,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.rigs.crashes import instants, survives_until
+from tests.rigs.kills import kill_agents
+from tests.rigs.served import Served, served, why_not
+
 from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.lustre import LustreActuator
 from penstock.actuate.recovery import restore_all
 from penstock.actuate.system import System
 from penstock.knobs import Setting
-from penstock.testing.crashes import instants, survives_until
-from penstock.testing.kills import kill_agents
-from penstock.testing.served import Served, served, why_not
 
 ORIGINAL = Setting(pages=1024, flight=8, dirty=490)
 # No candidate of any knob: what the administrator sets can be told from what the process sets.

@@ -17,8 +17,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.rigs.served import served
+
 from penstock.decide.policies import POLICY_NAMES
-from penstock.testing.served import served
 
 _IN_ACCESS = 1
 _TICKS = os.sysconf("SC_CLK_TCK")

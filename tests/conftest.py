@@ -17,10 +17,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.rigs.slurm import missing_programs, slurm
 from tests.slurm_site import Site, install_hooks
 from xdist.scheduler import LoadScopeScheduling
-
-from penstock.testing.slurm import missing_programs, slurm
 
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared"

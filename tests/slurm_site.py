@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.testing.lustre_tools import install_tools, tool_state
-from penstock.testing.served import wait_for
-from penstock.testing.slurm import Slurm
+from tests.rigs.lustre_tools import install_tools, tool_state
+from tests.rigs.served import wait_for
+from tests.rigs.slurm import Slurm
 
 HOOKS = Path(__file__).parent.parent / "packaging" / "slurm"
 SITE = """

@@ -48,7 +48,7 @@ PLANTED = (
         "Kernels know the world's arrays, not what they were made from",
     ),
     ("knobs/space.py", "import penstock.agent.loop", "Imports point one way"),
-    ("decide/tuner.py", "import penstock.testing.queueing", "Imports point one way"),
+    ("decide/tuner.py", "import penstock.testing.policies", "Imports point one way"),
     ("evaluate/demo.py", "import pickle", "Nothing unpickles"),
     ("agent/loop.py", "import numba", "Numba stays in its rooms"),
     ("predict/features.py", "import time", "Deciding and simulating touch nothing"),

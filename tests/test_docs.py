@@ -44,10 +44,15 @@ def test_documents_name_exactly_the_policies_that_tune_the_cache() -> None:
 def test_simulator_page_names_files_that_exist_and_the_clusters_own_numbers() -> None:
     page = (TESTS.parent / "docs" / "explanation" / "simulator.md").read_text()
     room = TESTS.parent / "src" / "penstock" / "simulate"
-    files = {path.name for path in (*room.glob("*.py"), *room.glob("kernel/*.py"))}
-    named = set(re.findall(r"`(?:simulate/)?(\w+\.py)`", page))
+    named = set()
+    for section in page.split("\n## "):
+        # The kernels, and the folder that the section is about.
+        folders = {"kernel", *re.findall(r"`simulate/(\w+)/`", section)}
+        files = {path.name for folder in ("", *folders) for path in (room / folder).glob("*.py")}
+        here = set(re.findall(r"`(?:simulate/)?(\w+\.py)`", section))
+        assert here <= files, section.splitlines()[0]
+        named |= here
     assert len(named) > 25
-    assert named <= files
     rows = re.findall(r"^\|[^|]+\| `(\w+)\.(\w+)` \| ([\d.]+) \|", page, re.MULTILINE)
     assert len(rows) > 15
     cluster = builtin_cluster("c220g5")

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.pages import blocks
-
-from penstock.testing.served import why_not
+from tests.rigs.served import why_not
 
 
 def test_a_failing_block_fails_its_page_and_stops_what_it_started(tmp_path: Path) -> None:

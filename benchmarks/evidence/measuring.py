@@ -12,7 +12,7 @@ from benchmarks.evidence.asks import BEST, DEFAULT, HELD, Ask, Found, policy_of
 from penstock.evaluate import budgets
 from penstock.evaluate.drivers import Course
 from penstock.evaluate.lab import Lab
-from penstock.evaluate.ownmodels import OwnWorld, own_models
+from penstock.evaluate.ownmodels import RUN_S, OwnWorld, own_models
 from penstock.evaluate.request import OWN
 from penstock.evaluate.search import CHOICE_SEED, Race, race
 from penstock.evaluate.trial import Measured, Trial
@@ -29,10 +29,14 @@ Say = Callable[[str], None]
 
 
 class Evidence:
-    """Provides rows. `traces` are the recordings that replay needs."""
+    """Provides rows. `traces` are the recordings that replay needs, `train_s` the length of the runs that models of
+    the cluster are trained on.
+    """
 
-    def __init__(self, lab: Lab, models: Path, say: Say, traces: Path | None = None) -> None:
-        self._lab, self._models = lab, models
+    def __init__(
+        self, lab: Lab, models: Path, say: Say, traces: Path | None = None, train_s: float = RUN_S
+    ) -> None:
+        self._lab, self._models, self._train_s = lab, models, train_s
         self._say, self._traces = say, traces
 
     def measure(self, asks: Sequence[Ask]) -> dict[Ask, Found]:
@@ -84,7 +88,7 @@ class Evidence:
         found: dict[tuple[str, str], str] = {}
         for cluster in dict.fromkeys(ask.cluster for ask in asks):
             labels = {policy_of(ask.label): ask.label for ask in asks if ask.cluster == cluster}
-            world = OwnWorld(find_cluster(cluster))
+            world = OwnWorld(find_cluster(cluster), seconds=self._train_s)
             made = own_models(world, list(labels), self._models, self._lab.workers, self._say)
             found |= {(cluster, labels[policy]): path for policy, path in made.items()}
         return found

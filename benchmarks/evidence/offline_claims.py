@@ -33,6 +33,10 @@ COMMANDS = {
 }
 CALIBRATED = "calibrated"
 NEAR = 0.9
+UNPUBLISHED = (
+    "the paper's measurements of elements and runs, which were not published, or such a machine: "
+    "`./run bench collective` there"
+)
 HEADING = ("id", "claim", "paper", "judged", "ours", "verdict", "what would settle it")
 
 
@@ -109,7 +113,9 @@ def _over(values: Sequence[float]) -> Figure:
 
 
 def _write_time(study: Any) -> Iterator[OfflineClaim]:
-    settle = "measured runs of that machine, which were not published"
+    settle = (
+        "measured runs of that machine, which were not published: `penstock plan fit --as-printed` on them"
+    )
     for name, title in TITLES.items():
         seeds = None if study is None else study["systems"][name]
         converged = [label for label in PUBLISHED[name] if label != "unconverged"]
@@ -161,7 +167,7 @@ def _write_time(study: Any) -> Iterator[OfflineClaim]:
 
 
 def _collective(study: Any) -> Iterator[OfflineClaim]:
-    settle = "the paper's measurements of elements and runs, which were not published"
+    settle = UNPUBLISHED
     made = "the machine that was made"
     for at, words in (
         (0, "the default is near-optimal"),
@@ -222,12 +228,13 @@ def _ratio_claim(
 ) -> OfflineClaim:
     id_, words, said = names
     figure = Figure(find(study)) if study else None
-    settle = "the paper's measurements of elements and runs, which were not published"
-    return OfflineClaim(id_, words, said, "one noisy time an element", figure, holds, "collective", settle)
+    return OfflineClaim(
+        id_, words, said, "one noisy time an element", figure, holds, "collective", UNPUBLISHED
+    )
 
 
 def _models(rows: Any) -> Iterator[OfflineClaim]:
-    settle = "the authors' own split and parameters, which were not published"
+    settle = "the authors' own split and parameters, which were not published, in `penstock train compare`"
     for direction in ("read", "write"):
         mine = {row["kind"]: row for row in rows or () if row["direction"] == direction}
         best = mine.get("gbdt")
@@ -266,5 +273,5 @@ def _overhead(found: Any) -> Iterator[OfflineClaim]:
                 f"Table VIII, {direction}: {column.replace('_', ' ')}, ms an OSC",
                 f"<= {limit:g}", "`carat`, printed model", Figure(value) if found else None,
                 lambda figure, limit=limit: figure.value <= limit,  # type: ignore[misc]
-                "overhead", "their hardware",
+                "overhead", "their hardware: `./run bench overhead` there",
             )  # fmt: skip

@@ -15,13 +15,13 @@ from typing import Any
 
 from benchmarks.pages.markdown import code, fence, page
 from benchmarks.pages.shapes import shape
+from tests.rigs.agents import AgentProcess, agent
+from tests.rigs.served import served, wait_for
 
 from penstock.agent.log import read_log
 from penstock.agent.startup import LOG_FILE
 from penstock.cli.main import cli
 from penstock.events import dump
-from penstock.testing.agents import AgentProcess, agent
-from penstock.testing.served import served, wait_for
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LEAD = """\

@@ -27,7 +27,7 @@ PUBLISHED = {
 }
 #: Fig. 7: the share of samples above the mark, in per cent.
 PAPER_SHARE = {"cetus": 82.4, "titan": 71.6}
-#: The models of Table VII and of Fig. 7 that the page shows.
+#: The models of Table VII that the page shows.
 SHOWN = ("published coefficients", "printed: lasso", "printed: forest", "present: lasso", "present: stack")
 HELD_OUT = {"printed": "held-out MSE", "present": "held-out relative error"}
 
@@ -40,22 +40,15 @@ def report(found: Mapping[str, Any]) -> str:
 
 
 def brief(found: Mapping[str, Any]) -> str:
-    """What the page shows of `figures`: the first seed's accuracy and what adapting brings, of a few models."""
+    """What the page shows of `figures`: the first seed's accuracy of a few models."""
     systems = {
         name: [
-            {
-                **one,
-                "table_7": {model: one["table_7"][model] for model in SHOWN if model in one["table_7"]},
-                "adaptation": {
-                    model: one["adaptation"][model] for model in SHOWN if model in one["adaptation"]
-                },
-            }
+            {**one, "table_7": {model: one["table_7"][model] for model in SHOWN if model in one["table_7"]}}
             for one in system
         ]
         for name, system in found["systems"].items()
     }
-    chosen = {**found, "systems": systems}
-    return "\n\n".join((*_accuracy(chosen), *_gains(chosen)))
+    return "\n\n".join(_accuracy({**found, "systems": systems}))
 
 
 def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from penstock.errors import ConfigError, PenstockError, unreadable
+from penstock.errors import ConfigError, PenstockError, did_you_mean, unreadable
 from penstock.trusted import WritableByAllError, contents, names_in_own, read_own
 from penstock.units import parse_duration, parse_size
 
@@ -226,9 +226,15 @@ def _describe(error: ErrorDetails, schema: type[BaseModel], text: str) -> str:
     if not key:
         return message
     given = _short(error["input"])
-    return f"key {key!r}{where}: {message}" + (
-        "" if isinstance(error["input"], str) and given in message else f", got {given}"
-    )
+    told = "" if isinstance(error["input"], str) and given in message else f", got {given}"
+    return f"key {key!r}{where}: {message}{told}{_nearest(error)}"
+
+
+def _nearest(error: ErrorDetails) -> str:
+    """The legal word that was probably meant, where only certain words are legal."""
+    if error["type"] != "literal_error" or not isinstance(error["input"], str):
+        return ""
+    return did_you_mean(error["input"].lower(), re.findall("'([^']*)'", error["ctx"]["expected"]))
 
 
 def _plain_words(error: ErrorDetails) -> str:

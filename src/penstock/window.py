@@ -217,8 +217,10 @@ def _asked(before: NodeSnapshot, after: NodeSnapshot) -> dict[str, dict[str, flo
 def _grown(pair: tuple[TargetSnapshot, TargetSnapshot], kind: str, name: str) -> float:
     """How much a value rose between two snapshots; falling, unknown and restarted count as not at all."""
     first, second = pair
-    if first.epoch != second.epoch:
+    earlier, later = getattr(first, kind), getattr(second, kind)
+    # What did not change keeps its object, and on a large client most targets are at rest.
+    if later is earlier or first.epoch != second.epoch:
         return 0.0
-    now: float = getattr(second, kind).get(name, 0.0)
-    grown = now - getattr(first, kind).get(name, 0.0)
+    now: float = later.get(name, 0.0)
+    grown = now - earlier.get(name, 0.0)
     return grown if grown > 0 else 0.0

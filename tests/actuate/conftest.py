@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.rigs.served import Served, served, why_not
 
 from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.lustre import LustreActuator
 from penstock.actuate.system import SYSTEM, System
 from penstock.snapshot import Target
-from penstock.testing.served import Served, served, why_not
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 Make = Callable[..., LustreActuator]

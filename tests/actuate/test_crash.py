@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.rigs.crashes import in_small_process, instants, survives, survives_until
+from tests.rigs.served import Served
 
 from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.lustre import LustreActuator
 from penstock.actuate.recovery import restore_all
 from penstock.actuate.system import System
 from penstock.knobs import Setting
-from penstock.testing.crashes import in_small_process, instants, survives, survives_until
-from penstock.testing.served import Served
 
 pytestmark = pytest.mark.live
 

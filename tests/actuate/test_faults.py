@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.rigs.served import Served, served, why_not
 
 from penstock.actuate.journal import FILE, PREVIOUS, Journal, JournalOwner, owner_of
 from penstock.actuate.knob_errors import JournalCorruptError, TargetGoneError
@@ -19,7 +20,6 @@ from penstock.emulate.mount import unmount
 from penstock.errors import AccessError, KnobError, UsageError
 from penstock.knobs import Setting
 from penstock.snapshot import Target
-from penstock.testing.served import Served, served, why_not
 
 ORIGINAL = Setting(pages=1024, flight=8, dirty=490)
 TUNED = Setting(pages=256, flight=16, dirty=64)

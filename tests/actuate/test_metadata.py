@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.rigs.served import SteadyClient
 from tests.tree_system import KilledError, TreeSystem
 
 from penstock.actuate.journal import Journal, owner_of
@@ -20,7 +21,6 @@ from penstock.knobs import Setting
 from penstock.knobs.target_kind import DATA, METADATA
 from penstock.snapshot import Target
 from penstock.testing.actuators import Rig, check_actuator
-from penstock.testing.served import SteadyClient
 
 NEVER = 10**9
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.rigs.crashes import in_small_process, survives
 
 from penstock.actuate.fuse import FuseActuator
 from penstock.actuate.journal import Journal, owner_of
@@ -24,7 +25,6 @@ from penstock.errors import KnobError
 from penstock.knobs import Setting
 from penstock.observe.fuse.observer import ROOTS
 from penstock.testing.actuators import Rig, check_actuator
-from penstock.testing.crashes import in_small_process, survives
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 FUSE_TREE = FIXTURES / "fuse-6.18/glusterfs/idle"

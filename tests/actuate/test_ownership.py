@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.rigs.served import SteadyClient
 from tests.tree_system import KilledError, TreeSystem
 
 from penstock.actuate.journal import Entry, Journal, owner_of
@@ -23,7 +24,6 @@ from penstock.emulate.stores import visible_bytes
 from penstock.emulate.treelayout import load_layout
 from penstock.knobs import Setting
 from penstock.spaces import lustre
-from penstock.testing.served import SteadyClient
 from penstock.units import KIB
 
 FILES = {"pages": "max_pages_per_rpc", "flight": "max_rpcs_in_flight", "dirty": "max_dirty_mb"}

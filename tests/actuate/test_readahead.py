@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.rigs.served import SteadyClient
 from tests.tree_system import KilledError, TreeSystem
 
 from penstock.actuate.journal import Journal, owner_of
@@ -14,13 +15,13 @@ from penstock.actuate.node_actuator import NodeActuator, Reach
 from penstock.actuate.recovery import restore_all
 from penstock.decision import Receipt
 from penstock.emulate.served_node import NodePlan, ServedNode
+from penstock.emulate.stores import Rules
 from penstock.emulate.treelayout import load_layout
 from penstock.errors import DataError, KnobError
 from penstock.knobs import Setting
 from penstock.knobs.target_kind import DATA, READAHEAD
 from penstock.snapshot import Target
 from penstock.testing.actuators import Rig, check_actuator
-from penstock.testing.served import SteadyClient
 
 NEVER = 10**9
 STORES = {"ahead_total": "store_total", "ahead_file": "store_file", "ahead_whole": "store_whole"}
@@ -137,6 +138,21 @@ def test_killed_at_any_call_leaves_an_exact_restore(tmp_path: Path, lowered: boo
         if ended:
             break
     assert before.replace(ahead_total=512, ahead_file=256) in seen
+
+
+def test_row_55_a_refused_limit_moves_nothing_and_is_restored_exactly(mount: Mount) -> None:
+    """The kernel takes less than its memory promises: ERANGE for the outer limit, so the inner one stays, too."""
+    before, actuator = mount.now(), mount.actuator()
+    mount.node.readahead.rules = Rules(modern=False, ram_bytes=1 << 30)
+    receipt = actuator.set(mount.target(), Setting(ahead_total=1024, ahead_file=256))
+    assert receipt.error is not None
+    assert "refused" in receipt.error
+    assert receipt.actual == mount.now() == before
+    # What was learned is not tried again, and what is within it is taken.
+    assert actuator.space(mount.target())["ahead_total"].ceiling < 1024
+    assert actuator.set(mount.target(), Setting(ahead_total=256, ahead_file=128)).exact
+    mount.restore()
+    assert mount.now() == before
 
 
 # What an administrator writes while we hold (512, 256).

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-
-from penstock.testing.served import Served, served, why_not
+from tests.rigs.served import Served, served, why_not
 
 
 @pytest.fixture(scope="session")

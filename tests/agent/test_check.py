@@ -10,11 +10,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from tests.rigs.agents import EAGER, agent, knobs, set_knob
+from tests.rigs.kills import TUNE, all_knobs
+from tests.rigs.served import Served, wait_for
 
 from penstock.agent.checking import KnobCheck, TargetCheck, closed_knobs
-from penstock.testing.agents import EAGER, agent, knobs, set_knob
-from penstock.testing.kills import TUNE, all_knobs
-from penstock.testing.served import Served, wait_for
 
 pytestmark = pytest.mark.live
 

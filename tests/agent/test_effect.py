@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 from tests.logged_events import as_logged
+from tests.rigs.agents import agent
+from tests.rigs.served import Served, wait_for
 
 from penstock.agent.summary import summarise
 from penstock.cli import decision_lines
 from penstock.events import DecisionEvent, EffectEvent
 from penstock.serve.status import effect_sentence
-from penstock.testing.agents import agent
-from penstock.testing.served import Served, wait_for
 
 pytestmark = pytest.mark.live
 
@@ -112,7 +112,7 @@ def test_undecided_trial_does_not_replace_what_changes_showed() -> None:
     assert (found["kind"], found["gain"], found["verdict"]) == ("before/after", 2.0, "gain")
     assert (found["trial"]["verdict"], found["trial"]["pairs"]) == ("undecided", 4)
     assert effect_sentence(found) == (
-        "effect: 2.00 times as fast, 95 % between 1.81 and 2.21 (before/after, 1 change judged; "
+        "effect: 2.00 times as fast, 95 % between 1.81 and 2.21 (before/after, 1 comparison; "
         "a trial of 4 pairs was undecided, between 0.24 and 3.99 times as fast)"
     )
     alone = summarise(as_logged([trial]), 0.0, 9.0).effect

@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.rigs.agents import EAGER, AgentProcess, agent, knobs, recover, set_knob
+from tests.rigs.crashes import instants
+from tests.rigs.kills import OSTS, TUNE, all_knobs, kill_agents
+from tests.rigs.served import Served, wait_for
 
 from penstock.agent.filesystems import CLIENT
 from penstock.agent.log import read_log
@@ -19,10 +23,6 @@ from penstock.agent.settings import AgentConfig
 from penstock.agent.startup import LOG_FILE
 from penstock.errors import PenstockError
 from penstock.events import dump
-from penstock.testing.agents import EAGER, AgentProcess, agent, knobs, recover, set_knob
-from penstock.testing.crashes import instants
-from penstock.testing.kills import OSTS, TUNE, all_knobs, kill_agents
-from penstock.testing.served import Served, wait_for
 
 pytestmark = pytest.mark.live
 

@@ -9,13 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.rigs.agents import ThisMachine, agent
+from tests.rigs.served import wait_for
 
 from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.node_actuator import Reach
 from penstock.agent.discovery import discover
 from penstock.agent.filesystems import mount_scope, open_actuator
-from penstock.testing.agents import ThisMachine, agent
-from penstock.testing.served import wait_for
 
 TREE = Path(__file__).parent.parent / "fixtures/fuse-6.18/glusterfs/idle"
 EVIL = ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x1b[2J", "\r", "\x07", "\u202e"]

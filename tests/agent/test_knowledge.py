@@ -9,6 +9,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.rigs.agents import AgentProcess, agent, knobs
+from tests.rigs.served import Served, wait_for
 
 from penstock.agent.containment import contained
 from penstock.agent.knowledge import ASIDE, FILE, SAVE_S, KnowledgeFile
@@ -24,8 +26,6 @@ from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import builtin_cluster
 from penstock.simulate.simulation import Simulation
 from penstock.spaces import LUSTRE
-from penstock.testing.agents import AgentProcess, agent, knobs
-from penstock.testing.served import Served, wait_for
 from penstock.window import Window
 
 HOME, SMALL, TINY = Setting(pages=1024, flight=8), Setting(pages=64, flight=16), Setting(pages=8, flight=1)

@@ -7,6 +7,7 @@ from itertools import islice
 from random import Random
 
 import pytest
+from tests.rigs.queueing import Hardware, Load, QueueingTarget
 
 from penstock.actuate.knob_errors import TargetGoneError
 from penstock.agent.loop import Loop, ticks
@@ -18,7 +19,6 @@ from penstock.knobs import Acts, KnobSpace, Scope, Setting
 from penstock.ports import Ports
 from penstock.snapshot import NodeSnapshot, Target
 from penstock.spaces import LUSTRE
-from penstock.testing.queueing import Hardware, Load, QueueingTarget
 from penstock.window import Void, Window
 
 

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-
-from penstock.testing.agents import EAGER, agent, recover
-from penstock.testing.served import Served, wait_for
+from tests.rigs.agents import EAGER, agent, recover
+from tests.rigs.served import Served, wait_for
 
 pytestmark = pytest.mark.live
 FILES = {
@@ -74,8 +73,10 @@ def test_metadata_is_tuned_shown_in_operations_and_given_back(client: Served, tm
             [*command, "explain", event["id"], *place], capture_output=True, text=True, check=False
         )
         assert event["id"] in said.stdout + said.stderr
-        top = subprocess.run([*command, "top", "--once", *place], capture_output=True, text=True, check=False)
-        assert "op/s" in top.stdout
+        for shown in (["top", "--once"], ["status"]):
+            screen = subprocess.run([*command, *shown, *place], capture_output=True, text=True, check=False)
+            assert screen.returncode == 0, screen.stderr
+            assert "op/s" in screen.stdout
         assert running.stop() == 0
     assert settings(client) == before
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from tests.rigs.agents import agent
+from tests.rigs.served import Served, wait_for
 
 from penstock.agent.model_choice import load_predictor
 from penstock.agent.startup import Places
@@ -17,9 +19,7 @@ from penstock.predict import modelfile
 from penstock.predict.model import ForestPredictor, Model
 from penstock.snapshot import Target
 from penstock.spaces import lustre
-from penstock.testing.agents import agent
 from penstock.testing.made_models import random_model
-from penstock.testing.served import Served, wait_for
 from penstock.units import GIB
 from penstock.window import Window
 

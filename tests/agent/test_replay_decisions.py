@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.rigs.agents import EAGER, AgentProcess, agent, set_knob
+from tests.rigs.served import Served, served, wait_for, why_not
 
 from penstock.agent.startup import LOG_FILE, WINDOWS_FILE
 from penstock.cli.main import cli
 from penstock.errors import PenstockError
-from penstock.testing.agents import EAGER, AgentProcess, agent, set_knob
-from penstock.testing.served import Served, served, wait_for, why_not
 
 pytestmark = pytest.mark.live
 

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.rigs.agents import EAGER, agent, knobs
+from tests.rigs.served import Served, wait_for
 
 from penstock.agent.control import READ_VERBS, request
 from penstock.agent.line_server import MOST_CLIENTS
 from penstock.agent.settings import AgentConfig
 from penstock.config import load_layered
 from penstock.errors import AccessError, ExitCode, PenstockError
-from penstock.testing.agents import EAGER, agent, knobs
-from penstock.testing.served import Served, wait_for
 from penstock.trusted import require_own
 
 NOBODY = 65534

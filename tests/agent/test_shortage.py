@@ -18,6 +18,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.rigs.agents import EAGER, knobs
+from tests.rigs.served import Served, wait_for
 
 from penstock.agent import line_server
 from penstock.agent.control import ControlServer, request
@@ -26,8 +28,6 @@ from penstock.agent.peer import Peer
 from penstock.errors import PenstockError, UnreachableError
 from penstock.observe.deadline import Deadline
 from penstock.serve.exposition import MetricsFile, MetricsPage
-from penstock.testing.agents import EAGER, knobs
-from penstock.testing.served import Served, wait_for
 from penstock.threads import WorkerPool
 
 # Runs the agent with some of its threads refused, or with some of its calls failing.

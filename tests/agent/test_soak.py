@@ -11,6 +11,7 @@ from itertools import islice
 from random import Random
 
 import pytest
+from tests.rigs.queueing import Hardware, Load, QueueingTarget
 
 from penstock.agent.deciding import IntervalInput, decide
 from penstock.agent.loop import Loop, Step, ticks
@@ -23,7 +24,6 @@ from penstock.knobs import KnobSpace, Setting
 from penstock.ports import Ports
 from penstock.snapshot import NodeSnapshot, Target
 from penstock.testing.predictors import FakePredictor
-from penstock.testing.queueing import Hardware, Load, QueueingTarget
 
 INTERVAL_S = 0.5
 TICKS = 1800

@@ -12,6 +12,9 @@ from random import Random
 
 import pytest
 from benchmarks.startup import measure
+from tests.rigs.agents import agent
+from tests.rigs.kills import all_knobs
+from tests.rigs.served import Served, served, wait_for
 
 from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.lustre import LustreActuator
@@ -22,9 +25,6 @@ from penstock.knobs import Setting
 from penstock.predict.kinds import default_predictor
 from penstock.predict.model import ForestPredictor
 from penstock.spaces import LUSTRE
-from penstock.testing.agents import agent
-from penstock.testing.kills import all_knobs
-from penstock.testing.served import Served, served, wait_for
 
 pytestmark = pytest.mark.live
 

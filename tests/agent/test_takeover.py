@@ -7,6 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.rigs.agents import knobs, set_knob
+from tests.rigs.queueing import Hardware, Load, QueueingTarget
+from tests.rigs.served import Served, served, wait_for, why_not
 
 from penstock.agent.containment import contained
 from penstock.agent.loop import Loop
@@ -20,10 +23,7 @@ from penstock.decision import Decision, Receipt
 from penstock.knobs import KnobSpace, Setting
 from penstock.ports import Ports
 from penstock.snapshot import Target
-from penstock.testing.agents import knobs, set_knob
 from penstock.testing.predictors import FakePredictor
-from penstock.testing.queueing import Hardware, Load, QueueingTarget
-from penstock.testing.served import Served, served, wait_for, why_not
 
 # Legal values that no policy would choose.
 THEIRS = {"pages": (300, 700), "flight": (24, 11), "dirty": (123, 124)}

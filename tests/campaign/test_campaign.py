@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from pyarrow import parquet  # type: ignore[import-untyped]
 from pydantic import Field
+from tests.rigs.served import wait_for
 
 from penstock.campaign import kinds
 from penstock.campaign.dask_engine import scheduler_at
@@ -26,7 +27,6 @@ from penstock.campaign.spec import load_specification
 from penstock.cli.main import cli
 from penstock.config import Section
 from penstock.errors import ConfigError, DataError, MissingError, PenstockError, UsageError
-from penstock.testing.served import wait_for
 from penstock.train import parquet as training
 
 SHARDS = 40

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 from pyarrow import parquet  # type: ignore[import-untyped]
+from tests.rigs.served import wait_for
 from tests.slurm_site import PATIENCE_S, Site
 
 from penstock.campaign.ledger import CampaignLedger
-from penstock.testing.served import wait_for
 
 pytestmark = pytest.mark.live
 SPEC = """

@@ -21,12 +21,13 @@ import click
 import darshan
 import pytest
 from click.testing import CliRunner
+from tests.rigs.served import wait_for, why_not
 
+from penstock.agent.sharing.folder import ShareFolder
 from penstock.agent.startup import LOG_FILE
 from penstock.cli.main import cli
 from penstock.emulate.mount import unmount
 from penstock.plan.write.ior_results import IorRun, write_csv
-from penstock.testing.served import wait_for, why_not
 
 EXAMPLES, FIXTURES = Path(__file__).parents[2] / "examples", Path(__file__).parents[1] / "fixtures"
 # What is pasted with less to do than the help shows: the same code runs.
@@ -110,6 +111,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for nodes, cores, burst, _ in sizes
     ]
     (directory / "ior.csv").write_text(write_csv(runs))
+    (directory / "share").mkdir(mode=0o700)
+    ShareFolder(directory / "share", "n1").prepare()
     return directory
 
 
@@ -159,7 +162,7 @@ WITH_THE_AGENT = (
     "agent status", "agent top", "agent explain", "agent mode", "agent pause", "agent resume", "agent trial",
     "agent report", "fleet report",
 )  # fmt: skip
-AFTER_THE_AGENT = ("agent replay", "agent verify", "agent restore")
+AFTER_THE_AGENT = ("agent replay", "agent verify", "agent restore", "fleet worth")
 CHAINED = (*LEARNING, *CAMPAIGN, *COLLECTIVE, *BEFORE_THE_AGENT, *WITH_THE_AGENT, *AFTER_THE_AGENT, *SERVICES)
 
 

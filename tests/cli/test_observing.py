@@ -13,8 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from penstock.testing.served import wait_for
+from tests.rigs.served import wait_for
 
 PENSTOCK = [sys.executable, "-m", "penstock"]
 FIXTURES = Path(__file__).parent.parent / "fixtures"

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.rigs.served import Served, served, why_not
 
 from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.lock import StateLock
 from penstock.actuate.lustre import LustreActuator
 from penstock.knobs import Setting
-from penstock.testing.served import Served, served, why_not
 
 pytestmark = pytest.mark.live
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.rigs.served import wait_for, why_not
 
 from penstock.emulate.mount import unmount
 from penstock.observe.collector import LustreObserver
 from penstock.testing.observers import check_observer
-from penstock.testing.served import wait_for, why_not
 
 pytestmark = pytest.mark.live
 

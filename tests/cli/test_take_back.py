@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.rigs.agents import AgentProcess, agent, knobs, set_knob
+from tests.rigs.kills import TUNE
+from tests.rigs.served import Served, served, wait_for, why_not
 
 from penstock.errors import ExitCode
-from penstock.testing.agents import AgentProcess, agent, knobs, set_knob
-from penstock.testing.kills import TUNE
-from penstock.testing.served import Served, served, wait_for, why_not
 
 pytestmark = pytest.mark.live
 

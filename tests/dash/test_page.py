@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.dash.conftest import keep_screenshot, opened, page_at
+from tests.rigs.agents import agent
+from tests.rigs.served import served
 
 from penstock.agent.effect import effect_gain
 from penstock.agent.log import read_log
 from penstock.agent.startup import LOG_FILE
 from penstock.events import DecisionEvent, EffectEvent
-from penstock.testing.agents import agent
-from penstock.testing.served import served
 
 pytestmark = pytest.mark.live
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.dash.conftest import keep_screenshot, opened, page_at, played
 from tests.dash.test_page import SIZES, assert_legible
+from tests.rigs.served import wait_for
 
 from penstock.dash.book import Book
 from penstock.dash.comparing import Comparison
@@ -17,7 +18,6 @@ from penstock.dash.twins import Choice, Twins
 from penstock.dash.why import explain
 from penstock.errors import PenstockError
 from penstock.simulate.cluster import builtin_cluster
-from penstock.testing.served import wait_for
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -6,11 +6,14 @@ import math
 
 import pytest
 
+from penstock.decide.guard import Guard, GuardLimits, NodeView
 from penstock.decide.guard.carried import Carried, InVain
 from penstock.decide.guard.limits import CARRIED_WINDOWS, MOST_IN_VAIN, WASTEFUL_S
 from penstock.decide.work import dominant
+from penstock.decision import Decision
 from penstock.knobs import Setting
 from penstock.snapshot import Target
+from penstock.spaces import readahead
 from penstock.target_kinds import LUSTRE_READAHEAD, NFS
 from penstock.window import Window
 
@@ -81,3 +84,45 @@ def test_mount_whose_wire_is_busy_is_busy() -> None:
     stalled = window(0.0, 4e6)
     assert stalled.moved_per_s == 8e6
     assert dominant(window(1.0, 4e6)) == "read"
+
+
+def test_row_51_readahead_goes_back_to_what_is_proven_not_to_a_worse_original() -> None:
+    space = readahead(4 << 30)
+    home = space.default
+    good, bad = home.replace(ahead_file=64, ahead_total=256), home.replace(ahead_file=128, ahead_total=256)
+    mb_per_s = {home: 40.0, good: 160.0, bad: 165.0}
+    guard = Guard(GuardLimits(jitter_s=0.0, dwell_s=0.0))
+    in_force, number = home, 0
+
+    def step(wish: Setting) -> Decision:
+        nonlocal in_force, number
+        number += 1
+        t_s, moved = number * 0.5, mb_per_s[in_force] * 0.5e6
+        metrics = {
+            "read.bytes": moved,
+            "read.carried_bytes": moved,
+            "read.rpcs": moved / 1e6,
+            "read.usec": 0.5e6,
+            "write.bytes": 0.0,
+            "write.rpcs": 0.0,
+            "write.usec": 0.0,
+        }
+        seen = Window(TARGET, t_s - 0.5, t_s, in_force, metrics, home)
+        decision = Decision(
+            f"d{number}", t_s, TARGET, in_force, wish, "test", "test", {}, 0.9, work="sequential reads"
+        )
+        (verdict,) = guard.review([seen], [decision], lambda _: space, NodeView())
+        in_force = verdict.wanted
+        return verdict
+
+    for _ in range(6):
+        step(home)
+    for _ in range(45):
+        step(good)
+    assert in_force == good
+    mb_per_s[bad] = 30.0
+    assert step(bad).changes
+    after = [step(in_force) for _ in range(60)]
+    (revert,) = (one for one in after if one.reason == "guard.revert")
+    assert "which brought 4.0" in revert.sentence
+    assert in_force == good

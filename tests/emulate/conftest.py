@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from penstock.testing.served import Served, served, why_not
+from tests.rigs.served import Served, served, why_not
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 RECORDED = {"2.15": "2.15.8", "2.17": "2.17.57"}

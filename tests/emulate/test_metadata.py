@@ -10,17 +10,29 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.rigs.served import SteadyClient
 
 from penstock.emulate.served_client import MetadataFigures
 from penstock.emulate.served_metadata import ServedMetadata
+from penstock.emulate.served_node import NodePlan, ServedNode
+from penstock.emulate.treelayout import load_layout
 from penstock.spaces import mdc
 
 RECORDED = Path(__file__).parent.parent / "fixtures" / "lustre-metadata" / "accepts.txt"
 ERRORS = {os.strerror(number): number for number in (errno.ERANGE, errno.EINVAL)}
+SHORT = {
+    "max_rpcs": "max_rpcs_in_flight",
+    "max_mod": "max_mod_rpcs_in_flight",
+    "agl": "statahead_agl",
+    "running_max": "statahead_running_max",
+    "ra_mb": "max_read_ahead_mb",
+    "per_file": "max_read_ahead_per_file_mb",
+    "whole": "max_read_ahead_whole_mb",
+    "async_active": "max_read_ahead_async_active",
+}
 STORES = {
     "max_rpcs_in_flight": ServedMetadata.store_rpcs,
     "max_mod_rpcs_in_flight": ServedMetadata.store_mod_rpcs,
-    "statahead_max": ServedMetadata.store_statahead,
 }
 
 
@@ -30,34 +42,41 @@ def made() -> ServedMetadata:
     )
 
 
-def recorded() -> Iterator[tuple[str, str, int, dict[str, int]]]:
-    """Each write: the file, the text, the error (0 for none), and what the knobs then read."""
+def recorded() -> Iterator[tuple[str, str, int, dict[str, str]]]:
+    """Each write: the file, the text, the error (0 for none), and what files read then, if that was looked up."""
     lines = RECORDED.read_text().splitlines()
-    for said, after in itertools.pairwise(lines[1:]):
+    for said, after in itertools.pairwise([*lines, ""]):
         match = re.fullmatch(r"write (\w+)=(\S+): (?:ok|refused \((.*)\))", said)
         if match:
-            values = dict(re.findall(r"(max_rpcs|max_mod|statahead_max)=(\d+)", after))
-            yield (
-                match[1],
-                match[2],
-                ERRORS[match[3]] if match[3] else 0,
-                {k: int(v) for k, v in values.items()},
-            )
+            values = dict(re.findall(r"(\w+)=(\d+)", after)) if after.strip().startswith("->") else {}
+            alone = re.fullmatch(r" *-> (\d+)", after)
+            if alone:
+                values = {match[1]: alone[1]}
+            yield match[1], match[2], ERRORS[match[3]] if match[3] else 0, values
 
 
-def test_store_answers_every_recorded_write_as_the_kernel_did() -> None:
-    served, compared = made(), 0
-    for file, text, error, after in recorded():
+def test_tree_answers_every_recorded_write_as_the_kernel_did() -> None:
+    # The recorded machine had one processor and 4 GiB.
+    node = ServedNode(NodePlan(load_layout("2.15"), 1, 4.0, cores=1), SteadyClient())
+    files = {
+        path.rpartition("/")[2]: file
+        for path, file in node.tree.files.items()
+        if "/mdc/" in path or "/llite/" in path
+    }
+    compared = looked_up = 0
+    for name, text, error, after in recorded():
         found = 0
         try:
-            STORES[file](served, f"{text}\n")
+            files[name].store(f"{text}\n")
         except OSError as raised:
             found = raised.errno or 0
-        assert found == error, (file, text)
-        now = {"max_rpcs": served.rpcs, "max_mod": served.mod_rpcs, "statahead_max": served.statahead}
-        assert after.items() <= now.items(), (file, text)
+        assert found == error, (name, text)
+        for short, value in after.items():
+            assert files[SHORT.get(short, short)].text() == f"{value}\n", (name, text, short)
+            looked_up += 1
         compared += 1
-    assert compared > 45
+    assert compared == 117
+    assert looked_up > 200
 
 
 @pytest.mark.parametrize("start", [(8, 7), (64, 63), (2, 1)])

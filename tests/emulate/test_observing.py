@@ -6,10 +6,10 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.rigs.served import Served, wait_for
 
 from penstock.observe.collector import LustreObserver
 from penstock.testing.observers import check_observer
-from penstock.testing.served import Served, wait_for
 
 pytestmark = pytest.mark.live
 

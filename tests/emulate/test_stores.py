@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.rigs.served import Served
 
 from penstock.emulate.stores import Rules, visible_bytes
 from penstock.knobs import Setting
 from penstock.spaces import lustre
-from penstock.testing.served import Served
 from penstock.units import GIB, MIB
 
 KNOBS = ("max_pages_per_rpc", "max_rpcs_in_flight", "max_dirty_mb")

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.rigs.served import Served, SteadyClient, served, wait_for, why_not
 
 from penstock.emulate.faultcontrol import Faults
 from penstock.emulate.plain import PlainTree
@@ -24,7 +25,6 @@ from penstock.observe.collector import LustreObserver
 from penstock.observe.lustre.imports import find_connection
 from penstock.observe.lustre.rpcstats import parse_rpc_stats
 from penstock.observe.lustre.stats import parse_stats
-from penstock.testing.served import Served, SteadyClient, served, wait_for, why_not
 
 pytestmark = pytest.mark.live
 

@@ -13,10 +13,12 @@ from benchmarks import claims as page
 from benchmarks.evidence import claims, offline_claims
 from benchmarks.evidence.asked import Extent
 from benchmarks.evidence.asks import Ask, Found
-from benchmarks.evidence.claim_rows import AUTHORS, DIAL, claim_asks
+from benchmarks.evidence.claim_rows import AUTHORS, CLUSTERS, DIAL, claim_asks
 from benchmarks.evidence.offline_claims import Figure, OfflineClaim
-from benchmarks.evidence.page_table import read_table
+from benchmarks.evidence.page_table import PageTable, read_table, tables_of
 from benchmarks.evidence.paired_ratios import RatioBook
+
+from penstock.evaluate.seed_ratios import Ratio
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "claims.md"
 
@@ -41,6 +43,35 @@ def test_rows_that_are_asked_for_make_a_verdict() -> None:
     assert found["carat-table7-vpic-3d@c220g5"] == claims.REPRODUCED
     assert found["dial-table2-vpic-3d@c220g5"] == claims.REPRODUCED
     assert found["carat-fig7@c220g5"] == claims.UNMEASURED
+
+
+def test_a_gain_of_one_seed_is_counted_as_undecided() -> None:
+    asks = [ask for ask in claim_asks(Extent(20.0, 1, 1), quick=True) if ask.case == "vpic-3d"]
+    rows = {ask: Found(120.0 if ask.label == "carat-authors" else 100.0, 100.0, 0.0, 100.0) for ask in asks}
+    summary = page.sections(page.tuning_sections(rows), {})[0].tables[0]
+    line = dict(zip(summary.heading, summary.rows[0], strict=True))
+    assert (line["undecided"], line["reproduced"], line["not measured since"]) == ("1", "1", "16")
+
+
+def test_claims_about_tuning_stay_when_the_others_are_written_anew() -> None:
+    asks = [ask for ask in claim_asks(Extent(60.0, 2, 2), quick=True) if ask.case == "vpic-3d"]
+    rows = {ask: Found(120.0 if ask.label == "carat-authors" else 100.0, 100.0, 0.0, 100.0) for ask in asks}
+    first = page.sections(page.tuning_sections(rows), {})
+    table = PageTable("0123456", {"weir": "m"}, tables_of(first))
+    again = page.sections(page.kept_sections(table), {"models": table_iv(0.04, 0.06)})
+    assert tables_of(again)["Tuning (c220g5)"] == tables_of(first)["Tuning (c220g5)"]
+    assert list(again[0].tables[0].rows[0][1:3]) == ["18", "2"]
+
+
+def test_page_says_of_every_open_claim_what_would_settle_it() -> None:
+    asks = [ask for ask in claim_asks(Extent(60.0, 2, 2), quick=True) if ask.case == "vpic-3d"]
+    rows = {ask: Found(100.0, 100.0, 0.0, 100.0) for ask in asks}
+    for part in page.sections(page.tuning_sections(rows), offline_claims.read_sources()):
+        shown = page.on_page(part)
+        for line in shown.tables[0].rows if shown is not None and "verdict" in part.tables[0].heading else ():
+            way = next(row[-1] for row in part.tables[0].rows if row[0] == line[0])
+            assert shown is not None
+            assert way in " ".join([*shown.text, *line])
 
 
 def test_quick_leaves_out_what_is_slow_to_simulate() -> None:
@@ -101,7 +132,54 @@ def test_sentences_of_the_page_agree_with_its_tables() -> None:
         assert (said is not None) == bool(missed)
         if said is not None:
             assert (int(said[1]), int(said[2])) == (len(missed), len(rows))
-            assert re.findall(r"`([^`]+)`", said[3]) == missed
+            ours = heading.index("ours")
+            told = [f"`{row[0]}` ({row[ours]}, paper {row[2]})" for row in rows if row[0] in missed]
+            assert said[3] == "; ".join(told) + "."
+
+
+def test_verdicts_about_tuning_follow_from_the_figures_beside_them() -> None:
+    """Figures are rounded to a hundredth: within that of its limit a verdict may be either."""
+    shown = read_table(page.TABLE).tables
+    known = {one.id: one for one in claims.claims(RatioBook({}))}
+    for cluster in CLUSTERS:
+        ((heading, *rows),) = shown[f"Tuning ({cluster})"]
+        for row in rows:
+            cells = dict(zip(heading, row, strict=True))
+            claim = known[cells["id"]]
+            assert (cells["paper"], cells["judged by"]) == (f"{claim.said:.2f}", f"`{claim.policy[0]}`")
+            assert cells["verdict"] in possible(claim, cells["ours"])
+
+
+def possible(claim: claims.Claim, ours: str) -> set[str]:
+    """The verdicts that a rounded figure allows."""
+    numbers = [float(each) for each in re.findall(r"\d+\.\d\d", ours)]
+    if not numbers:
+        return {claims.UNMEASURED}
+    shifted = [[number + off for number in numbers] for off in (-0.005, 0.0, 0.005)]
+    ratios = [
+        Ratio(each[0], each[1], each[2], 3) if len(each) == 3 else Ratio(each[0], None, None, 1)
+        for each in shifted
+    ]
+    return {
+        claims.verdict(replace(claim, figure=dict.fromkeys((claim.policy,), one).get))[0] for one in ratios
+    }
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdicts"),
+    [
+        ("-", {claims.UNMEASURED}),
+        ("**1.30 [1.20, 1.40]**", {claims.REPRODUCED}),
+        ("1.30 [0.90, 1.70]", {claims.MISSED}),
+        ("1.20 [1.10, 1.30]", {claims.MISSED}),
+        ("1.30 (1 seed)", {claims.UNDECIDED}),
+        ("0.90 (1 seed)", {claims.MISSED}),
+        ("1.30 [1.00, 1.40]", {claims.REPRODUCED, claims.MISSED}),
+    ],
+)
+def test_a_gain_needs_an_interval_above_one(ours: str, verdicts: set[str]) -> None:
+    claim = claims.Claim("an-id", "", "c220g5", 1.4, 0.9, AUTHORS, lambda _: None)
+    assert possible(claim, ours) == verdicts
 
 
 def test_page_is_what_its_sources_say() -> None:
@@ -113,7 +191,7 @@ def test_page_is_what_its_sources_say() -> None:
 
 def test_summary_counts_what_the_tables_hold() -> None:
     rows: dict[Ask, Found] = {}
-    summary, *parts = page.sections(rows, {"models": table_iv(0.04, 0.06)})
+    summary, *parts = page.sections(page.tuning_sections(rows), {"models": table_iv(0.04, 0.06)})
     line = next(row for row in summary.tables[0].rows if row[0] == "Kinds of models")
     assert list(line[1:]) == ["4", "2", "0", "0", "2"]
     assert [part.title for part in parts][:2] == ["Tuning (c220g5)", "Tuning (c6525-25g)"]

@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from penstock.cli.demo import demo, next_lines, side_by_side
+from penstock.cli.demo import _rewriting, demo, next_lines, side_by_side
 from penstock.cli.main import cli
-from penstock.evaluate.demo import DemoConfig, Frame, PhaseSection, frames, leftovers, summarise
+from penstock.evaluate.demo import DemoConfig, Frame, PhaseSection, frames, leftovers, rewritten, summarise
 from penstock.evaluate.tuners import shipped_policy
 
 
@@ -100,9 +100,19 @@ def test_demo_ends_with_commands_that_exist(monkeypatch: pytest.MonkeyPatch, tmp
         assert CliRunner().invoke(cli, [*words[1:3], "--help"]).exit_code == 0
 
 
+def test_demo_rewrites_in_memory_and_says_so() -> None:
+    ((default, tuned),) = rewritten(shown(0))
+    assert default.workload == "rewriting"
+    assert default.sent_mbps < default.written_mbps < tuned.written_mbps
+    assert tuned.sent_mbps < tuned.written_mbps
+    (said,) = _rewriting(shown(0), "weir")
+    assert f"of which the client sends {tuned.sent_mbps:.0f}." in said
+
+
 def test_demo_explains_what_the_writer_left() -> None:
     seen = list(frames(DemoConfig(), "default", 0))
-    (left,) = leftovers(seen, summarise(seen))
-    assert (left.workload, left.start_s) == ("s_wr_rn_8k", 80.0)
+    ((left, other),) = leftovers(seen, summarise(seen))
+    assert left == other
+    assert (left.workload, left.start_s) == ("rewriting", 80.0)
     assert left.end_s > 81.0
     assert left.sent_bytes > 1e8

@@ -113,7 +113,7 @@ def test_cause_names_the_ceiling_before_anything_else() -> None:
 def test_verdict_is_that_of_the_policy_named_for_the_claim() -> None:
     assert claims.verdict(claim_of(2.0, [1.9] * 3)) == (claims.REPRODUCED, "")
     assert claims.verdict(claim_of(2.0, [1.0] * 3))[0] == claims.MISSED
-    assert claims.verdict(claim_of(2.0, None)) == (claims.UNMEASURED, claims.SETTLE)
+    assert claims.verdict(claim_of(2.0, None)) == (claims.UNMEASURED, claims.MEASURE)
     both = {AUTHORS: over_seeds([1.0] * 3), asked.PRINTED: over_seeds([1.9] * 3)}
     assert claims.verdict(replace(claim_of(2.0, [1.0]), figure=both.get))[0] == claims.MISSED
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.rigs import gluster
+from tests.rigs.gluster import GlusterMount
 
 from penstock.measure import fio
-from penstock.testing import gluster
-from penstock.testing.gluster import GlusterMount
 
 READ_8K = fio.FioJob("read", "8k", 64)
 

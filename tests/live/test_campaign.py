@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 from tests.live.test_gluster import knobs
+from tests.rigs.gluster import GlusterMount
 
 from penstock.errors import MissingError
 from penstock.knobs import Setting
 from penstock.snapshot import Target
 from penstock.spaces import fuse
-from penstock.testing.gluster import GlusterMount
 from penstock.train.mount_trials import FILE, choose, find_target
 
 

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 from tests.live.conftest import READ_8K
+from tests.rigs.agents import AgentProcess, ThisMachine, agent, recover
+from tests.rigs.gluster import GlusterMount
+from tests.rigs.served import wait_for
 
 from penstock.actuate.fuse import FuseActuator
 from penstock.actuate.journal import Journal, owner_of
@@ -18,10 +21,7 @@ from penstock.measure.fio import running
 from penstock.observe.fuse.observer import ROOTS, FuseObserver
 from penstock.snapshot import Target
 from penstock.testing.actuators import Rig, check_actuator
-from penstock.testing.agents import AgentProcess, ThisMachine, agent, recover
-from penstock.testing.gluster import GlusterMount
 from penstock.testing.observers import check_observer
-from penstock.testing.served import wait_for
 
 pytestmark = pytest.mark.live
 

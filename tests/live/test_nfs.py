@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.rigs import guest, nfsguest
 
 import penstock
-from penstock.testing import guest, nfsguest
 from penstock.units import MIB
 
 pytestmark = pytest.mark.live
 
 PATIENCE_S = 1800.0
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +30,11 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     # The very code of this test, wherever it was imported from.
     source, environment = Path(penstock.__file__).resolve().parent.parent, Path(sys.prefix).resolve()
     command = (
-        f"export PATH=/usr/sbin:/usr/bin:/sbin:/bin PYTHONPATH={source}\n"
-        f"exec {environment}/bin/{Path(sys.executable).name} -m penstock.testing.nfsguest\n"
+        f"export PATH=/usr/sbin:/usr/bin:/sbin:/bin PYTHONPATH={source}:{ROOT}\n"
+        f"exec {environment}/bin/{Path(sys.executable).name} -m tests.rigs.nfsguest\n"
     )
     # They may lie below /tmp, where the guest has a file system of its own.
-    kept = [source, environment, Path(sys.base_prefix)]
+    kept = [source, ROOT, environment, Path(sys.base_prefix)]
     run = guest.run_in_guest(command, share, nfsguest.MODULES, kept=kept, timeout_s=PATIENCE_S)
     assert run.status == 0, f"{run.output}\n{run.console[-2000:]}"
     found: dict[str, Any] = json.loads((share / nfsguest.RESULT).read_text())

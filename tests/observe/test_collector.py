@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.observe.conftest import Client, stats_text
+from tests.rigs.served import wait_for
 
 from penstock.knobs import Setting
 from penstock.observe.collector import LustreObserver
@@ -20,7 +21,6 @@ from penstock.observe.kernelfs import DescriptorBudget, KernelFs
 from penstock.ratios import carat_metrics
 from penstock.snapshot import NodeSnapshot
 from penstock.spaces import LUSTRE
-from penstock.testing.served import wait_for
 from penstock.window import Void, VoidReason, Window, windows
 
 ONE = "scratch-OST0000-osc-ff01"

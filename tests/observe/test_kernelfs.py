@@ -8,10 +8,10 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.rigs.served import wait_for
 
 from penstock.observe.deadline import Deadline
 from penstock.observe.kernelfs import DescriptorBudget, KernelFile, KernelFs
-from penstock.testing.served import wait_for
 
 
 def open_descriptors() -> int:

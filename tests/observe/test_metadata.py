@@ -38,15 +38,19 @@ def test_mdc_parser_tells_changes_from_what_only_looks() -> None:
     assert before.state == "FULL"
     assert before.counters["modify.ops"] == 3214 + 3000
     assert before.counters["query.ops"] == 6457 + 1 - 3214
+    # One look suffices: `penstock snapshot` takes no second one.
+    assert before.counters["query.usec"] + before.counters["modify.usec"] == pytest.approx(
+        249121606 - 774766 - 3484952
+    )
+    assert before.counters["query.usec"] > 0
     after = mdc_snapshot(parser, "after-ls-rtt10", 100.0)
     seen = window(before, after)
     assert isinstance(seen, Window)
     # 2,000 files were made and 16,000 looked up, all but the first 2,000 of them ahead of time.
     assert seen.metrics["modify.ops"] == 2002
     assert seen.metrics["query.ops"] == pytest.approx(16000, rel=0.01)
-    assert seen.metrics["query.usec"] + seen.metrics["modify.usec"] == 702540228 - 249121606 - (
-        1429825 - 774766
-    )
+    added = 702540228 - 249121606 - (1429825 - 774766)
+    assert seen.metrics["query.usec"] + seen.metrics["modify.usec"] == pytest.approx(added)
     assert seen.moved_per_s == pytest.approx(180, rel=0.02)
 
 

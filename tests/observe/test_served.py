@@ -7,13 +7,13 @@ import time
 from collections.abc import Iterator, Sequence
 
 import pytest
+from tests.rigs.served import Served, served, wait_for, why_not
 
 from penstock.observe.collector import LustreObserver
 from penstock.ratios import carat_metrics
 from penstock.snapshot import NodeSnapshot
 from penstock.spaces import LUSTRE
 from penstock.testing.observers import check_observer
-from penstock.testing.served import Served, served, wait_for, why_not
 from penstock.window import Void, Window, windows
 
 pytestmark = pytest.mark.live

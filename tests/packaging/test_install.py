@@ -13,10 +13,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tests.rigs.images import ENVIRONMENT, in_image, run_in, write_wheels
+from tests.rigs.served import served, wait_for
 
 from penstock.agent.settings import read_settings
-from penstock.testing.images import ENVIRONMENT, in_image, run_in, write_wheels
-from penstock.testing.served import served, wait_for
 
 pytestmark = pytest.mark.live
 

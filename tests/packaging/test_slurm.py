@@ -9,10 +9,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.rigs.agents import agent
+from tests.rigs.served import served, wait_for
 
 from penstock.agent.jobs import JobBook, JobMark
-from penstock.testing.agents import agent
-from penstock.testing.served import served, wait_for
 
 HOOKS = (("prolog.sh", "begin"), ("epilog.sh", "end"))
 # Ten times what is usual and more; without its own limits a hook would wait for ever.

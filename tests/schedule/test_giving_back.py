@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.rigs.forked import command_server, start_command
+from tests.rigs.lustre_tools import change_state, install_tools, tool_state
 
 from penstock.cli.main import cli
 from penstock.schedule import lifecycle
 from penstock.schedule.ledger import Ledger
 from penstock.schedule.lfs import run_tool
-from penstock.testing.forked import command_server, start_command
-from penstock.testing.lustre_tools import change_state, install_tools, tool_state
 
 SITE = """
 [platform]

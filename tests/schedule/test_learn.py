@@ -94,19 +94,20 @@ def logged(job: str, run: PastRun) -> LoggedJob:
 def test_logs_and_jobs_are_joined_by_id_and_the_rest_is_reported() -> None:
     jobs = [TraceJob(str(number), "ocean-1", 8, 0.0, 1000.0) for number in range(6)]
     jobs[3] = TraceJob("3", "other", 8, 0.0, 1000.0)
+    jobs.append(TraceJob("6", "other", 8, 0.0, 1000.0))
     logs = [logged("0", past()), logged("1", past(None)), logged("2", past(None)), logged("3", past())]
-    logs += [logged("4", past(io_bytes=0.0)), logged("9", past())]
+    logs += [logged("4", past(io_bytes=0.0)), logged("9", past()), logged("3", past())]
     found = join(jobs, logs, {"1": 6}, ["ocean*"])
     assert [(run.application, run.count, run.compute_s) for run in found.runs] == [
         ("ocean* 8x128", 4, 900.0),
         ("ocean* 8x128", 6, 900.0),
     ]
-    assert {why: len(names) for why, names in found.left_out.items()} == {
-        "the number of its resources is in neither log nor ledger": 1,
-        "no application matches": 1,
-        "no I/O in the log": 1,
-        "no job in the accounting": 1,
-        "no Darshan log": 1,
+    assert found.left_out == {
+        "the number of its resources is in neither log nor ledger": ("u_sim_id2-1.darshan",),
+        "no application matches": ("3", "6"),
+        "no I/O in the log": ("u_sim_id4-1.darshan",),
+        "no job in the accounting": ("u_sim_id9-1.darshan",),
+        "no Darshan log": ("5",),
     }
 
 
@@ -178,7 +179,7 @@ def test_command_learns_from_real_logs(shared_dir: Path, tmp_path: Path) -> None
 def test_nothing_to_learn_from_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "jobs.txt").write_text("JobID|NNodes|Start|Elapsed\n1|2|2026-10-01T10:00:00|00:01:00\n")
     command = ["schedule", "learn", "--accounting", str(tmp_path / "jobs.txt"), "--darshan", str(tmp_path)]
-    with pytest.raises(PenstockError, match="no run to learn from: no Darshan log: 1"):
+    with pytest.raises(PenstockError, match=r"no Darshan logs \(\*.darshan\) there"):
         CliRunner().invoke(cli, command, catch_exceptions=False)
     (tmp_path / "bad.darshan").write_bytes(b"nonsense" * 100)
     with pytest.raises(PenstockError, match=r"cannot be read: 1 \(first: .*bad.darshan: not a Darshan log"):

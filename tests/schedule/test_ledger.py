@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.rigs.forked import command_server, start_command
 
 from penstock.cli.main import cli
 from penstock.errors import DataError, MissingError, PenstockError
@@ -21,7 +22,6 @@ from penstock.schedule.application import Curve
 from penstock.schedule.job import Job
 from penstock.schedule.ledger import Grant, Ledger
 from penstock.schedule.queue import parse_jobs
-from penstock.testing.forked import command_server, start_command
 
 CURVE = Curve((1, 2, 4, 8), (1e9, 1.9e9, 3.6e9, 6.8e9))
 HEAVY = Grant(Job("heavy", 100, 100.0, 4e11, CURVE, resources=(0, 1, 2, 3)), 12.5, "{}")

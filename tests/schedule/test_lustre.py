@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.rigs.lustre_tools import change_state, install_tools, tool_state
 
 from penstock.cli.main import cli
 from penstock.errors import DataError
@@ -16,7 +17,6 @@ from penstock.schedule import lfs
 from penstock.schedule.health import parse_bytes, parse_df, parse_imports, read_health, read_load
 from penstock.schedule.layout import Component, Layout, parse_layout
 from penstock.schedule.lfs import read_layout, run_tool
-from penstock.testing.lustre_tools import change_state, install_tools, tool_state
 
 SITE = """
 [platform]

@@ -7,10 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.rigs.served import wait_for
 from tests.slurm_site import HOOKS, PATIENCE_S, Site
 
 from penstock.schedule.queue import parse_jobs
-from penstock.testing.served import wait_for
 
 pytestmark = pytest.mark.live
 

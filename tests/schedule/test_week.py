@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.rigs.served import wait_for
 from tests.slurm_site import PATIENCE_S, Site
 
 from penstock.cli.main import cli
@@ -27,8 +28,7 @@ from penstock.schedule.plan import allocate, place
 from penstock.schedule.simulation import simulate
 from penstock.schedule.site import load_site
 from penstock.schedule.tracegen import TracePlan, generate_trace, sacct_text, swf_text
-from penstock.schedule.week import match_trace
-from penstock.testing.served import wait_for
+from penstock.schedule.week import match_ledger, match_trace
 
 FLAT = Curve((1, 2, 4), (1e9, 2e9, 4e9))
 SITE = """
@@ -165,10 +165,10 @@ def test_swf_is_read() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "neither sacct"),
+        ("", "trace.txt: it is empty"),
         ("hello world\n", "neither sacct"),
         ("JobID|Start\n", "no column 'nnodes'"),
-        ("JobID|NNodes|Start|Elapsed\n", "no line of it can be used: it is empty"),
+        ("JobID|NNodes|Start|Elapsed\n", "no line of it can be used: it has no jobs"),
         (
             "JobID|NNodes|Start|Elapsed\n1|many|2026-10-01T10:00:00|00:00:10\n",
             "line 2: NNodes is not a number of nodes",
@@ -292,10 +292,34 @@ def test_compare_replays_the_ledger_under_every_rule(site: Path, tmp_path: Path)
     command = ["schedule", "advise", str(site), "--ledger", str(ledger), "--compare"]
     told = CliRunner().invoke(cli, command, catch_exceptions=False)
     assert told.exit_code == 0 and "idle-nodes *" in told.stdout and "█" in told.stdout
-    with pytest.raises(MissingError, match="nothing to compare"):
+    with pytest.raises(MissingError, match=r"none.jsonl: nothing to compare: no such file"):
         run("advise", str(site), "--ledger", str(tmp_path / "none.jsonl"), "--compare")
     with pytest.raises(PenstockError, match="--ledger"):
         run("advise", str(site), "--compare")
+
+
+def test_compare_takes_the_compute_time_that_nobody_told_from_how_long_a_job_ran() -> None:
+    unsaid = replace(granted("a", 0.0, 1500.0).job, compute_s=None)
+    ended, runs = Grant(unsaid, 0.0, "{}", 1500.0), Grant(unsaid, 0.0, "{}")
+    matched = match_ledger([ended, runs, granted("told", 5.0, 6.0)], 4)
+    on_its_own_s = 1e12 / FLAT.at(1)
+    assert [one.job.compute_s for one in matched.arrivals] == [1500.0 - on_its_own_s, 1000.0]
+    assert matched.without_io == {"compute time is not known before it ends": 1}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("study", "--trace", "t", "--sets", "3"), "--sets belongs to the evaluation, not to --site"),
+        (("study", "--trace", "t", "--stripes", "9"), "--stripes 9: .*site.toml has 8 resources"),
+        (("generate", "--load", "0.5"), "--load belongs to --applications, not to --site"),
+    ],
+)
+def test_options_without_an_effect_are_refused(words: tuple[str, ...], message: str, site: Path) -> None:
+    with pytest.raises(UsageError, match=message):
+        run(words[0], "--site", str(site), *words[1:])
+    with pytest.raises(UsageError, match="--phases belongs to --site and --trace"):
+        run("study", "--phases", "2")
 
 
 @pytest.mark.xdist_group("slurm")

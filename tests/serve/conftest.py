@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
+from tests.rigs.agents import EAGER, AgentProcess, agent
+from tests.rigs.served import Served, served, why_not
 
 from penstock.serve.status import AgentStatus, NodeStatus, Pace, Tallies, TargetStatus
-from penstock.testing.agents import EAGER, AgentProcess, agent
-from penstock.testing.served import Served, served, why_not
 
 Exporting = Callable[..., AbstractContextManager[AgentProcess]]
 

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.rigs.served import wait_for
 
 from penstock.errors import PenstockError
 from penstock.output_files import replace_file
 from penstock.serve.exposition import MOST_CONNECTIONS, MetricsFile, MetricsPage
-from penstock.testing.served import wait_for
 
 BODY = b"# one\n" * 100
 

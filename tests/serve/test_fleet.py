@@ -15,20 +15,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.rigs.agents import EAGER
+from tests.rigs.forked import command_server, start_command
+from tests.rigs.freeport import free_port
+from tests.rigs.served import served, wait_for
 
 from penstock.agent.control import request
 from penstock.agent.startup import SOCKET_FILE
-from penstock.testing.agents import EAGER
-from penstock.testing.forked import command_server, start_command
-from penstock.testing.freeport import free_port
-from penstock.testing.served import served, wait_for
 
 pytestmark = pytest.mark.live
 
 PACKAGING = Path(__file__).parent.parent.parent / "packaging"
 QUIET = 47
 PATIENCE_S = 1800.0
-PRELOAD = ["penstock.cli.agent_run", "penstock.agent.service", "penstock.testing.forked"]
+PRELOAD = ["penstock.cli.agent_run", "penstock.agent.service", "tests.rigs.forked"]
 # On a busy machine, fifty agents may each wait long for their turn.
 QUIET_CONFIG = "interval_s = 2\nwatchdog_s = 600\n"
 # The guard takes back whatever costs anything, at once and for ever.

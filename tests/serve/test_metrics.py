@@ -12,12 +12,12 @@ from dataclasses import replace
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
+from tests.rigs.agents import AgentProcess
+from tests.rigs.freeport import free_port
+from tests.rigs.served import wait_for
 
 from penstock.serve.metrics import MOST_REASONS, AgentCollector, registry, text
 from penstock.serve.status import AgentStatus, Tallies
-from penstock.testing.agents import AgentProcess
-from penstock.testing.freeport import free_port
-from penstock.testing.served import wait_for
 
 pytestmark = pytest.mark.live
 

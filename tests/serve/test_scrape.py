@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from penstock.testing.agents import AgentProcess, agent
-from penstock.testing.freeport import free_port
-from penstock.testing.served import Served, wait_for
+from tests.rigs.agents import AgentProcess, agent
+from tests.rigs.freeport import free_port
+from tests.rigs.served import Served, wait_for
 
 pytestmark = pytest.mark.live
 

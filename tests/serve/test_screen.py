@@ -177,6 +177,6 @@ def test_screen_names_units_and_how_the_effect_was_measured() -> None:
     assert "nothing was judged" in text
     figures = {"gain": 1.2, "low": 1.1, "high": 1.3}
     before = {**status(), "effect": {"kind": "before/after", **figures, "changes": 4}}
-    assert "1.20 times as fast, 95 % between 1.10 and 1.30 (before/after, 4 changes" in shown(before)
+    assert "1.20 times as fast, 95 % between 1.10 and 1.30 (before/after, 4 comparis" in shown(before)
     trial = {"kind": "switchback", "gain": 1.2, "low": 1.1, "high": 1.3, "pairs": 9}
     assert "95 % between 1.10 and 1.30 (switchback, 9 pairs)" in shown({**status(), "effect": trial})

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
-from penstock.testing.agents import agent
-from penstock.testing.served import Served, wait_for
+from tests.rigs.agents import agent
+from tests.rigs.served import Served, wait_for
 
 pytestmark = pytest.mark.live
 

@@ -6,6 +6,8 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from tests.rigs.queueing import Hardware, Load, QueueingTarget
+from tests.rigs.served import served, why_not
 
 from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.lustre import LustreActuator
@@ -13,8 +15,6 @@ from penstock.decision import Receipt
 from penstock.knobs import Setting
 from penstock.snapshot import Target
 from penstock.testing.actuators import Rig, check_actuator
-from penstock.testing.queueing import Hardware, Load, QueueingTarget
-from penstock.testing.served import served, why_not
 
 pytestmark = pytest.mark.live
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from penstock.testing.forked import command_server, start_command
+from tests.rigs.forked import command_server, start_command
 
 
 def test_a_command_has_the_environment_of_its_own_test(

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.rigs.queueing import Hardware, Load, QueueingTarget
 
 from penstock.knobs import Setting
 from penstock.observe.collector import LustreObserver
 from penstock.ports import Observer
 from penstock.snapshot import NodeSnapshot, Problem, Target, TargetSnapshot
 from penstock.testing.observers import check_observer, check_tree_untouched
-from penstock.testing.queueing import Hardware, Load, QueueingTarget
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 SEEN = NodeSnapshot(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rigs.queueing import Hardware, Load, QueueingTarget, closed_network
 
 from penstock.knobs import Setting
-from penstock.testing.queueing import Hardware, Load, QueueingTarget, closed_network
 
 positive = st.floats(1e-5, 1e-1)
 

@@ -23,7 +23,7 @@ from penstock.knobs import Knob
 from penstock.snapshot import Target, TargetSnapshot
 from penstock.trusted import require_own
 
-TUNED = "may be tuned"
+TUNED, UNTRIED = "may be tuned", "left as it is: no policy tries it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class _Node:
             return "denied by the configuration"
         if knob.id in self._manual.get(target.name, ()):
             return "its administrator's"
-        return None
+        return None if knob.tried else UNTRIED
 
 
 def closed_knobs(targets: Sequence[TargetCheck]) -> Iterator[str]:

@@ -18,12 +18,15 @@ from penstock.snapshot import Target
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """One mount or data path: the knobs that may be set, those that can only be advised, and the reason."""
+    """One mount or data path: the knobs that may be set, those that can only be advised, those that no policy tries,
+    and the reason.
+    """
 
     name: str
     fs: str
     tuned: tuple[str, ...] = ()
     advised: tuple[str, ...] = ()
+    untried: tuple[str, ...] = ()
     why: str = ""
 
     @property
@@ -31,6 +34,7 @@ class Discovered:
         """A description in one line."""
         parts = [f"may set {', '.join(self.tuned)}"] if self.tuned else ["left alone"]
         parts += [f"can only advise {', '.join(self.advised)}"] if self.advised else []
+        parts += [f"leaves {', '.join(self.untried)}, which no policy tries"] if self.untried else []
         parts += [self.why] if self.why else []
         where = self.fs if self.fs == self.name else f"{self.fs} ({self.name})"
         return f"{where}: {'; '.join(parts)}"
@@ -73,11 +77,11 @@ def _target(actuator: NodeActuator, target: Target, in_scope: Callable[[Target],
         space = actuator.space(target)
     except (OSError, PenstockError) as error:
         return Discovered(target.name, target.fs, why=str(error))
-    tuned = tuple(
-        _described(knob) for knob in space.knobs if space.may_set(knob.id) and knob.floor < knob.ceiling
-    )
+    open_knobs = [knob for knob in space.knobs if space.may_set(knob.id) and knob.floor < knob.ceiling]
+    tuned = tuple(_described(knob) for knob in open_knobs if knob.tried)
+    untried = tuple(knob.id for knob in open_knobs if not knob.tried)
     advised = tuple(_described(knob) for knob in space.knobs if not space.may_set(knob.id))
-    return Discovered(target.name, target.fs, tuned, advised, _why_node_wide(space))
+    return Discovered(target.name, target.fs, tuned, advised, untried, _why_node_wide(space))
 
 
 def _described(knob: Knob) -> str:

@@ -53,30 +53,29 @@ def status(state_dir: Path, as_json: bool) -> None:
 def _targets_table(rows: list[dict[str, Any]]) -> Table:
     from rich.table import Table
 
+    from penstock.serve.status import rate_words
+
     table = Table()
     for heading in ("target", "setting", "read MB/s", "write MB/s", "state", "last word"):
         table.add_column(heading, justify="right" if heading.endswith("MB/s") else "left", overflow="fold")
     for same in grouped(rows, _shown_alike):
         row = same[0]
         setting = " ".join(f"{knob_id}={value}" for knob_id, value in row.get("setting", {}).items())
-        rates = ("" if "void" in row else _mbps(same, direction) for direction in ("read", "write"))
+        rates = ("", "") if "void" in row else rate_words(same, unit="")
         table.add_row(and_more([one["short"] for one in same]), setting, *rates, *_stand(row))
     return table
 
 
 def _shown_alike(row: dict[str, Any]) -> str:
     """Equal for targets of which the same is to be said."""
-    idle = not (row.get("read_bytes_per_s") or row.get("write_bytes_per_s"))
-    return repr((row["fs"], row.get("setting"), idle, *_stand(row)))
+    from penstock.serve.status import is_busy
+
+    return repr((row["fs"], row.get("kind"), row.get("setting"), is_busy(row), *_stand(row)))
 
 
 def _stand(row: dict[str, Any]) -> tuple[str, str]:
     """Where a target stands. An agent of an earlier version that still runs does not say it."""
     return row.get("state") or "", row.get("words") or row.get("sentence") or row.get("void") or "idle"
-
-
-def _mbps(rows: list[dict[str, Any]], direction: str) -> str:
-    return f"{sum(row[f'{direction}_bytes_per_s'] for row in rows) / 1e6:.1f}"
 
 
 @click.command(epilog="Example: penstock agent explain last")

@@ -63,9 +63,9 @@ SERVE = "simulate serve --workload s_rd_rn_1m --root ./client --plain"
 def demo(policy: str, config: Path | None, out: Path, seed: int, as_json: bool) -> None:
     """Tune a simulated client live, side by side with one left at its defaults.
 
-    Both clients see the same server and the same workload, which changes under way and then comes back. The
-    tuner sees only its own client's counters. Two minutes of virtual time take a few seconds; the very first
-    run compiles the simulator, which takes about half a minute more.
+    Both clients see the same server and the same workload: random reads, then a program that writes over its own
+    data, then the reads again. The tuner sees only its own client's counters. Two minutes of virtual time take a
+    few seconds; the very first run compiles the simulator, which takes about half a minute more.
     """
     from penstock.evaluate.demo import frames, read_config, summarise
 
@@ -205,7 +205,7 @@ def _report(seen: Sequence[Frame], summary: DemoSummary, policy: str) -> str:
     ]
     rates = f"{summary.tuned_mbps:.0f} instead of {summary.default_mbps:.0f} MB/s"
     answer = f"**{summary.gain:.2f} times as fast**: {rates}."
-    lead = [*_lead(summary, policy), *_dips(seen, summary)]
+    lead = [*_lead(summary, policy), *_rewriting(seen, policy), *_dips(seen, summary, policy)]
     return render("Penstock demo", lead, sections, answer, _picture(seen, summary, policy))
 
 
@@ -226,13 +226,25 @@ def _lead(summary: DemoSummary, policy: str) -> list[str]:
     ]
 
 
-def _dips(seen: Sequence[Frame], summary: DemoSummary) -> list[str]:
+def _rewriting(seen: Sequence[Frame], policy: str) -> list[str]:
+    from penstock.evaluate.demo import rewritten
+
+    return [
+        f"In phase {default.workload} the program writes over its own data, some of it before it was sent. At the "
+        f"default it writes {default.written_mbps:.0f} MB/s, of which the client sends {default.sent_mbps:.0f}; with "
+        f"{policy} it writes {tuned.written_mbps:.0f}, of which the client sends {tuned.sent_mbps:.0f}."
+        for default, tuned in rewritten(seen)
+    ]
+
+
+def _dips(seen: Sequence[Frame], summary: DemoSummary, policy: str) -> list[str]:
     from penstock.evaluate.demo import leftovers
 
     return [
-        f"From {one.start_s:.0f} to {one.end_s:.0f} s both clients get little: the {one.sent_bytes / 1e6:.0f} MB "
-        f"that {one.workload} left unsent in the client's cache go to the same target first."
-        for one in leftovers(seen, summary)
+        f"At {default.start_s:.0f} s both clients get little: what {default.workload} left unsent in their caches "
+        f"goes to the same target first. At the default that is {default.sent_bytes / 1e6:.0f} MB, until "
+        f"{default.end_s:.0f} s; with {policy} it is {tuned.sent_bytes / 1e6:.0f} MB, until {tuned.end_s:.0f} s."
+        for default, tuned in leftovers(seen, summary)
     ]
 
 

@@ -7,11 +7,12 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 import click
+from click.core import ParameterSource
 
 from penstock import shown
 from penstock.errors import (
@@ -87,7 +88,10 @@ class FiniteRange(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number, or a usage error."""
-        found = super().convert(value, param, ctx)
+        try:
+            found = super().convert(float(value), param, ctx)
+        except ValueError:
+            self.fail(f"{value!r} is not a number", param, ctx)
         if not math.isfinite(found):
             self.fail(f"{value} is not a finite number", param, ctx)
         return found
@@ -112,6 +116,17 @@ class Spoken(click.ParamType[float]):
 
 SIZE = Spoken("size", parse_size)
 DURATION = Spoken("duration", parse_duration)
+
+
+def refuse_given(names: Collection[str], why: str) -> None:
+    """Refuse options of the running command that were named although they have no effect here, as `why` says."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        if (
+            parameter.name in names
+            and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+        ):
+            raise UsageError(f"{parameter.opts[0]} {why}")
 
 
 def json_option(function: Decorated) -> Decorated:

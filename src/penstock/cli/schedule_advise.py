@@ -411,7 +411,12 @@ def _print_options(advice: Advice) -> None:
 
 
 @click.command(epilog="Example: penstock schedule guide --know nodes,volume,compute,family")
-@click.option("--know", default="nodes", show_default=True, help="Comma-separated; see --json for the words.")
+@click.option(
+    "--know",
+    default="nodes",
+    show_default=True,
+    help="Comma-separated, of: nodes, volume, compute, best-count, family, curve.",
+)
 @json_option
 def guide(know: str, as_json: bool) -> None:
     """Which heuristics to use, given what is known of the applications (Table II, after our study)."""

@@ -7,7 +7,15 @@ from random import Random
 
 import click
 
-from penstock.cli.options import FiniteRange, NearestChoice, emit_json, json_option, seed_option, write_text
+from penstock.cli.options import (
+    FiniteRange,
+    NearestChoice,
+    emit_json,
+    json_option,
+    refuse_given,
+    seed_option,
+    write_text,
+)
 from penstock.errors import UsageError
 
 MOST_DAYS = 36500
@@ -65,8 +73,10 @@ def generate(
     if (applications is None) == (site_file is None):
         raise UsageError("name --applications K for a set, or --site FILE for a trace of its jobs")
     if applications is not None:
+        refuse_given(("jobs", "days", "others", "form"), "belongs to --site, not to --applications")
         _set((applications, load, seed), (curves, data), out or Path("set.json"), as_json)
     elif site_file is not None:
+        refuse_given(("load", "data", "curves"), "belongs to --applications, not to --site")
         _trace((site_file, jobs, days, others, seed), form, out or Path("trace.txt"), as_json)
 
 

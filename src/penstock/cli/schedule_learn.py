@@ -67,7 +67,10 @@ def learn(
     from penstock.schedule.learn.finished import find_logs, join, read_logs
 
     trace = load_trace(accounting)
-    logs, broken = read_logs(find_logs(directories))
+    paths = find_logs(directories)
+    if not paths:
+        raise MissingError(f"{', '.join(map(str, directories))}: no Darshan logs (*.darshan) there")
+    logs, broken = read_logs(paths)
     joined = join(trace.jobs, logs, _granted(ledger_file), patterns)
     if not joined.runs:
         raise DataError(f"{accounting}: no run to learn from: {_reasons(joined, trace, broken)}")
@@ -97,7 +100,7 @@ def _granted(ledger_file: Path | None) -> dict[str, int]:
 
 
 def _reasons(joined: Joined, trace: JobTrace, broken: Mapping[str, str]) -> str:
-    told = [f"{why}: {len(names)}" for why, names in joined.left_out.items()] or ["no Darshan logs"]
+    told = [f"{why}: {len(names)}" for why, names in joined.left_out.items()] or ["no log can be read"]
     if broken:
         told.append(f"logs that cannot be read: {len(broken)} (first: {next(iter(broken.values()))})")
     return "; ".join([*told, *trace.remarks()])

@@ -15,6 +15,7 @@ from penstock.cli.options import (
     StageProgress,
     emit_json,
     json_option,
+    refuse_given,
     seed_option,
     write_text,
 )
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from penstock.schedule.study.summary import RowSet
 
 EXPERIMENT_NAMES = ("all", "load", "spread", "osts", "applications", "optimum")
+EVALUATION_ONLY = ("chosen", "sizes", "data", "sets", "jobs")
 
 
 class Sizes(click.ParamType[tuple[int, ...]]):
@@ -116,9 +118,11 @@ def study(
             raise UsageError("--site and --trace belong together")
         from penstock.cli.schedule_week import WeekPlan, study_week
 
+        refuse_given(EVALUATION_ONLY, "belongs to the evaluation, not to --site and --trace")
         _make_directory(out)
         study_week(WeekPlan(site_file, trace_file, stripes, phases), out, as_json)
         return
+    refuse_given(("stripes", "phases"), "belongs to --site and --trace")
     from penstock.schedule.study.claims import check_claims
     from penstock.schedule.study.figures import draw_all
     from penstock.schedule.study.tables import report

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from penstock.cli.options import console, emit_json, write_text
-from penstock.errors import DataError, MissingError
+from penstock.errors import DataError, MissingError, UsageError
 
 if TYPE_CHECKING:
     from penstock.schedule.advice import Rule
@@ -41,6 +41,10 @@ def study_week(plan: WeekPlan, out: Path, as_json: bool) -> None:
     from penstock.schedule.weekpage import week_page
 
     site = load_site(plan.site_file)
+    if plan.stripes > site.platform.resources:
+        raise UsageError(
+            f"--stripes {plan.stripes}: {plan.site_file} has {site.platform.resources} resources"
+        )
     trace = load_trace(plan.trace_file)
     matched = match_trace(trace.jobs, site, plan.site_file.parent, plan.stripes)
     if not matched.arrivals:
@@ -82,7 +86,8 @@ def compare_rules(site: SiteSection, ledger: Ledger, hours: float, page: Path | 
     grants = ledger.history(time.time() - 3600.0 * hours)
     matched = match_ledger(grants, site.platform.resources)
     if not matched.arrivals:
-        why = _listed(matched.without_io) or f"no job of the last {hours:g} hours"
+        why = "no such file" if not (grants or ledger.path.exists()) else _listed(matched.without_io)
+        why = why or f"no job of the last {hours:g} hours"
         raise MissingError(f"{ledger.path}: nothing to compare: {why}")
     plays = {WITHOUT: play_rule(matched, site.platform, None, 1)}
     for name in ALLOCATORS:
@@ -91,7 +96,7 @@ def compare_rules(site: SiteSection, ledger: Ledger, hours: float, page: Path | 
         plays[name] = play_rule(matched, site.platform, rule, 1)
     rows = [figures_of(name, replayed) for name, replayed in plays.items()]
     if page is not None:
-        write_text(page, compare_page(plays, rows, site.platform.allocation, hours))
+        write_text(page, compare_page(plays, rows, matched, (site.platform.allocation, hours)))
     if as_json:
         document: dict[str, object] = {"hours": hours, "jobs": len(grants)}
         document |= {"without_io": dict(matched.without_io), "rule": site.platform.allocation}

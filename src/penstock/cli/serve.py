@@ -76,10 +76,13 @@ def _node(asked: dict[str, object]) -> ServedNode:
     from penstock.emulate.served_node import NodePlan, ServedNode
     from penstock.emulate.simulator_client import SimulatorClient
     from penstock.emulate.simulator_metadata import SimulatedMetadataClient
+    from penstock.emulate.simulator_reading import SimulatedReadingClient
     from penstock.emulate.treelayout import load_layout
     from penstock.simulate.catalogue import named_plan
     from penstock.simulate.metadata.metadata_probe import MetadataWorld
     from penstock.simulate.metadata.workloads import is_metadata, parse_metadata
+    from penstock.simulate.reading.reading_client import ReadingClient
+    from penstock.simulate.reading.reading_workloads import is_reading, parse_reading
     from penstock.simulate.simulation import Simulation
 
     cluster = _cluster(asked)
@@ -91,10 +94,13 @@ def _node(asked: dict[str, object]) -> ServedNode:
         cluster.lustre.brw_pages,
         seed=seed,
         mod_rpcs=cluster.metadata.mod_rpcs,
+        cores=cluster.client.cores,
     )
     if is_metadata(workload):
         world = MetadataWorld(cluster, parse_metadata(workload), seed=seed)
         return ServedNode(plan, SimulatedMetadataClient(world))
+    if is_reading(workload):
+        return ServedNode(plan, SimulatedReadingClient(ReadingClient(cluster, parse_reading(workload), seed)))
     simulation = Simulation(named_plan(cluster, workload, seed=seed))
     simulation.run_until(1e-6)
     return ServedNode(plan, SimulatorClient(simulation))

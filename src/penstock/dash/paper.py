@@ -73,8 +73,9 @@ def node_page(
 def _lead(summary: Summary, book: Book) -> str:
     counts = book.worth(None)["counts"]
     period = format_duration(summary.until_s - summary.since_s)
+    changes = f"{counts['change']} change{'s' * (counts['change'] != 1)}"
     return (
-        f"The last {period}: {counts['change']} changes, {counts['revert']} taken back, {counts['look']} moves "
+        f"The last {period}: {changes}, {counts['revert']} taken back, {counts['look']} moves "
         f"only to look at the original and back, {counts['advice']} advised, {counts['failed']} refused."
     )
 

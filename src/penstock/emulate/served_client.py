@@ -47,13 +47,20 @@ class OscFigures:
 
 @dataclass(frozen=True, slots=True)
 class MountFigures:
-    """The applications' calls on the whole mount since the beginning."""
+    """The applications' calls on the whole mount since the beginning.
+
+    `read_usec` are the times of reads, where they are known. `async_readaheads` counts batches that another thread
+    than the reader asked for, `ahead_limited` how often the limit of all files left too little room.
+    """
 
     read: Sums = Sums()
     write: Sums = Sums()
     open: Sums = Sums()
     close: Sums = Sums()
     fsync: Sums = Sums()
+    read_usec: Sums = Sums()
+    async_readaheads: int = 0
+    ahead_limited: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,16 @@ from penstock.emulate.formats import head, stats_row
 from penstock.emulate.served_client import MetadataFigures, Sums
 from penstock.emulate.stores import parse_plain, refuse
 
-MOST_RPCS, MOST_STATAHEAD = 512, 512
+MOST_RPCS, MOST_STATAHEAD, MOST_SCANS = 512, 512, 256
 _SERVER_LIMIT = re.compile(r"max_mod_rpcs: \d+")
 
 
 @dataclass(slots=True)
 class ServedMetadata:
-    """`figures` says what was done, `apply` is told every new value. `server_limit` is what the server allows."""
+    """`figures` says what was done, `apply` is told every new value. `server_limit` is what the server allows.
+
+    `agl` (statahead_agl) and `scans` (statahead_running_max) are kept, and nothing is simulated behind them.
+    """
 
     figures: Callable[[], MetadataFigures]
     apply: Callable[[int, int, int], None]
@@ -32,6 +35,8 @@ class ServedMetadata:
     mod_rpcs: int = 7
     server_limit: int = 8
     start_s: float = 0.0
+    agl: bool = True
+    scans: int = 16
 
     def store_rpcs(self, text: str) -> None:
         """max_rpcs_in_flight; lowering it below the other one cuts that."""
@@ -56,6 +61,20 @@ class ServedMetadata:
         if value <= MOST_STATAHEAD:
             self.statahead = value
             self.apply(self.rpcs, self.mod_rpcs, value)
+
+    def store_agl(self, text: str) -> None:
+        """statahead_agl: on or off."""
+        value = parse_plain(text)
+        if value not in (0, 1):
+            raise refuse(errno.EINVAL)
+        self.agl = bool(value)
+
+    def store_scans(self, text: str) -> None:
+        """statahead_running_max: how many directories are read ahead at once."""
+        value = parse_plain(text)
+        if value > MOST_SCANS:
+            raise refuse(errno.ERANGE)
+        self.scans = value
 
     def connection(self) -> str:
         """`import`, with what the server allows."""

@@ -41,6 +41,8 @@ class NodePlan:
     seed: int = 0
     #: How many requests that change something the metadata server allows.
     mod_rpcs: int = MOD_RPCS
+    #: Processors of the node, where they are known.
+    cores: int = 0
 
 
 class ServedNode:
@@ -86,13 +88,23 @@ class ServedNode:
             made = self.metadata = self._served_metadata(instance)
             ahead = self.readahead = self._served_readahead()
             made.apply(made.rpcs, made.mod_rpcs, made.statahead)
-            llite = self._mount_live() | {
-                "statahead_max": (lambda: f"{made.statahead}\n", made.store_statahead),
-                READAHEAD_KNOBS["ahead_total"]: (partial(ahead.text, "ahead_total"), ahead.store_total),
-                READAHEAD_KNOBS["ahead_file"]: (partial(ahead.text, "ahead_file"), ahead.store_file),
-                READAHEAD_KNOBS["ahead_whole"]: (partial(ahead.text, "ahead_whole"), ahead.store_whole),
-                READAHEAD_KNOBS["ahead_async"]: (partial(ahead.text, "ahead_async"), ahead.store_async),
-            }
+            ahead.apply(ahead.setting)
+            # Half of the processors; on a node with one a thread of its own may still refill one file at a time.
+            threads = Stored(f"{self.plan.cores // 2}\n")
+            known = {"max_read_ahead_async_active": (threads.read, threads.write)} if self.plan.cores else {}
+            llite = (
+                self._mount_live()
+                | known
+                | {
+                    "statahead_max": (lambda: f"{made.statahead}\n", made.store_statahead),
+                    "statahead_agl": (lambda: f"{int(made.agl)}\n", made.store_agl),
+                    "statahead_running_max": (lambda: f"{made.scans}\n", made.store_scans),
+                    READAHEAD_KNOBS["ahead_total"]: (partial(ahead.text, "ahead_total"), ahead.store_total),
+                    READAHEAD_KNOBS["ahead_file"]: (partial(ahead.text, "ahead_file"), ahead.store_file),
+                    READAHEAD_KNOBS["ahead_whole"]: (partial(ahead.text, "ahead_whole"), ahead.store_whole),
+                    READAHEAD_KNOBS["ahead_async"]: (partial(ahead.text, "ahead_async"), ahead.store_async),
+                }
+            )
             self._add_directory("llite", f"{self.plan.fs}-{instance}", ("", instance), llite)
             live: Handlers = {
                 "max_rpcs_in_flight": (lambda: f"{made.rpcs}\n", made.store_rpcs),
@@ -208,6 +220,7 @@ class ServedNode:
         rows = (
             ("read_bytes", now.read, then.read, "bytes"),
             ("write_bytes", now.write, then.write, "bytes"),
+            ("read", now.read_usec, then.read_usec, "usecs"),
             ("open", now.open, then.open, "usecs"),
             ("close", now.close, then.close, "usecs"),
             ("fsync", now.fsync, then.fsync, "usecs"),
@@ -225,7 +238,14 @@ class ServedNode:
         self._calls_from, self._calls_start_s = self._client.mount(), time.time()
 
     def _read_ahead(self) -> str:
-        return head(time.time(), self._calls_start_s, width=36 if self.rules.modern else 26)
+        """`read_ahead_stats`, with the rows that are simulated."""
+        now, then, width = self._client.mount(), self._calls_from, 36 if self.rules.modern else 26
+        counts = (
+            ("async_readahead", now.async_readaheads - then.async_readaheads),
+            ("hit_max_readahead_issue", now.ahead_limited - then.ahead_limited),
+        )
+        rows = (f"{name:<{width}}{count} samples [pages]\n" for name, count in counts if count)
+        return head(time.time(), self._calls_start_s, width=width) + "".join(rows)
 
     def _max_cached(self) -> str:
         limit = self.rules.ram_bytes // 2 // MIB

@@ -28,6 +28,9 @@ class SimulatorClient:
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
         self._world = simulation.world
+        self._fresh: Setting | None = None
+        client = self._world.client
+        self._own_window = int(client.ra_max[0]), int(client.ra_whole[0])
 
     def run_until(self, t_s: float) -> None:
         self._simulation.run_until(t_s)
@@ -73,10 +76,15 @@ class SimulatorClient:
         """Opens and closes take as long whatever these values are."""
 
     def apply_readahead(self, setting: Setting) -> None:
-        """The window of a file and the size up to which files are read whole; the other limits are not simulated."""
+        """The window of a file and the size up to which files are read whole; the other limits are not simulated.
+
+        The first setting is that of a fresh mount. It stands for the cluster's own window.
+        """
+        self._fresh = self._fresh or setting
+        window = min(setting["ahead_file"], setting["ahead_total"]) * PAGES_PER_MIB
+        whole = setting["ahead_whole"] * PAGES_PER_MIB
         client = self._world.client
-        client.ra_max[0] = min(setting["ahead_file"], setting["ahead_total"]) * PAGES_PER_MIB
-        client.ra_whole[0] = setting["ahead_whole"] * PAGES_PER_MIB
+        client.ra_max[0], client.ra_whole[0] = self._own_window if setting == self._fresh else (window, whole)
 
     def apply(self, index: int, setting: Setting) -> None:
         """Put values in force as they are."""

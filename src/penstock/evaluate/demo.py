@@ -7,7 +7,7 @@ of the earlier phase, and find it again when that work returns.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -19,27 +19,43 @@ from penstock.agent.loop import Step, ticks
 from penstock.config import Duration, Section, load
 from penstock.errors import PenstockError
 from penstock.knobs import Setting
+from penstock.simulate.scenario import AnyWorkload, WorkloadTable, workload_of
+from penstock.units import GIB, MIB
 from penstock.window import Window
-from penstock.workload import parse_workload
+from penstock.workload import Workload
 
 # An application that gets less than this share of its phase's mean waits.
 WAITING = 0.3
+# Where less than this share of what was written is sent, the rest was written over in memory.
+REWRITTEN = 0.75
 APPLICATION = ("app.read_bytes", "app.write_bytes")
 
 
 class PhaseSection(Section):
-    """`[[phase]]`: what the application does, until the next phase."""
+    """`[[phase]]`: what the application does, until the next phase. The workload as in a scenario."""
 
-    workload: str
+    workload: AnyWorkload
     seconds: Duration = Field(gt=0)
+    name: str = Field("", description="what the report calls it; the workload's own name if empty")
 
     @field_validator("workload")
     @classmethod
-    def _is_known(cls, name: str) -> str:
+    def _is_known(cls, given: str | WorkloadTable) -> str | WorkloadTable:
         try:
-            return parse_workload(name).name
+            workload_of(given)
         except PenstockError as error:
             raise ValueError(str(error)) from error
+        return given
+
+    @property
+    def work(self) -> Workload:
+        """What the application does, under the name that the report gives it."""
+        work = workload_of(self.workload)
+        return replace(work, name=self.name or work.name)
+
+
+#: Random writes over a file that fits the dirty limit: much of it is written again before it was sent.
+REWRITING = WorkloadTable(read_ratio=0.0, access="random", request=MIB, file=GIB, cache=90 * GIB)
 
 
 class DemoConfig(Section):
@@ -50,7 +66,7 @@ class DemoConfig(Section):
     phase: tuple[PhaseSection, ...] = Field(
         (
             PhaseSection(workload="s_rd_rn_1m", seconds=40.0),
-            PhaseSection(workload="s_wr_rn_8k", seconds=40.0),
+            PhaseSection(workload=REWRITING, seconds=40.0, name="rewriting"),
             PhaseSection(workload="s_rd_rn_1m", seconds=40.0),
         ),
         strict=False,
@@ -83,6 +99,7 @@ class DemoPoint:
     changes: tuple[str, ...]
     #: What left the client's cache for the server.
     sent_bytes_per_s: float = 0.0
+    written_bytes_per_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +160,7 @@ class DemoSummary:
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """What a writer left in the cache is sent at the start of the next phase, whose own work waits for it."""
+    """What a writer left in a client's cache is sent at the start of the next phase, whose own work waits for it."""
 
     workload: str
     start_s: float
@@ -151,21 +168,58 @@ class Leftover:
     sent_bytes: float
 
 
-def leftovers(seen: Sequence[Frame], summary: DemoSummary) -> list[Leftover]:
-    """Where the work of a phase begins with waiting for the writes of the one before, by the default client."""
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a phase's program wrote at one client, and what of it was sent: the rest was written over in memory."""
+
+    workload: str
+    written_mbps: float
+    sent_mbps: float
+
+
+def leftovers(seen: Sequence[Frame], summary: DemoSummary) -> list[tuple[Leftover, Leftover]]:
+    """Where the work of a phase begins with waiting for the writes of the one before: at the default, and tuned."""
     found = []
     for number, phase in enumerate(summary.phases[1:], 1):
-        part = [frame.default for frame in seen if frame.default.phase == number]
-        waits = list(takewhile(partial(_waits, 1e6 * phase.default_mbps), part))
-        if waits:
-            step_s = (waits[-1].t_s - phase.start_s) / len(waits)
-            sent = sum(point.sent_bytes_per_s for point in waits) * step_s
-            found.append(Leftover(summary.phases[number - 1].workload, phase.start_s, waits[-1].t_s, sent))
+        part = [frame for frame in seen if frame.tuned.phase == number]
+        before = summary.phases[number - 1].workload
+        default = _leftover([frame.default for frame in part], before, phase.start_s, phase.default_mbps)
+        tuned = _leftover([frame.tuned for frame in part], before, phase.start_s, phase.tuned_mbps)
+        if default.end_s > phase.start_s:
+            found.append((default, tuned))
     return found
+
+
+def _leftover(part: Sequence[DemoPoint], before: str, start_s: float, usual_mbps: float) -> Leftover:
+    waits = list(takewhile(partial(_waits, 1e6 * usual_mbps), part))
+    if not waits:
+        return Leftover(before, start_s, start_s, 0.0)
+    step_s = (waits[-1].t_s - start_s) / len(waits)
+    return Leftover(before, start_s, waits[-1].t_s, sum(point.sent_bytes_per_s for point in waits) * step_s)
 
 
 def _waits(usual_bytes_per_s: float, point: DemoPoint) -> bool:
     return point.bytes_per_s < min(WAITING * usual_bytes_per_s, point.sent_bytes_per_s)
+
+
+def rewritten(seen: Sequence[Frame]) -> list[tuple[Written, Written]]:
+    """The phases whose program writes over much of its data before it is sent: at the default, and tuned."""
+    numbers = dict.fromkeys(frame.tuned.phase for frame in seen)
+    parts = [[frame for frame in seen if frame.tuned.phase == number] for number in numbers]
+    both = [
+        (_written([frame.default for frame in part]), _written([frame.tuned for frame in part]))
+        for part in parts
+    ]
+    return [
+        (default, tuned) for default, tuned in both if default.sent_mbps < REWRITTEN * default.written_mbps
+    ]
+
+
+def _written(part: Sequence[DemoPoint]) -> Written:
+    written = sum(point.written_bytes_per_s for point in part) / len(part) / 1e6
+    return Written(
+        part[-1].workload, written, sum(point.sent_bytes_per_s for point in part) / len(part) / 1e6
+    )
 
 
 def read_config(path: Path | None) -> DemoConfig:
@@ -218,7 +272,7 @@ def _client(config: DemoConfig, policy: str, seed: int) -> Iterator[DemoPoint]:
     cluster = builtin_cluster(config.cluster).override({"layout.ost_count": "1"})
     start_s, jobs = 0.0, []
     for phase in config.phase:
-        jobs.append(Job(parse_workload(phase.workload), 0, start_s, start_s + phase.seconds))
+        jobs.append(Job(phase.work, 0, start_s, start_s + phase.seconds))
         start_s += phase.seconds
     simulation = Simulation(Plan(cluster, tuple(jobs), 1, seed))
     running = ticks(simulated_client(simulation, Tuning(policy, interval_s=config.interval_s)))
@@ -243,5 +297,5 @@ def _point(steps: Sequence[Step], phase: int, workload: str) -> DemoPoint:
         if step.decision is not None and step.receipt is not None and step.receipt.error is None
         for change in step.decision.changes
     )
-    sent = sum(window.rate("write.bytes") for window in windows)
-    return DemoPoint(busiest.window.t1_s, rate, phase, workload, setting, sentence, changes, sent)
+    sent, written = (sum(window.rate(name) for window in windows) for name in ("write.bytes", APPLICATION[1]))
+    return DemoPoint(busiest.window.t1_s, rate, phase, workload, setting, sentence, changes, sent, written)

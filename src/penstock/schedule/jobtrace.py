@@ -137,8 +137,10 @@ def parse_trace(text: str, source: str) -> JobTrace:
     """
     # Only newlines end a line: a job name may hold any other separator.
     lines = text.split("\n")
-    first = next((line for line in lines if line.strip()), "")
+    first = next((line for line in lines if line.strip()), None)
     try:
+        if first is None:
+            raise DataError("it is empty")
         if "|" in first:
             return _summed(_sacct(lines))
         if first.startswith(";") or len(first.split()) == SWF_FIELDS:
@@ -163,7 +165,7 @@ def _summed(found: Iterator[tuple[int, Line]]) -> JobTrace:
             never_ran += 1
     told = tuple(BadLines(reason, len(numbers), numbers[0]) for reason, numbers in bad.items())
     if not (jobs or never_ran or unfinished):
-        why = f"line {told[0].first_line}: {told[0].reason}" if told else "it is empty"
+        why = f"line {told[0].first_line}: {told[0].reason}" if told else "it has no jobs"
         raise DataError(f"no line of it can be used: {why}")
     return JobTrace(tuple(sorted(jobs, key=lambda job: job.start_s)), never_ran, unfinished, told)
 

@@ -168,6 +168,8 @@ def load_site(path: Path) -> SiteSection:
             f"{path}: platform.worst_slowdown belongs to allocation idle-nodes, not to {platform.allocation}"
         )
     _check_ids(platform.unusable, platform.resources, f"{path}: platform.unusable")
+    if len(platform.unusable) == platform.resources:
+        raise ConfigError(f"{path}: platform.unusable names every resource, so no job can have any")
     for job in site.running:
         _check_ids(job.resources, platform.resources, f"{path}: running job {job.name!r}")
         if not job.resources:

@@ -20,6 +20,8 @@ from penstock.schedule.study.summary import percentile
 
 WITHOUT = "without"
 UNNAMED = "(no name)"
+NO_BYTES, NO_CURVE, NO_VOLUME = "moves no bytes", "no curve is known", "no volume is known"
+"""Why a job does no I/O in a replay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +83,10 @@ def _demand(one: TraceJob, site: SiteSection, base: Path) -> Job | str:
     section = validate({"compute": 0.0, **facts, **identity}, JobSection, f"job {one.id}")
     job = replace(job_of(section, site.platform, base), belief=None)
     if job.curve is None:
-        return "no curve is known"
+        return NO_CURVE
     if job.io_bytes is None:
-        return "no volume is known"
-    return job if job.io_bytes > 0 else "moves no bytes"
+        return NO_VOLUME
+    return job if job.io_bytes > 0 else NO_BYTES
 
 
 def _fit(job: Job, elapsed_s: float, stripes: int) -> Job:
@@ -94,20 +96,33 @@ def _fit(job: Job, elapsed_s: float, stripes: int) -> Job:
 
 
 def match_ledger(grants: Sequence[Grant], resources: int) -> Matched:
-    """The jobs of a ledger whose demand it knows."""
+    """The jobs of a ledger whose demand is known. How long a job ran tells its compute time, if nobody else did."""
     arrivals = []
     left: dict[str, int] = {}
     for grant in grants:
-        job = replace(grant.job, resources=())
+        job = replace(_timed(grant), resources=())
         demand = job.demand(resources)
-        if demand is None:
-            left["volume, compute time or curve not known"] = 1 + left.get(
-                "volume, compute time or curve not known", 0
-            )
-        elif demand.io_bytes > 0:
+        if demand is not None and demand.io_bytes > 0:
             # A name may come twice in the hours of a ledger.
             arrivals.append(Arrival(job, grant.started_s))
+            continue
+        why = NO_BYTES if demand else _unknown_of(job)
+        left[why] = 1 + left.get(why, 0)
     return Matched(tuple(arrivals), {}, left)
+
+
+def _timed(grant: Grant) -> Job:
+    """The job with a compute time, where its volume, its curve and its end are known."""
+    job = grant.job
+    if job.compute_s is not None or job.io_bytes is None or job.curve is None or grant.ended_s is None:
+        return job
+    return _fit(job, max(grant.ended_s - grant.started_s, 0.0), len(job.resources))
+
+
+def _unknown_of(job: Job) -> str:
+    if job.curve is None:
+        return NO_CURVE
+    return NO_VOLUME if job.io_bytes is None else "compute time is not known before it ends"
 
 
 def without_us(resources: int, stripes: int, seed: int = 0) -> Placer:

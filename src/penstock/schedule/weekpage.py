@@ -44,12 +44,11 @@ def week_page(
         for (name, replayed), colour in zip(plays.items(), COLOURS, strict=True)
     ]
     picture = Figure("Idle nodes over time", draw(Drawing("Idle nodes over time", "nodes", series)))
-    others = ", ".join(f"{why}: {count}" for why, count in matched.without_io.items()) or "none"
     jobs = len(matched.arrivals) + sum(matched.without_io.values())
     lead = [
         HOW,
         f"{jobs} jobs ran, {len(matched.arrivals)} of them with I/O. Without us every job has the default count "
-        f"({stripes}), at random. Jobs that do no I/O here: {others}.",
+        f"({stripes}), at random. {_without_io(matched)}",
         *([f"Left out of the trace: {'; '.join(left_out)}."] if left_out else []),
     ]
     applications = _applications(plays, matched)
@@ -65,8 +64,11 @@ def week_page(
     return render("A site's jobs, with and without us", lead, sections, answer, picture)
 
 
-def compare_page(plays: Mapping[str, Replayed], rows: Sequence[RuleFigures], own: str, hours: float) -> str:
-    """The last hours of a ledger under every rule."""
+def compare_page(
+    plays: Mapping[str, Replayed], rows: Sequence[RuleFigures], matched: Matched, about: tuple[str, float]
+) -> str:
+    """The last hours of a ledger under every rule. `about` names the site's own rule, and the hours."""
+    own, hours = about
     mine = next(row for row in rows if row.rule == own)
     best = min(rows, key=lambda row: row.mean_slowdown)
     if f"{best.mean_slowdown:.2f}" == f"{mine.mean_slowdown:.2f}":
@@ -94,7 +96,14 @@ def compare_page(plays: Mapping[str, Replayed], rows: Sequence[RuleFigures], own
     ]
     time_chart = Figure("Idle nodes over time", draw(Drawing("Idle nodes over time", "nodes", series)))
     sections = [Section("Every rule", figures=[time_chart], tables=[_table(rows)])]
-    return render("What each rule would have done", [HOW], sections, answer, picture)
+    jobs = len(matched.arrivals) + sum(matched.without_io.values())
+    lead = [HOW, f"{jobs} jobs ran, {len(matched.arrivals)} of them with I/O. {_without_io(matched)}"]
+    return render("What each rule would have done", lead, sections, answer, picture)
+
+
+def _without_io(matched: Matched) -> str:
+    others = ", ".join(f"{why}: {count}" for why, count in matched.without_io.items()) or "none"
+    return f"Jobs that do no I/O here: {others}."
 
 
 def _table(rows: Sequence[RuleFigures]) -> Table:

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.gains import Gain
-from penstock.serve.status import effect_sentence
+from penstock.serve.status import effect_sentence, is_busy, rate_words
 
 KEYS = "up/down/PgUp/PgDn/Home/End choose  p pause  P all  m mode  e explain  q quit"
 PANE_KEYS = "up/down/PgUp/PgDn scroll   any other key: back"
 ASK_MODE = "mode: o observe   a advise   t tune   any other key: leave it"
 LABEL_WIDTH, MOST_LABEL = 17, 48
-SETTING_WIDTH = 15
+SETTING_WIDTH, RATE_WIDTH = 15, 9
 # Everything but the label and the last change.
-FIXED_WIDTH = 8 + 8 + 2 + SETTING_WIDTH + 10
+FIXED_WIDTH = 2 * RATE_WIDTH + 1 + SETTING_WIDTH + 10
 FEWEST_ROWS = 3
 
 
@@ -125,7 +125,7 @@ def _label_width(known: Sequence[ScreenRow], size: Size) -> int:
 
 def _heading(width: int) -> str:
     setting = f"{'pages/RPCs/MiB':<{SETTING_WIDTH}}"
-    return f"{'target':<{width}}{'rd MB/s':>8}{'wr MB/s':>8}  {setting}{'state':<10}last change"
+    return f"{'target':<{width}}{'rd MB/s':>{RATE_WIDTH}}{'wr MB/s':>{RATE_WIDTH}} {setting}{'state':<10}last change"
 
 
 def _node(node: Mapping[str, Any], jobs: Sequence[str]) -> str:
@@ -145,8 +145,8 @@ def _node(node: Mapping[str, Any], jobs: Sequence[str]) -> str:
 
 def _target_line(row: ScreenRow, view: View, now_s: float, width: int) -> Line:
     text = (
-        f"{_fit(row.label, width):<{width}}{row.rates[0]:>8}{row.rates[1]:>8}  "
-        f"{row.setting[: SETTING_WIDTH - 1]:<{SETTING_WIDTH}}{row.state[:9]:<10}{_last(row, now_s)}"
+        f"{_fit(row.label, width):<{width}}{row.rates[0]:>{RATE_WIDTH}}{row.rates[1]:>{RATE_WIDTH}} "
+        f"{_cut(row.setting):<{SETTING_WIDTH}}{row.state[:9]:<10}{_last(row, now_s)}"
     )
     if row.name == view.chosen:
         return Line(text, "bold reverse")
@@ -174,6 +174,11 @@ def _new_value(change: str) -> str:
 def _fit(label: str, width: int) -> str:
     """The end of a long name: there the targets differ."""
     return label if len(label) < width else "~" + label[2 - width :]
+
+
+def _cut(setting: str) -> str:
+    """The beginning of a setting that is too long, marked as such."""
+    return setting if len(setting) < SETTING_WIDTH else setting[: SETTING_WIDTH - 2] + "~"
 
 
 def _below(status: Mapping[str, Any], known: Sequence[ScreenRow], view: View, size: Size) -> list[Line]:
@@ -233,30 +238,16 @@ def _slice(known: Sequence[ScreenRow], chosen: str, room: int) -> tuple[list[Scr
 
 def _row(entry: Mapping[str, Any]) -> ScreenRow:
     setting = entry.get("setting") or {}
-    rates = _rates(entry)
+    read, written = rate_words([entry], unit="")
     return ScreenRow(
         name=str(entry["target"]),
         label=str(entry["short"]),
-        rates=rates,
-        busy=_is_busy(entry),
+        rates=(read.replace(" ", ""), written.replace(" ", "")),
+        busy=is_busy(entry),
         setting="/".join(str(value) for value in setting.values()),
         state=str(entry.get("state") or ""),
         last=entry.get("last_change"),
     )
-
-
-def _rates(entry: Mapping[str, Any]) -> tuple[str, str]:
-    """MB/s read and written, or operations a second that look something up and that change something."""
-    if "query_operations_per_s" in entry:
-        looked, changed = (float(entry[f"{way}_operations_per_s"]) for way in ("query", "modify"))
-        return f"{looked:.0f} op/s", f"{changed:.0f} op/s"
-    read, written = (float(entry.get(f"{way}_bytes_per_s") or 0.0) / 1e6 for way in ("read", "write"))
-    return f"{read:.1f}", f"{written:.1f}"
-
-
-def _is_busy(entry: Mapping[str, Any]) -> bool:
-    """Whether it moved anything in its last interval."""
-    return any(bool(value) for name, value in entry.items() if name.endswith("_per_s"))
 
 
 def _age(seconds: float) -> str:

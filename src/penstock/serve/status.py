@@ -5,7 +5,7 @@ There is one such object. Metrics, `penstock agent status` and `top` are three w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -225,6 +225,36 @@ def _change(last: LastChange) -> dict[str, Any]:
     return {**asdict(last), "gain": None if gain is None else gain.ratio, **figures}
 
 
+def rate_words(rows: Iterable[Mapping[str, Any]], unit: str = " MB/s") -> tuple[str, str]:
+    """What targets of one kind moved together in their last interval: 10^6 bytes a second read and written with this
+    unit behind, or operations a second that look something up and that change something.
+
+    >>> rate_words([{"read_bytes_per_s": 4e6, "write_bytes_per_s": 0.0}] * 2)
+    ('8.0 MB/s', '0.0 MB/s')
+    >>> rate_words([{"query_operations_per_s": 12.4, "modify_operations_per_s": 14321.0}])
+    ('12 op/s', '14.3k op/s')
+    """
+    known = list(rows)
+    if any("query_operations_per_s" in row for row in known):
+        looked, changed = (_total(known, f"{way}_operations_per_s") for way in ("query", "modify"))
+        return _operations(looked), _operations(changed)
+    read, written = (_total(known, f"{way}_bytes_per_s") / 1e6 for way in ("read", "write"))
+    return f"{read:.1f}{unit}", f"{written:.1f}{unit}"
+
+
+def is_busy(row: Mapping[str, Any]) -> bool:
+    """Whether a target moved anything in its last interval."""
+    return any(bool(value) for name, value in row.items() if name.endswith("_per_s"))
+
+
+def _total(rows: Iterable[Mapping[str, Any]], name: str) -> float:
+    return sum(float(row.get(name) or 0.0) for row in rows)
+
+
+def _operations(rate: float) -> str:
+    return f"{rate:.0f} op/s" if rate < 999.5 else f"{rate / 1e3:.3g}k op/s"
+
+
 def effect_sentence(effect: Mapping[str, Any] | None) -> str:
     """The headline in words that claim no more than the figure does."""
     if effect is None:
@@ -232,14 +262,14 @@ def effect_sentence(effect: Mapping[str, Any] | None) -> str:
     said = f"effect: {_times(effect)}"
     if effect["kind"] == "switchback":
         return f"{said} (switchback, {effect['pairs']} pairs)"
-    changes = "1 change judged" if effect["changes"] == 1 else f"{effect['changes']} changes judged"
+    judged = "1 comparison" if effect["changes"] == 1 else f"{effect['changes']} comparisons"
     tried = effect.get("trial")
     told = (
         "agent trial tells more"
         if tried is None
         else f"a trial of {tried['pairs']} pairs was {_times(tried)}"
     )
-    return f"{said} (before/after, {changes}; {told})"
+    return f"{said} (before/after, {judged}; {told})"
 
 
 def _times(effect: Mapping[str, Any]) -> str:

@@ -85,12 +85,16 @@ def _form(value: object) -> str:
     return "table" if isinstance(value, dict | WorkloadTable) else "name"
 
 
+#: A workload as configuration files give it: by its name, or described.
+AnyWorkload = Annotated[
+    Annotated[str, Tag("name")] | Annotated[WorkloadTable, Tag("table")], Discriminator(_form)
+]
+
+
 class ScenarioJobSection(Section):
     """`[[job]]`: a workload on some or all clients."""
 
-    workload: Annotated[
-        Annotated[str, Tag("name")] | Annotated[WorkloadTable, Tag("table")], Discriminator(_form)
-    ]
+    workload: AnyWorkload
     clients: list[int] | None = Field(default=None, min_length=1)
     start_s: float = Field(default=0.0, ge=0)
     stop_s: float = Field(default=0.0, ge=0)
@@ -195,7 +199,7 @@ def scenario_plan(scenario: ScenarioFile, cluster: Cluster, seed: int, source: s
 
 
 def _jobs(scenario: ScenarioFile) -> Iterator[Job]:
-    works = [_work(job) for job in scenario.job]
+    works = [workload_of(job.workload) for job in scenario.job]
     clients = [scenario.clients_of(job) for job in scenario.job]
     first = list(accumulate(map(len, clients), initial=0))
     for number, (job, work) in enumerate(zip(scenario.job, works, strict=True)):
@@ -217,8 +221,9 @@ def _jobs(scenario: ScenarioFile) -> Iterator[Job]:
             )
 
 
-def _work(job: ScenarioJobSection) -> Workload:
-    return parse_workload(job.workload) if isinstance(job.workload, str) else job.workload.workload()
+def workload_of(given: str | WorkloadTable) -> Workload:
+    """What a file names or describes."""
+    return parse_workload(given) if isinstance(given, str) else given.workload()
 
 
 def _source(jobs: Sequence[ScenarioJobSection], number: int, works: Sequence[Workload]) -> int:

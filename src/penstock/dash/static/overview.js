@@ -41,7 +41,8 @@ function drawInterval(state) {
 
 function drawCounts(state) {
   const counts = state.worth.counts;
-  const rows = [["changes", counts.change], ["taken back", counts.revert], ["looks at the original", counts.look],
+  const rows = [[counts.change === 1 ? "change" : "changes", counts.change], ["taken back", counts.revert],
+    [counts.look === 1 ? "look at the original" : "looks at the original", counts.look],
     ["advised", counts.advice], ["refused", counts.failed]].filter(([, n], at) => n || at < 2);
   by("counts").replaceChildren(...rows.map(([name, n]) =>
     make("div", {}, make("dt", {}, name), make("dd", {}, String(n)))));

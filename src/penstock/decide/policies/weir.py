@@ -249,10 +249,11 @@ class WeirPolicy(Policy):
         wish = found.belief.candidates[bet]
         self._trying = wish
         self._rounds.trials += 1
+        more = 2 ** float(found.improvement[bet]) - 1
         sentence = (
-            f"{wish} is expected to bring {2 ** found.net(bet):.2f} times the original's throughput, "
-            f"the best measured so far {2**found.over:.2f} times; the chance of more makes a trial worth "
-            f"{2 ** float(found.improvement[bet]) - 1:.0%}"
+            f"{wish} is expected to bring {2 ** found.net(bet):.2f} times the original's throughput; "
+            f"the best measured so far brings {2**found.over:.2f} times; "
+            f"a trial adds {more:.0%} on average, because a worse setting is left at once"
         )
         return self._ask(window, found, bet, Reason.PROMISING, sentence)
 

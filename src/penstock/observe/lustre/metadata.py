@@ -74,7 +74,7 @@ class MdcParser(MetadataParser):
 
     What looks something up is counted as requests less creates. Its counters are read one after the other, so the
     difference may fall for a moment; its highest value counts. The time of requests is known for all together, and
-    each way of work gets its share of what was added.
+    each way of work gets its share of what was added; at the first look, of all there was.
     """
 
     def __init__(self, target: Target, knobs: Mapping[str, str]) -> None:
@@ -108,7 +108,7 @@ class MdcParser(MetadataParser):
         altering = changes + _count(made, ("close",))
         if epoch != self._epoch:
             self._epoch, self._queries, self._usec = epoch, looked, [0.0, 0.0]
-            self._requests, self._waited = (looked, altering), waited
+            self._requests, self._waited = (0.0, 0.0), 0.0
         self._queries = max(self._queries, looked)
         now = self._queries, altering
         added = [max(0.0, new - old) for new, old in zip(now, self._requests, strict=True)]

@@ -41,7 +41,7 @@ class LoggedJob:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The runs that curves can be learned from, and why others cannot: jobs and logs by reason."""
+    """The runs that curves can be learned from, and why others cannot: by reason, ids of jobs or names of logs."""
 
     runs: tuple[FinishedRun, ...]
     left_out: Mapping[str, tuple[str, ...]]
@@ -88,37 +88,38 @@ def join(
     with its number of nodes and processes. Without patterns every name is an application.
     """
     by_id = {job.id: job for job in jobs}
+    programs = {log.job: log.past.program for log in logs}
+    names = {job.id: _application(job.name or programs.get(job.id, ""), patterns) for job in jobs}
     runs: list[FinishedRun] = []
     left_out: dict[str, list[str]] = {}
     for log in logs:
-        job = by_id.get(log.job)
+        name = names.get(log.job, "")
+        if name is None:
+            # Reported once, with the jobs, however many logs it has.
+            continue
         try:
-            runs.append(_run(log, job, granted, patterns))
+            runs.append(_run(log, by_id.get(log.job), granted, name))
         except PenstockError as error:
             left_out.setdefault(str(error), []).append(log.path.name)
-    logged = {log.job for log in logs}
     for job in jobs:
-        if job.id not in logged:
+        if names[job.id] is None:
+            left_out.setdefault("no application matches", []).append(job.id)
+        elif job.id not in programs:
             left_out.setdefault("no Darshan log", []).append(job.id)
-    return Joined(tuple(runs), {why: tuple(names) for why, names in left_out.items()})
+    return Joined(tuple(runs), {why: tuple(some) for why, some in left_out.items()})
 
 
-def _run(
-    log: LoggedJob, job: TraceJob | None, granted: Mapping[str, int], patterns: Sequence[str]
-) -> FinishedRun:
+def _run(log: LoggedJob, job: TraceJob | None, granted: Mapping[str, int], application: str) -> FinishedRun:
     past = log.past
     if job is None:
         raise MissingError("no job in the accounting")
-    name = _application(job.name or past.program, patterns)
-    if name is None:
-        raise MissingError("no application matches")
     count = past.osts or granted.get(job.id)
     if past.bytes_per_s is None:
         raise MissingError("no I/O in the log")
     if count is None:
         raise MissingError("the number of its resources is in neither log nor ledger")
     access = {None: "unknown", True: "shared", False: "file-per-process"}[past.shared]
-    whole = f"{name} {job.nodes}x{past.processes}"
+    whole = f"{application} {job.nodes}x{past.processes}"
     # The log's I/O time is that of one program; everything else that the job did was no I/O.
     compute_s = max(job.elapsed_s - past.io_s, 0.0)
     return FinishedRun(whole, access, count, past.bytes_per_s, past.io_bytes, compute_s, job.nodes)

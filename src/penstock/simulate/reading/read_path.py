@@ -7,6 +7,7 @@ sent together are answered together, and the link is idle until the next ones co
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -63,12 +64,36 @@ class Link:
 
 @dataclass(slots=True)
 class Traffic:
-    """What one data path did since the beginning."""
+    """What one data path did since the beginning.
+
+    `sent` and `answered` count requests by their blocks, `flying` those sent as the n-th under way.
+    """
 
     requests: int = 0
     bytes: int = 0
     usec: float = 0.0
     least_usec: float = float("inf")
+    most_usec: float = 0.0
+    #: The sum of the squares.
+    usec_squares: float = 0.0
+    sent: Counter[int] = field(default_factory=Counter)
+    answered: Counter[int] = field(default_factory=Counter)
+    flying: Counter[int] = field(default_factory=Counter)
+
+    def begin(self, blocks: int, under_way: int) -> None:
+        """A request is sent."""
+        self.sent[blocks] += 1
+        self.flying[under_way] += 1
+
+    def end(self, blocks: int, took_us: float) -> None:
+        """It was answered."""
+        self.requests += 1
+        self.bytes += blocks * BLOCK_BYTES
+        self.usec += took_us
+        self.least_usec = min(self.least_usec, took_us)
+        self.most_usec = max(self.most_usec, took_us)
+        self.usec_squares += took_us * took_us
+        self.answered[blocks] += 1
 
 
 @dataclass(slots=True)
@@ -99,6 +124,7 @@ class ReadPath:
         cheap_pages = pages * self.cluster.readahead.page_cost_ratio
         yield self.slots.take()
         sent_s = self.engine.now_s
+        self.traffic.begin(request.blocks, self.slots.used)
         yield self.processor.work(client.build_read_us * 1e-6)
         yield network.round_trip_us * 0.5e-6
         part = server.request_exponential_ratio
@@ -113,11 +139,7 @@ class ReadPath:
             yield self.link.send_small
         yield self.processor.work((client.reply_read_us + cheap_pages * client.reply_us_per_page) * 1e-6)
         self.slots.give()
-        took_us = (self.engine.now_s - sent_s) * 1e6
-        self.traffic.requests += 1
-        self.traffic.bytes += request.blocks * BLOCK_BYTES
-        self.traffic.usec += took_us
-        self.traffic.least_usec = min(self.traffic.least_usec, took_us)
+        self.traffic.end(request.blocks, (self.engine.now_s - sent_s) * 1e6)
         finished()
 
     def _receive(self, blocks: int) -> Process:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -27,8 +28,20 @@ class Reads:
     bytes: int = 0
     calls: int = 0
     usec: float = 0.0
+    least_usec: float = math.inf
+    most_usec: float = 0.0
+    #: The sum of the squares.
+    usec_squares: float = 0.0
     misses: int = 0
     by_itself: int = 0
+
+    def add(self, usec: float) -> None:
+        """A call has returned."""
+        self.calls += 1
+        self.usec += usec
+        self.least_usec = min(self.least_usec, usec)
+        self.most_usec = max(self.most_usec, usec)
+        self.usec_squares += usec * usec
 
 
 @dataclass(slots=True, eq=False)
@@ -125,8 +138,7 @@ class ReadingClient:
             yield self._work(run - cursor, client.read_copy_us_per_page)
             self.reads.bytes += (run - cursor) * BLOCK_BYTES
             cursor = run
-        self.reads.calls += 1
-        self.reads.usec += (self.engine.now_s - began_s) * 1e6
+        self.reads.add((self.engine.now_s - began_s) * 1e6)
 
     def _starts_refill(self, file: OpenFile, limits: AheadLimits) -> bool:
         """Let another thread ask for the next batch, if it does so for this window and all of it has room."""

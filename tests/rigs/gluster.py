@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.testing.freeport import free_port
-from penstock.testing.served import wait_for
-from penstock.testing.slowlink import slow_link
+from tests.rigs.freeport import free_port
+from tests.rigs.served import wait_for
+from tests.rigs.slowlink import slow_link
 
 # What glusterd stacks on one brick, bottom first: the server's side, then the client's.
 _SERVER = (

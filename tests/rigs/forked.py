@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 
-_PRELOAD = ["penstock.cli.schedule_advise", "penstock.schedule.lifecycle", "penstock.testing.forked"]
+_PRELOAD = ["penstock.cli.schedule_advise", "penstock.schedule.lifecycle", "tests.rigs.forked"]
 
 
 @contextmanager

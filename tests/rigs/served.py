@@ -158,7 +158,7 @@ def why_not() -> str | None:
 
 
 @contextlib.contextmanager
-def served(  # noqa: PLR0913 - all but the first have defaults
+def served(
     directory: Path,
     *,
     layout: str = "2.17",
@@ -170,7 +170,7 @@ def served(  # noqa: PLR0913 - all but the first have defaults
 ) -> Iterator[Served]:
     """Serve a steady client below a directory for the length of a `with` block."""
     directory.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "penstock.testing.served", str(directory), "--layout", layout]
+    command = [sys.executable, "-P", __file__, str(directory), "--layout", layout]
     command += ["--osts", str(osts), "--ram-gib", str(ram_gib), *(["--plain"] if plain else [])]
     command += ["--spiteful"] if spiteful else []
     command += ["--generous"] if generous else []

@@ -16,6 +16,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from tests.rigs.agents import AgentProcess, ThisMachine, agent
+from tests.rigs.guest import SHARE
+from tests.rigs.served import wait_for
+
 from penstock.actuate.journal import Journal, owner_of
 from penstock.actuate.nfs import NfsActuator
 from penstock.actuate.node_actuator import NodeActuator
@@ -25,10 +29,7 @@ from penstock.knobs import Setting
 from penstock.observe.nfs.observer import NfsObserver
 from penstock.snapshot import Target
 from penstock.testing.actuators import Rig, check_actuator
-from penstock.testing.agents import AgentProcess, ThisMachine, agent
-from penstock.testing.guest import SHARE
 from penstock.testing.observers import check_observer
-from penstock.testing.served import wait_for
 from penstock.units import MIB
 from penstock.window import Window, windows
 

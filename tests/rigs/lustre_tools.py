@@ -40,8 +40,7 @@ def install_tools(home: Path, osts: int, fsname: str = "scratch", mgs: bool = Tr
     (home / "bin").mkdir(exist_ok=True)
     for name in ("lfs", "lctl"):
         tool = home / "bin" / name
-        module = "penstock.testing.lustre_tools"
-        tool.write_text(f'#!/bin/sh\nexec {sys.executable} -m {module} "{home}/state.json" {name} "$@"\n')
+        tool.write_text(f'#!/bin/sh\nexec {sys.executable} -P {__file__} "{home}/state.json" {name} "$@"\n')
         tool.chmod(0o755)
     return home / "bin"
 

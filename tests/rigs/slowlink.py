@@ -146,7 +146,7 @@ class SlowLink:
 @contextlib.contextmanager
 def slow_link(to_port: int, round_trip_s: float) -> Iterator[int]:
     """The port of a link to another port of this machine, for the length of a `with` block."""
-    command = [sys.executable, "-m", "penstock.testing.slowlink", str(to_port), str(round_trip_s)]
+    command = [sys.executable, "-P", __file__, str(to_port), str(round_trip_s)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         said = process.stdout.readline() if process.stdout is not None else ""

@@ -73,7 +73,7 @@ def why_not() -> str | None:
     return None if Path(_BUSYBOX).exists() else "needs the Debian package busybox-static"
 
 
-def run_in_guest(  # noqa: PLR0913 - all but the first two have defaults
+def run_in_guest(
     command: str,
     share: Path,
     modules: Sequence[str] = (),

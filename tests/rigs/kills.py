@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.rigs.agents import agent, knobs, recover
+from tests.rigs.served import Served, wait_for
+
 from penstock.agent.startup import LOG_FILE
-from penstock.testing.agents import agent, knobs, recover
-from penstock.testing.served import Served, wait_for
 
 TUNE = ("--mode", "tune", "--policy", "random")
 OSTS = ("OST0000", "OST0001")

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from tests.rigs.served import Served, wait_for
+
 from penstock.agent.control import request
 from penstock.agent.log import read_log
 from penstock.agent.startup import LOG_FILE, SOCKET_FILE
 from penstock.errors import UnreachableError
 from penstock.events import dump
-from penstock.testing.served import Served, wait_for
 
 # A guard that lets nearly everything through, so that short tests see many changes.
 EAGER = """

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from penstock.testing.freeport import free_port
-from penstock.testing.served import wait_for
+from tests.rigs.freeport import free_port
+from tests.rigs.served import wait_for
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "squeue", "sbatch", "scontrol", "scancel")
 PARTITION = "batch"
