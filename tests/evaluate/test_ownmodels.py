@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from benchmarks.evidence.asks import policy_of
 
+from penstock.errors import UsageError
 from penstock.evaluate.ownmodels import FIRST_SEED, OwnWorld, own_models
 from penstock.evaluate.request import OWN, Request
+from penstock.evaluate.tuners import make_predictor
 from penstock.predict import modelfile
 from penstock.predict.featuresets import PRINTED
 from penstock.simulate.cluster import builtin_cluster
@@ -53,6 +55,9 @@ def test_own_model_of_application_labels_learns_from_settings_that_were_held(tmp
     policy = policy_of("carat-application")
     made = own_models(world, [policy], tmp_path, 1, said.append)
     model = modelfile.load(Path(made[policy]))
+    assert make_predictor(policy, Path(made[policy])) is not None
+    with pytest.raises(UsageError, match="--label application"):
+        make_predictor(policy)
     assert said[0].endswith("24 runs of 64 s to train on")
     assert "held before" in str(model.provenance["label"])
     # Eight settings a run, each but the first a sample where something was moved before it.
