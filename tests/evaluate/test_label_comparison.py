@@ -43,7 +43,7 @@ def test_rows_are_24_workloads_and_9_lists_against_the_default() -> None:
 def test_part_of_the_page_is_replaced(tmp_path: Path) -> None:
     page = tmp_path / "learning.md"
     page.write_text("# A\n\n<!-- made: application-label -->\n<!-- /made -->\n\nMore.\n")
-    bench.write(bench.summary(dict.fromkeys("xy", {"a": (1.0, 1.2)}), "one seed"), page)
+    bench.write(bench.summary({name: {"a": (1.0, 1.2)} for name in "xy"}, "one seed"), page)
     text = page.read_text()
     assert "| x | 1 | 1.000 | 1.200 | 0 | 1.20 (`a`) |" in text
     assert text.startswith("# A\n\n<!-- made: application-label -->\nBy the rule")
