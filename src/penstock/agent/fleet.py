@@ -14,10 +14,9 @@ from typing import Any
 
 from penstock.agent.effect import trial_gain
 from penstock.agent.log import read_log
-from penstock.agent.startup import LOG_FILE
+from penstock.agent.node_logs import node_logs
 from penstock.agent.summary import Summary, summarise
 from penstock.agent.switchback import Verdict, over_ratios
-from penstock.errors import MissingError, UsageError
 from penstock.gains import Gain, GainVerdict, mean_gain
 from penstock.report.page import Section, Table, render
 
@@ -28,6 +27,10 @@ CLASSES = {
     "undecided": "Changes were judged, but what they brought is not known well enough to say.",
     "not judged": "Changes were made or advised, and none was judged yet.",
 }
+#: The table of nodes. A look goes to the original and back, and counts as neither.
+COLUMNS = ("node", "before/after", "changes", "taken back", "looks", "advised")
+#: A node's changes were taken back where at least this share of its moves was part of such.
+MOSTLY = 0.8
 _OF_VERDICT = {
     GainVerdict.GAIN: "helped",
     GainVerdict.LOSS: "taken back",
@@ -45,8 +48,18 @@ class NodeReport:
 
     @property
     def made(self) -> int:
-        """Changes carried out."""
+        """Everything that was set, looks at the original and what was taken back included."""
         return sum(target.made for target in self.summary.targets)
+
+    @property
+    def looks(self) -> int:
+        """Moves only to look at the original, and back."""
+        return sum(target.looks for target in self.summary.targets)
+
+    @property
+    def changes(self) -> int:
+        """What was set for a gain."""
+        return sum(target.changes for target in self.summary.targets)
 
     @property
     def advised(self) -> int:
@@ -69,8 +82,9 @@ class NodeReport:
         """One of `CLASSES`."""
         if not self.made and not self.advised:
             return "not needed"
-        # A reverted change is two changes: there and back.
-        if self.made > 0 and 2 * self.reverted >= 0.8 * self.made:
+        # A reverted change is two moves: there and back.
+        moves = self.changes + self.reverted
+        if moves > 0 and 2 * self.reverted >= MOSTLY * moves:
             return "taken back"
         return "not judged" if self.gain is None else _OF_VERDICT[self.gain.verdict]
 
@@ -103,15 +117,10 @@ class FleetReport:
 
 def fleet_report(files: Sequence[Path], since_s: float, until_s: float) -> FleetReport:
     """Merge log files or state directories. It is an error if two have the same node name."""
-    nodes: dict[str, NodeReport] = {}
-    for file in files:
-        path = file / LOG_FILE if file.is_dir() else file
-        if not path.exists():
-            raise MissingError(f"{path}: no such log")
-        name = path.parent.name if path.name == LOG_FILE else path.name.split(".", maxsplit=1)[0]
-        if name in nodes:
-            raise UsageError(f"{path}: there is a log of node {name!r} already; name files after their nodes")
-        nodes[name] = NodeReport(name, summarise(read_log(path), since_s, until_s))
+    nodes = {
+        name: NodeReport(name, summarise(read_log(path), since_s, until_s))
+        for name, path in node_logs(files).items()
+    }
     rows = tuple(nodes[name] for name in sorted(nodes))
     trials = [gain.ratio for node in rows if (gain := trial_gain(node.summary.trial)) is not None]
     return FleetReport(rows, _jobs(rows), over_ratios([math.log(gain) for gain in trials if gain > 0]))
@@ -164,7 +173,7 @@ def document(report: FleetReport) -> dict[str, Any]:
 
 
 def _node(node: NodeReport) -> Mapping[str, Any]:
-    counts = {"made": node.made, "advised": node.advised, "reverted": node.reverted}
+    counts = {name: getattr(node, name) for name in ("made", "looks", "advised", "reverted")}
     kind = (node.summary.effect or {}).get("kind")
     figures = {**_figures(node.gain), "gain_from": kind}
     return {"node": node.node, **figures, "verdict": node.verdict, **counts}
@@ -188,12 +197,11 @@ def sentence(report: FleetReport) -> str:
 
 def page(report: FleetReport) -> str:
     """One self-contained HTML page."""
-    heading = ("node", "before/after", "changes", "advised", "taken back")
     sections = [
         Section(
-            f"{name}: {len(nodes)} nodes",
+            f"{name}: {counted(nodes)}",
             (CLASSES[name],),
-            tables=(Table(heading, [_cells(node) for node in _sorted(nodes)]),),
+            tables=(Table(COLUMNS, [node_cells(node) for node in _sorted(nodes)]),),
         )
         for name, nodes in report.by_class().items()
         if nodes
@@ -205,15 +213,23 @@ def page(report: FleetReport) -> str:
         ]
         jobs = Table(("job", "user", "nodes", "changes", "taken back", "before/after"), rows)
         sections.append(Section("jobs", ("Each of a job's nodes counts once.",), tables=(jobs,)))
-    return render("Penstock on a fleet", (sentence(report).capitalize() + ".",), sections)
+    said = sentence(report)
+    return render("Penstock on a fleet", (), sections, f"{said[0].upper()}{said[1:]}.")
 
 
 def _sorted(nodes: Sequence[NodeReport]) -> list[NodeReport]:
     return sorted(nodes, key=lambda node: (-(node.gain.ratio if node.gain else 0.0), node.node))
 
 
-def _cells(node: NodeReport) -> tuple[str, ...]:
-    return (node.node, gain_words(node.gain), str(node.made), str(node.advised), str(node.reverted))
+def node_cells(node: NodeReport) -> tuple[str, ...]:
+    """A row of `COLUMNS`."""
+    counts = (node.changes, node.reverted, node.looks, node.advised)
+    return (node.node, gain_words(node.gain), *map(str, counts))
+
+
+def counted(nodes: Sequence[NodeReport]) -> str:
+    """`1 node`, `2 nodes`."""
+    return f"{len(nodes)} node{'s' * (len(nodes) != 1)}"
 
 
 def gain_words(gain: Gain | None) -> str:
