@@ -4,8 +4,9 @@ usage: python -m benchmarks.fleet [--clients 8,40,100] [--seconds 120] [--seeds 
                                   [--arms alone,shared,lying] [--out FILE.json] [--write]
 
 As many simulated clients as OSTs run one job, or jobs in turn where several workloads are named; two OSTs share a
-device. Every case is run with the same random numbers: at the default, with every setting that was held for long
-(the best of them is the oracle), everyone alone, and with a shared folder. Kept of each run is
+server. Every case is run with the same random numbers: at the default, everyone alone, and with a shared folder. The
+best setting is found by holding each of all candidates on eight such clients: as pairs of OSTs share nothing with
+others, more clients are more of the same. Kept of each run is
 
 - the price: seconds of work that settings other than the original cost, summed over all nodes. Each stay at a setting
   counts by itself, against what that client gets untuned.
@@ -22,10 +23,11 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from penstock.evaluate.drivers import Course, Hold, Loops
 from penstock.evaluate.figures import jain
@@ -37,22 +39,26 @@ from penstock.knobs import Setting
 from penstock.simulate.assembly import Job, Plan
 from penstock.simulate.cluster import builtin_cluster
 from penstock.simulate.simulation import Simulation
+from penstock.spaces import LUSTRE
 from penstock.workload import parse_workload
 
 RESULT = Path(__file__).parent / "results" / "fleet.json"
+# What every candidate brings, by jobs; found once.
+STATIC = Path(__file__).parent / "results" / "fleet_static.json"
 CLIENTS, SEEDS, SECONDS = (8, 40, 100), (1,), 120.0
 WORKLOADS = ("s_rd_rn_1m",)
 ARMS = ("alone", "shared", "lying")
 # A setting is as good as the best one where it brings all nodes so much of it.
 NEAR = 0.95
 MOST_NODES = 0.9
-STATIC_S = 10.0
-# Settings that were held for less than this by every node are no candidates for the best.
-HELD_S = 2.0
+STATIC_CLIENTS, STATIC_S, STATIC_WARMUP_S = 8, 6.0, 2.0
 # To hold a setting means for so long; a trial or a look at the original is shorter.
 HOLD_S = 10.0
 # What the liar praises: within the guard's reach, and bad.
 LIES = tuple(Setting(pages=pages, flight=1) for pages in (32, 64, 128, 256, 512))
+
+#: By candidate, what each job gets of its default.
+StaticRates = dict[Setting, dict[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,10 @@ class FleetCourse:
 
 @dataclass(frozen=True, slots=True)
 class FleetRow:
-    """One run's figures; see the module's docstring. `worst_price_s` is what the dearest node paid."""
+    """One run's figures; see the module's docstring.
+
+    `worst_price_s` is what the dearest node paid, `at_end` the throughput of the last ten seconds.
+    """
 
     clients: int
     seed: int
@@ -97,17 +106,16 @@ class FleetRow:
     near_since_proof_s: float | None
     near_at_end: float
     throughput: float
+    at_end: float
     worst_client: float
     fairness: float
     oracle: float
     cpu_s: float
 
 
-def drive(case: FleetCase, arm: str, setting: Setting | None = None) -> FleetCourse:
+def drive(case: FleetCase, arm: str) -> FleetCourse:
     """One run of a case."""
     simulation = Simulation(case.plan())
-    if setting is not None:
-        simulation.set_all(setting)
     simulation.run_until(WARMUP_S)
     course = Course(case.seconds, WARMUP_S, policy=shipped_policy())
     with tempfile.TemporaryDirectory() as scratch:
@@ -141,13 +149,36 @@ def _watched(
     return tuple(zip(*rates, strict=True)), tuple(zip(*settings, strict=True))
 
 
-def static_rates(case: FleetCase, settings: Sequence[Setting]) -> dict[Setting, list[float]]:
-    """What each client gets where all hold a setting."""
-    short = FleetCase(case.clients, case.seed, STATIC_S, case.workloads)
-    found = {}
-    for setting in settings:
-        run = drive(short, "default", setting)
-        found[setting] = [sum(rates) / len(rates) for rates in run.rates]
+def static_rates(workloads: Sequence[str], seed: int) -> StaticRates:
+    """What each job gets where all nodes hold a setting, of the default's rate, and so for every candidate."""
+    known = json.loads(STATIC.read_text()) if STATIC.exists() else {}
+    key = f"{' + '.join(workloads)}, seed {seed}"
+    if key not in known:
+        case = FleetCase(STATIC_CLIENTS, seed, STATIC_S, tuple(workloads))
+        home = _job_rates(case, None)
+        known[key] = [
+            [
+                dict(setting),
+                {job: round(rate / home[job], 4) for job, rate in _job_rates(case, setting).items()},
+            ]
+            for setting in LUSTRE.candidates()
+        ]
+        STATIC.parent.mkdir(exist_ok=True)
+        STATIC.write_text(json.dumps(known, indent=0) + "\n")
+    return {Setting(setting): rates for setting, rates in known[key]}
+
+
+def _job_rates(case: FleetCase, setting: Setting | None) -> dict[str, float]:
+    """The sum of each job's clients where all hold a setting; None is the default."""
+    simulation = Simulation(case.plan())
+    if setting is not None:
+        simulation.set_all(setting)
+    simulation.run_until(STATIC_WARMUP_S)
+    before = [simulation.totals(client).app_bytes for client in range(case.clients)]
+    simulation.run_until(STATIC_WARMUP_S + case.seconds)
+    found = dict.fromkeys(case.workloads, 0.0)
+    for client, then in enumerate(before):
+        found[case.workload(client)] += simulation.totals(client).app_bytes - then
     return found
 
 
@@ -160,77 +191,49 @@ def lost_s(rates: Sequence[float], settings: Sequence[Setting], usual: float, ho
     return lost
 
 
-def figures(case: FleetCase, arms: Sequence[str]) -> list[FleetRow]:
+def figures(case: FleetCase, arms: Sequence[str]) -> Iterator[FleetRow]:
     """All runs of a case."""
     default = drive(case, "default")
     usual = [sum(rates) / len(rates) for rates in default.rates]
     home = default.settings[0][0]
-    runs, cpu_s = {}, {}
+    static = static_rates(case.workloads, case.seed)
+    best = {job: max(rates[job] for rates in static.values()) for job in case.workloads}
+    oracle = sum(best[case.workload(client)] * rate for client, rate in enumerate(usual)) / sum(usual)
     for arm in arms:
         began_s = time.process_time()
-        runs[arm] = drive(case, arm)
-        cpu_s[arm] = time.process_time() - began_s
-    static = static_rates(case, _held_long(runs.values()))
-    rows = []
-    for arm, run in runs.items():
-        near = _near(case, run, static)
+        run = drive(case, arm)
+        cpu_s = time.process_time() - began_s
+        near = _near(case, run, static, best)
         reached = next((at for at, share in enumerate(_over(near, HOLD_S)) if share >= MOST_NODES), None)
         near_s = None if reached is None else (reached + 1) * INTERVAL_S
         means = [sum(rates) / len(rates) for rates in run.rates]
+        shares = [mean / rate for mean, rate in zip(means, usual, strict=True)]
         prices = [lost_s(*one, home) for one in zip(run.rates, run.settings, usual, strict=True)]
-        rows.append(
-            FleetRow(
-                case.clients,
-                case.seed,
-                case.seconds,
-                " + ".join(case.workloads),
-                arm,
-                round(sum(prices), 2),
-                round(max(prices), 2),
-                near_s,
-                None if near_s is None or run.proved_s is None else near_s - run.proved_s,
-                round(sum(near[-20:]) / len(near[-20:]), 3),
-                round(sum(means) / sum(usual), 3),
-                round(min(mean / rate for mean, rate in zip(means, usual, strict=True)), 3),
-                round(jain([mean / rate for mean, rate in zip(means, usual, strict=True)]), 4),
-                round(_best_of_jobs(case, static) / sum(usual), 3),
-                round(cpu_s[arm], 1),
-            )
+        yield FleetRow(
+            clients=case.clients,
+            seed=case.seed,
+            seconds=case.seconds,
+            workloads=" + ".join(case.workloads),
+            arm=arm,
+            price_s=round(sum(prices), 2),
+            worst_price_s=round(max(prices), 2),
+            near_s=near_s,
+            near_since_proof_s=None if near_s is None or run.proved_s is None else near_s - run.proved_s,
+            near_at_end=round(sum(near[-20:]) / len(near[-20:]), 3),
+            throughput=round(sum(means) / sum(usual), 3),
+            at_end=round(sum(sum(rates[-20:]) / 20 for rates in run.rates) / sum(usual), 3),
+            worst_client=round(min(shares), 3),
+            fairness=round(jain(shares), 4),
+            oracle=round(oracle, 3),
+            cpu_s=round(cpu_s, 1),
         )
-    return rows
 
 
-def _held_long(runs: Iterable[FleetCourse]) -> list[Setting]:
-    found: dict[Setting, None] = {}
-    for run in runs:
-        for settings in run.settings:
-            for setting, stay in groupby(settings):
-                if sum(INTERVAL_S for _ in stay) > HELD_S:
-                    found[setting] = None
-    return list(found)
-
-
-def _job_rates(case: FleetCase, rates: Sequence[float]) -> dict[str, float]:
-    """The sum of each job's clients."""
-    found = dict.fromkeys(case.workloads, 0.0)
-    for client, rate in enumerate(rates):
-        found[case.workload(client)] += rate
-    return found
-
-
-def _best_of_jobs(case: FleetCase, static: dict[Setting, list[float]]) -> float:
-    """What all jobs get together where each holds its best setting, as far as they do not disturb each other."""
-    by_setting = [_job_rates(case, rates) for rates in static.values()]
-    return sum(max(rates[job] for rates in by_setting) for job in case.workloads)
-
-
-def _near(case: FleetCase, run: FleetCourse, static: dict[Setting, list[float]]) -> list[float]:
+def _near(case: FleetCase, run: FleetCourse, static: StaticRates, best: Mapping[str, float]) -> list[float]:
     """The share of nodes, by interval, whose setting brings their job at least .95 of its best."""
-    by_setting = {setting: _job_rates(case, rates) for setting, rates in static.items()}
-    best = {job: max(rates[job] for rates in by_setting.values()) for job in case.workloads}
     good = {
         (setting, job)
-        for setting, rates in by_setting.items()
+        for setting, rates in static.items()
         for job in case.workloads
         if rates[job] >= NEAR * best[job]
     }
@@ -245,6 +248,11 @@ def _over(shares: Sequence[float], seconds: float) -> list[float]:
     """The mean from each interval on over so many seconds."""
     length = round(seconds / INTERVAL_S)
     return [sum(shares[at : at + length]) / length for at in range(len(shares) - length + 1)]
+
+
+def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Runs of one key replace each other."""
+    return tuple(row[name] for name in ("clients", "seed", "seconds", "workloads", "arm"))
 
 
 def main() -> int:
@@ -268,13 +276,10 @@ def main() -> int:
     for clients in map(int, asked.clients.split(",")):
         for seed in map(int, asked.seeds.split(",")):
             case = FleetCase(clients, seed, asked.seconds, tuple(asked.workload.split(",")))
-            fresh = [asdict(row) for row in figures(case, asked.arms.split(","))]
-            names = ("clients", "seed", "seconds", "workloads", "arm")
-            keys = [tuple(row[name] for name in names) for row in fresh]
-            rows = [row for row in rows if tuple(row[name] for name in names) not in keys] + fresh
-            asked.out.parent.mkdir(exist_ok=True)
-            asked.out.write_text(json.dumps(rows, indent=1) + "\n")
-            for row in fresh:
+            for row in map(asdict, figures(case, asked.arms.split(","))):
+                rows = [one for one in rows if _key(one) != _key(row)] + [row]
+                asked.out.parent.mkdir(exist_ok=True)
+                asked.out.write_text(json.dumps(rows, indent=1) + "\n")
                 print(json.dumps(row), file=sys.stderr, flush=True)
     return 0
 

@@ -284,6 +284,27 @@ class TargetsEvent(LogEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorkSeenEvent(LogEvent):
+    """What one kind of work did since the last such event, while nothing was tuned.
+
+    `work` is its direction; as base-2 logarithms, `request_log2` is the size of its calls and `look` its requests in
+    flight, bytes and seconds of a request; empty where that is not known. It was busy for `busy_s`.
+    """
+
+    kind = "work"
+
+    fs: str = ""
+    targets: str = ""
+    work: str = ""
+    request_log2: float | None = None
+    home: Mapping[str, int] = field(default_factory=dict)
+    look: tuple[float, ...] = ()
+    busy_s: float = 0.0
+    read_bytes: float = 0.0
+    write_bytes: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ControlEvent(LogEvent):
     """Somebody commanded the agent."""
 
@@ -306,8 +327,8 @@ KINDS: Mapping[str, type[LogEvent]] = {
     one.kind: one
     for one in (
         StartEvent, StopEvent, RememberedEvent, FoundEvent, DecisionEvent, OutcomeEvent, EffectEvent, TrialEvent,
-        TrialForgottenEvent, RestoreEvent, YieldEvent, TakeBackEvent, JobEvent, TargetsEvent, ControlEvent,
-        DisturbedEvent,
+        TrialForgottenEvent, RestoreEvent, YieldEvent, TakeBackEvent, JobEvent, TargetsEvent, WorkSeenEvent,
+        ControlEvent, DisturbedEvent,
     )
 }  # fmt: skip
 

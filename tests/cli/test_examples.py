@@ -23,6 +23,7 @@ import pytest
 from click.testing import CliRunner
 from tests.rigs.served import wait_for, why_not
 
+from penstock.agent.sharing.folder import ShareFolder
 from penstock.agent.startup import LOG_FILE
 from penstock.cli.main import cli
 from penstock.emulate.mount import unmount
@@ -32,6 +33,7 @@ EXAMPLES, FIXTURES = Path(__file__).parents[2] / "examples", Path(__file__).pare
 # What is pasted with less to do than the help shows: the same code runs.
 SHORTER = {
     "--seconds 2": "--seconds 1",
+    "--scale 0.05": "--scale 0.01",
     "simulate surface ": "simulate surface --seconds 1 ",
     "plan profile ": "plan profile --limit 10ms ",
     # A trial takes hours where it is worth something.
@@ -109,6 +111,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for nodes, cores, burst, _ in sizes
     ]
     (directory / "ior.csv").write_text(write_csv(runs))
+    (directory / "share").mkdir(mode=0o700)
+    ShareFolder(directory / "share", "n1").prepare()
     return directory
 
 
@@ -158,7 +162,7 @@ WITH_THE_AGENT = (
     "agent status", "agent top", "agent explain", "agent mode", "agent pause", "agent resume", "agent trial",
     "agent report", "fleet report",
 )  # fmt: skip
-AFTER_THE_AGENT = ("agent replay", "agent verify", "agent restore")
+AFTER_THE_AGENT = ("agent replay", "agent verify", "agent restore", "fleet worth")
 CHAINED = (*LEARNING, *CAMPAIGN, *COLLECTIVE, *BEFORE_THE_AGENT, *WITH_THE_AGENT, *AFTER_THE_AGENT, *SERVICES)
 
 

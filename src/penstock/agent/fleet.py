@@ -14,10 +14,9 @@ from typing import Any
 
 from penstock.agent.effect import trial_gain
 from penstock.agent.log import read_log
-from penstock.agent.startup import LOG_FILE
+from penstock.agent.node_logs import node_logs
 from penstock.agent.summary import Summary, summarise
 from penstock.agent.switchback import Verdict, over_ratios
-from penstock.errors import MissingError, UsageError
 from penstock.gains import Gain, GainVerdict, mean_gain
 from penstock.report.page import Section, Table, render
 from penstock.units import counted
@@ -119,15 +118,10 @@ class FleetReport:
 
 def fleet_report(files: Sequence[Path], since_s: float, until_s: float) -> FleetReport:
     """Merge log files or state directories. It is an error if two have the same node name."""
-    nodes: dict[str, NodeReport] = {}
-    for file in files:
-        path = file / LOG_FILE if file.is_dir() else file
-        if not path.exists():
-            raise MissingError(f"{path}: no such log")
-        name = path.parent.name if path.name == LOG_FILE else path.name.split(".", maxsplit=1)[0]
-        if name in nodes:
-            raise UsageError(f"{path}: there is a log of node {name!r} already; name files after their nodes")
-        nodes[name] = NodeReport(name, summarise(read_log(path), since_s, until_s))
+    nodes = {
+        name: NodeReport(name, summarise(read_log(path), since_s, until_s))
+        for name, path in node_logs(files).items()
+    }
     rows = tuple(nodes[name] for name in sorted(nodes))
     trials = [gain.ratio for node in rows if (gain := trial_gain(node.summary.trial)) is not None]
     return FleetReport(rows, _jobs(rows), over_ratios([math.log(gain) for gain in trials if gain > 0]))

@@ -46,6 +46,7 @@ from penstock.agent.startup import Places, open_journal, prepare, recover
 from penstock.agent.surveyed import surveyed
 from penstock.agent.watchdog import Watchdog, notify
 from penstock.agent.window_recording import WindowRecorder
+from penstock.agent.work_diary import WorkDiary
 from penstock.decide.policies._base import Policy
 from penstock.decision import Decision, Receipt, made
 from penstock.errors import InvalidError, ModelFileError
@@ -102,6 +103,7 @@ class Agent:
         self._knowledge = KnowledgeFile(places.state_dir)
         self._knowledge.load()
         self.sharer = Sharer(config, places.root, self.seed)
+        self._diary = WorkDiary()
         self.loop = self._make_loop(policy, predictor)
 
     def run(self) -> None:
@@ -140,6 +142,7 @@ class Agent:
                 holding(self.mutex, lambda: None if kept else self.give_back()),
                 lambda: notify("STOPPING=1"),
                 lambda: self._knowledge.keep(self.loop.tuner.remembered(), time.time()),
+                lambda: self.log.append_all(self._diary.entries(time.time())),
                 lambda: self.event(events.StopEvent(time_s=time.time())),
                 lambda: None if recorder is None else recorder.flush(),
                 *(one.close for one in (self.sharer, control, exports, watchdog, self._observer)),
@@ -260,6 +263,8 @@ class Agent:
         for step in steps:
             if step.decision is not None and step.decision.changes and self.mode is not Mode.OBSERVE:
                 self._log_change(step)
+        untuned = () if self.mode is Mode.TUNE else tuple(step.window for step in steps)
+        self.log.append_all(self._diary.note(untuned, self.clock.now(), time.time()))
         self._log_effects()
         if self.loop.before is not None:
             self._notice_others(self.loop.before)

@@ -14,6 +14,7 @@ from penstock.units import counted, parse_duration
 
 if TYPE_CHECKING:
     from penstock.agent.fleet import FleetReport
+    from penstock.agent.fleet_worth import FleetWorth
     from penstock.agent.sharing.fleet_knowledge import FleetKnowledge
 
 MOST_SHOWN = 20
@@ -47,7 +48,7 @@ def report(files: tuple[Path, ...], last: float, out: Path | None, as_json: bool
         _show(found)
 
 
-@fleet.command(epilog="Example: penstock fleet knowledge /shared/penstock")
+@fleet.command(epilog="Example: penstock fleet knowledge share")
 @click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Also write one HTML page.")
 @click.option(
@@ -88,6 +89,37 @@ def knowledge(
         emit_json(document(found))
     else:
         _show_knowledge(found, now_s)
+
+
+@fleet.command(epilog="Example: penstock fleet worth state --last 7d")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="LOG...")
+@click.option("--last", type=DURATION, default="30d", show_default=True, help="How far to look back.")
+@click.option(
+    "--knowledge",
+    "known",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Also go by what this fleet proved.",
+)
+@json_option
+def worth(files: tuple[Path, ...], last: float, known: Path | None, as_json: bool) -> None:
+    """Say before anything is tuned what tuning would bring, and how sure that is.
+
+    LOG is a node's decision log, named after the node, or its state directory, from an agent in mode observe or
+    advise. Each kind of work that nodes noted is compared with simulated cases in which tuning has ended; with
+    --knowledge first with what the nodes that share this folder proved.
+    """
+    from penstock.agent.fleet_worth import document, fleet_worth, read_seen
+    from penstock.agent.sharing.fleet_knowledge import read_knowledge
+    from penstock.predict.tuned_cases import shipped_cases
+
+    now_s = time.time()
+    noted = read_seen(files, now_s - last, now_s)
+    found = fleet_worth(noted, shipped_cases(), None if known is None else read_knowledge(known).digest)
+    if as_json:
+        emit_json(document(found))
+    else:
+        _show_worth(found)
 
 
 def _bring_in(directory: Path, source: Path) -> None:
@@ -131,6 +163,22 @@ def _show_knowledge(found: FleetKnowledge, now_s: float) -> None:
         for gain in work.gains[:MOST_SHOWN]:
             table.add_row(*cells(gain, now_s))
         console().print(table)
+
+
+def _show_worth(found: FleetWorth) -> None:
+    from rich.table import Table
+
+    from penstock.agent.fleet_worth import HEADING, cells, sentence
+
+    click.echo(sentence(found))
+    table = Table()
+    for heading in HEADING:
+        table.add_column(heading, overflow="fold")
+    for one in found.works[:MOST_SHOWN]:
+        table.add_row(*cells(one))
+    console().print(table)
+    if len(found.works) > MOST_SHOWN:
+        click.echo(f"and {len(found.works) - MOST_SHOWN} more kinds of work; --json has all of them")
 
 
 def _show(found: FleetReport) -> None:

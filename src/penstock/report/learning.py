@@ -11,8 +11,13 @@ from penstock.errors import refusal, require_extra
 UP, DOWN, LINE = "#2da44e", "#cf222e", "#0969da"
 
 
-def draw_reliability(path: Path, curves: Mapping[str, Sequence[tuple[float, float, int]]]) -> None:
-    """Predicted against observed probability, one panel per direction. Larger dots stand for more samples."""
+def draw_reliability(
+    path: Path, curves: Mapping[str, Sequence[tuple[float, float, int]]], tau: float | None = 0.8
+) -> None:
+    """Predicted against observed probability, one panel per direction. Larger dots stand for more samples.
+
+    The threshold `tau` is shown where there is one.
+    """
     figure, axes = _panels(len(curves))
     for axis, (direction, points) in zip(axes, curves.items(), strict=True):
         said, seen, counts = zip(*points, strict=True)
@@ -20,7 +25,8 @@ def draw_reliability(path: Path, curves: Mapping[str, Sequence[tuple[float, floa
         axis.plot([0, 1], [0, 1], color="0.7", linewidth=1, label="perfect")
         axis.plot(said, seen, color=LINE, linewidth=1)
         axis.scatter(said, seen, s=[30 + 300 * (count / total) ** 0.5 for count in counts], color=LINE)
-        axis.axvline(0.8, color=DOWN, linestyle=":", label="tau")
+        if tau is not None:
+            axis.axvline(tau, color=DOWN, linestyle=":", label="tau")
         axis.set(title=direction, xlabel="probability the model says", xlim=(0, 1), ylim=(0, 1))
         axis.set_ylabel("share that came true, on runs not trained on")
         axis.legend(loc="upper left")

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from tests.rigs.agents import EAGER, AgentProcess, agent
 from tests.rigs.served import served, wait_for, why_not
 
-from penstock.agent.sharing.folder import ASIDE, LEASES, MEMBERS
+from penstock.agent.sharing.folder import ASIDE, LEASES, MEMBERS, ShareFolder
 
 pytestmark = pytest.mark.live
 
@@ -89,6 +90,31 @@ def test_when_the_scout_is_killed_another_explores_and_the_third_follows_it(tmp_
         assert (share / MEMBERS / "later.json").exists()
         assert [one.stop() for one in running.values()] == [0, 0]
         assert scouts(share) == set()
+
+
+def test_a_folder_that_is_full_is_said_once_and_the_loop_goes_on(tmp_path: Path) -> None:
+    if os.geteuid():
+        pytest.skip("needs root, to mount a small tmpfs")
+    share = tmp_path / "share"
+    share.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k,mode=700", "tmpfs", str(share)], check=True)
+    try:
+        ShareFolder(share, "x").prepare()
+        with contextlib.suppress(OSError), (share / "filler").open("wb", buffering=0) as filler:
+            while True:
+                filler.write(bytes(4096))
+        state = configured(tmp_path, "n1", share)
+        with (
+            served(tmp_path / "client", plain=True, osts=1, generous=True) as client,
+            agent(client, state, "--mode", "tune") as running,
+        ):
+            wait_for(lambda: any("No space left" in said for said in running.ask("status")["problems"]))
+            ticks = running.ask("status")["ticks"]
+            wait_for(lambda: running.ask("status")["ticks"] > ticks + 10)
+            assert running.stop() == 0
+        assert running.said().count("No space left") == 1
+    finally:
+        subprocess.run(["umount", "--lazy", str(share)], check=True)
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import statistics
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -89,11 +89,11 @@ def make_digest(files: Iterable[MemberFile], members: int, since_s: float) -> Fl
 
 
 def _fleet_work(group: Sequence[tuple[str, MemberWork]], since_s: float) -> FleetWork:
-    said: dict[Setting, dict[str, DatedGain]] = {}
+    said: defaultdict[Setting, dict[str, DatedGain]] = defaultdict(dict)
     for node, work in group:
         for setting, dated in work.gains.items():
             if dated.time_s >= since_s:
-                said.setdefault(setting, {})[node] = dated
+                said[setting][node] = dated
     gains = [_fleet_gain(setting, by_node) for setting, by_node in said.items()]
     gains.sort(key=lambda one: (-(one.agree - one.contradict), -one.gain_log2))
     first = group[0][1]
@@ -107,18 +107,20 @@ def _fleet_work(group: Sequence[tuple[str, MemberWork]], since_s: float) -> Flee
 def _fleet_gain(setting: Setting, by_node: dict[str, DatedGain]) -> FleetGain:
     words = [dated.told.word for dated in by_node.values()]
     gains = [dated.told.gain_log2 for dated in by_node.values()]
+    count = len(gains)
+    mean = sum(gains) / count
     # Where one node alone measured it, its own error counts.
-    spread = statistics.stdev(gains) / math.sqrt(len(gains)) if len(gains) > 1 else 0.0
-    own = statistics.fmean(dated.told.error_log2 for dated in by_node.values()) / math.sqrt(len(gains))
+    spread = math.sqrt(sum((gain - mean) ** 2 for gain in gains) / max(count - 1, 1) / count)
+    own = sum(dated.told.error_log2 for dated in by_node.values()) / count / math.sqrt(count)
     proved = {node: dated for node, dated in by_node.items() if dated.told.word is GainWord.PROVEN}
     node = max(proved, key=lambda name: proved[name].told.windows, default="")
     best = proved.get(node) or max(by_node.values(), key=lambda dated: dated.told.windows)
     return FleetGain(
         setting=setting,
-        nodes=len(by_node),
+        nodes=count,
         agree=words.count(GainWord.PROVEN),
         contradict=words.count(GainWord.CONTRADICTED),
-        gain_log2=statistics.fmean(gains),
+        gain_log2=mean,
         error_log2=max(spread, own),
         node=node,
         node_gain_log2=best.told.gain_log2,

@@ -31,9 +31,10 @@ DIGEST = "digest-1.json"
 LOOK_S, WRITE_S = 10.0, 60.0
 # New proofs told at once, in an hour.
 MOST_AT_ONCE, HOUR_S = 6, 3600.0
-# Where the digest has not changed for so long, another node writes it; where for so much longer, nobody does, and
-# this node decides alone.
-REWRITE_S, DIGEST_S, SILENT_S = 30.0, 90.0, 180.0
+# What nodes tell is put together at once where one proves or contradicts something, else so often; the digest is
+# written again more often, to show that somebody does. Where it has not changed for longer, another node writes it;
+# where for longer still, nobody does: this node decides alone.
+REMAKE_S, REWRITE_S, DIGEST_S, SILENT_S = 60.0, 30.0, 90.0, 180.0
 # One node in so many explores a kind of work.
 MEMBERS_A_SCOUT = 100
 # Before a node asks for a lease, and before it tries what others proved, it waits up to so long.
@@ -69,6 +70,7 @@ class Member:
     _visible_s: dict[tuple[GroupKey, Setting], float] = field(default_factory=dict)
     #: The leases to explore, by kind of work.
     _scouting: dict[GroupKey, str] = field(default_factory=dict)
+    _digest_made: tuple[bytes, float] = (b"", -math.inf)
     _digest_written: tuple[bytes, float] = (b"", -math.inf)
 
     def __post_init__(self) -> None:
@@ -153,12 +155,16 @@ class Member:
             self.folder.write(MEMBERS, f"{self.node}.json", raw)
             self._written, self._proofs = raw, proofs
         except OSError as error:
-            self.problems.append(
-                f"{self.folder.path}: {error.strerror}: other nodes learn nothing from this one"
-            )
+            self._cannot_write(error)
 
     def _may_tell_at_once(self, now_s: float) -> bool:
         return len(self._at_once) < MOST_AT_ONCE or now_s - self._at_once[0] > HOUR_S
+
+    def _cannot_write(self, error: OSError) -> None:
+        """Say it in the same words whatever could not be written, so that it is one condition."""
+        said = f"{self.folder.path}: {error.strerror}: this node tells others nothing and explores nothing"
+        if said not in self.problems:
+            self.problems.append(said)
 
     # -- looking ------------------------------------------------------------------------------------------------
 
@@ -174,9 +180,7 @@ class Member:
                     self._write_digest(now_s, wall_s)
                     return
             except OSError as error:
-                self.problems.append(
-                    f"{self.folder.path}: {error.strerror}: what nodes tell is not put together"
-                )
+                self._cannot_write(error)
         seen = self.folder.signature(TOP, DIGEST)
         if seen is None or seen == self._digest_seen[0]:
             return
@@ -198,8 +202,10 @@ class Member:
         files = self._roster.read(now_s)
         self.problems += self._roster.problems
         self._roster.problems.clear()
-        self.digest = make_digest(files, self._roster.members, wall_s - KEEP_S)
-        raw, (before, written_s) = dump_digest(self.digest), self._digest_written
+        if self._roster.has_news or now_s - self._digest_made[1] >= REMAKE_S:
+            self.digest = make_digest(files, self._roster.members, wall_s - KEEP_S)
+            self._digest_made = dump_digest(self.digest), now_s
+        raw, (before, written_s) = self._digest_made[0], self._digest_written
         there = self.folder.signature(TOP, DIGEST)
         if raw != before or there != self._digest_seen[0] or now_s - written_s >= REWRITE_S:
             self.folder.write(TOP, DIGEST, raw)
@@ -213,7 +219,7 @@ class Member:
         try:
             may_explore = self._may_explore(one, job, works, now_s, wall_s)
         except OSError as error:
-            self.problems.append(f"{self.folder.path}: {error.strerror}: no lease to explore can be had")
+            self._cannot_write(error)
             may_explore = False
         return WorkAdvice(one.kind, may_explore, self._proven(one, works, now_s, wall_s))
 

@@ -33,13 +33,17 @@ class Roster:
     puts_aside: bool = True
     problems: list[str] = field(default_factory=list)
     members: int = 0
+    #: Whether at the last look any file told of another proof or contradiction, or of work explored, or was gone.
+    has_news: bool = False
     _seen: dict[str, _SeenFile] = field(default_factory=dict)
 
     def read(self, now_s: float) -> list[MemberFile]:
         """Every usable file; `members` counts those that changed lately. Raises OSError."""
         names = {name: at for name, at in self.folder.names(MEMBERS).items() if name.endswith(_SUFFIX)}
-        for gone in self._seen.keys() - names.keys():
-            del self._seen[gone]
+        gone = self._seen.keys() - names.keys()
+        self.has_news = bool(gone)
+        for name in gone:
+            del self._seen[name]
         for name, signature in names.items():
             before = self._seen.get(name)
             if before is not None and before.signature[1:] == signature[1:]:
@@ -47,7 +51,9 @@ class Roster:
                 if before.signature != signature:
                     before.signature, before.since_s = signature, now_s
             else:
-                self._seen[name] = _SeenFile(signature, now_s, self._parse(name))
+                file = self._parse(name)
+                self.has_news |= _essence(file) != _essence(before.file if before is not None else None)
+                self._seen[name] = _SeenFile(signature, now_s, file)
         self.members = sum(
             one.file is not None and now_s - one.since_s <= MEMBER_S for one in self._seen.values()
         )
@@ -77,3 +83,9 @@ class Roster:
             self.problems.append(f"{where}: says it is node {found.node}'s; passed over")
             return None
         return found
+
+
+def _essence(file: MemberFile | None) -> frozenset[tuple[object, ...]]:
+    """What of a file other nodes act upon at once."""
+    works = file.works if file is not None else ()
+    return frozenset((work.key, work.explored_s, work.words) for work in works)

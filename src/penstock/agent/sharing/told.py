@@ -32,11 +32,20 @@ class MemberWork:
     job: str
     gains: Mapping[Setting, DatedGain]
     explored_s: float | None = None
+    #: Equal for what different nodes call the same work, apart from work on the edge between two.
+    key: GroupKey = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", group_key(self.kind, self.job))
 
     @property
-    def key(self) -> GroupKey:
-        """Equal for what different nodes call the same work, apart from work on the edge between two."""
-        return group_key(self.kind, self.job)
+    def words(self) -> frozenset[tuple[Setting, GainWord]]:
+        """What it proves and what it contradicts."""
+        return frozenset(
+            (setting, dated.told.word)
+            for setting, dated in self.gains.items()
+            if dated.told.word is not GainWord.MEASURED
+        )
 
 
 @dataclass(frozen=True, slots=True)
