@@ -106,10 +106,8 @@ def sentence(found: FleetKnowledge) -> str:
     works = found.digest.works
     proven = sum(any(gain.is_proven for gain in work.gains) for work in works)
     odd = sum(gain.contradict > 0 for work in works for gain in work.gains)
-    return (
-        f"{counted(len(works), 'kind')} of work known on {counted(len(found.files), 'node')}; for {proven} a setting is "
-        f"proven; some node contradicts {counted(odd, 'setting')}"
-    )
+    known = f"{counted(len(works), 'kind')} of work known on {counted(len(found.files), 'node')}"
+    return f"{known}; for {proven} a setting is proven; {counted(odd, 'setting')} contradicted by some node"
 
 
 def dump_export(files: Iterable[MemberFile]) -> bytes:
