@@ -19,6 +19,7 @@ from penstock.agent.summary import Summary, summarise
 from penstock.agent.switchback import Verdict, over_ratios
 from penstock.gains import Gain, GainVerdict, mean_gain
 from penstock.report.page import Section, Table, render
+from penstock.units import counted
 
 CLASSES = {
     "helped": "Tuning helped: the whole interval is above 1.",
@@ -190,16 +191,15 @@ def sentence(report: FleetReport) -> str:
     trial = report.trial
     if trial.gain is not None:
         return f"{trial.sentence}, over {trial.pairs} nodes that switched tuning on and off"
-    counted = {name: len(nodes) for name, nodes in report.by_class().items()}
-    words = ", ".join(f"{count} {name}" for name, count in counted.items() if count)
-    return f"no trial on at least 3 nodes, so no verdict; of {len(report.nodes)} nodes: {words}"
+    words = ", ".join(f"{len(nodes)} {name}" for name, nodes in report.by_class().items() if nodes)
+    return f"no trial on at least 3 nodes, so no verdict; of {counted(len(report.nodes), 'node')}: {words}"
 
 
 def page(report: FleetReport) -> str:
     """One self-contained HTML page."""
     sections = [
         Section(
-            f"{name}: {counted(nodes)}",
+            f"{name}: {counted(len(nodes), 'node')}",
             (CLASSES[name],),
             tables=(Table(COLUMNS, [node_cells(node) for node in _sorted(nodes)]),),
         )
@@ -225,11 +225,6 @@ def node_cells(node: NodeReport) -> tuple[str, ...]:
     """A row of `COLUMNS`."""
     counts = (node.changes, node.reverted, node.looks, node.advised)
     return (node.node, gain_words(node.gain), *map(str, counts))
-
-
-def counted(nodes: Sequence[NodeReport]) -> str:
-    """`1 node`, `2 nodes`."""
-    return f"{len(nodes)} node{'s' * (len(nodes) != 1)}"
 
 
 def gain_words(gain: Gain | None) -> str:
