@@ -18,6 +18,7 @@ from penstock.gains import Gain, mean_gain
 from penstock.predict.like_cases import LikeCases, like_cases
 from penstock.predict.tuned_cases import SHIPPED, TunedCase, dump_cases
 from penstock.report.learning import draw_reliability
+from penstock.train.survey import BELIEVED_LOG2
 
 PLOT = PAGE.parent / "images" / "fleet-worth.png"
 #: Classes of the chance that was said.
@@ -58,26 +59,35 @@ def write(
 ) -> str:
     """Make the shipped file from the played cases, and the page's part and plot from the kept ones."""
     scale = scale_of(played, scaling)
-    cases = [replace(case, gain_log2=scale * case.gain_log2) for case in played]
-    source = f"{len(cases)} cases of the shipped survey, played; gains scaled by {scale:.3f}"
+    cases = [replace(case, gain_log2=scale.ratio * case.gain_log2) for case in played]
+    source = f"{len(cases)} cases of the shipped survey, played; gains scaled by {scale.ratio:.3f}"
     SHIPPED.write_bytes(dump_cases(cases, f"{source} (benchmarks.fleet_worth)"))
     said = list(compared(cases, kept))
     draw_reliability(PLOT, {"gains at least 5 %": list(_points(said))}, tau=None)
     lead = (
-        f"The shipped cases are {len(cases)}. Their gains are scaled by {scale:.2f}, which {len(scaling)} clients of "
-        f"{worlds_of(scaling)} simulated worlds set. Compared with {len(kept)} clients of {worlds_of(kept)} other "
-        "worlds:"
+        f"The shipped cases are {len(cases)}. Their gains are scaled by {scale.ratio:.2f} [{scale.low:.2f}, "
+        f"{scale.high:.2f}], which {len(scaling)} clients of {worlds_of(scaling)} simulated worlds set. Compared with "
+        f"{len(kept)} clients of {worlds_of(kept)} other worlds:"
     )
     text = "\n\n".join([lead, chances_table(said), summary(said)])
     replace_part(page, "worth", text)
     return text
 
 
-def scale_of(played: Sequence[TunedCase], scaling: Sequence[TunedCase]) -> float:
-    """The mean gain of simulated clients over what is said of them; as a world's weights are, 0 to 1."""
-    said = list(compared(played, scaling))
-    came = sum(one.case.weight * one.case.gain_log2 for one in said)
-    return min(max(came / sum(one.case.weight * one.like.mean_log2 for one in said), 0.0), 1.0)
+def scale_of(played: Sequence[TunedCase], scaling: Sequence[TunedCase]) -> Gain:
+    """The mean gain of simulated clients over what is said of them, 0 to 1, with its 95 % interval over worlds.
+
+    As in the survey, no simulated client is believed to gain more than twice.
+    """
+    sums: dict[str, tuple[float, float]] = {}
+    for one in compared(played, scaling):
+        came, said = sums.get(world := one.case.origin.split("/")[0], (0.0, 0.0))
+        came += one.case.weight * min(one.case.gain_log2, BELIEVED_LOG2)
+        sums[world] = came, said + one.case.weight * one.like.mean_log2
+    both = np.array(list(sums.values()))
+    drawn = both[np.random.default_rng(SEED).integers(0, len(both), (DRAWS, len(both)))].sum(axis=1)
+    ratios = np.clip([one[0] / one[1] for one in (both.sum(axis=0), *drawn)], 0.0, 1.0)
+    return Gain(float(ratios[0]), *(float(np.quantile(ratios[1:], part)) for part in (0.025, 0.975)))
 
 
 def worlds_of(cases: Sequence[TunedCase]) -> int:

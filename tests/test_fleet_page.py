@@ -106,7 +106,7 @@ def test_what_was_said_is_compared_with_what_came(tmp_path: Path, monkeypatch: p
     for name in ("SHIPPED", "PLOT"):
         monkeypatch.setattr(fleet_worth_page, name, tmp_path / name)
     fleet_worth_page.write(played, [case(at, 0.25) for at in range(50, 60)], kept, page)
-    assert "scaled by 0.50, which 10 clients of 10 simulated worlds set" in page.read_text()
+    assert "scaled by 0.50 [0.50, 0.50], which 10 clients of 10 simulated worlds set" in page.read_text()
     shipped = parse_cases((tmp_path / "SHIPPED").read_bytes(), "shipped")
     assert [one.gain_log2 for one in shipped] == pytest.approx(
         [0.49 * one.gain_log2 for one in played], rel=0.02
@@ -114,7 +114,14 @@ def test_what_was_said_is_compared_with_what_came(tmp_path: Path, monkeypatch: p
     assert (tmp_path / "PLOT").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_scale_makes_no_gain_larger() -> None:
+def test_the_scale_makes_no_gain_larger_and_is_as_sure_as_worlds_agree() -> None:
     played = [case(at, 0.1) for at in range(10)]
-    assert scale_of(played, [case(at, 0.4) for at in range(10)]) == 1.0
-    assert scale_of(played, [case(at, -0.4) for at in range(10)]) == 0.0
+    assert scale_of(played, [case(at, 0.4) for at in range(10)]).ratio == 1.0
+    assert scale_of(played, [case(at, -0.4) for at in range(10)]).ratio == 0.0
+    said = [case(at, 1.0) for at in range(10)]
+    found = scale_of(said, [case(at, at / 10.0) for at in range(10)])
+    assert found.low is not None and found.high is not None
+    assert found.ratio == pytest.approx(0.45)
+    assert found.low < found.ratio < found.high
+    # One client in which chance made the most of it counts as one that doubled.
+    assert scale_of(said, [case(0, 9.0), *(case(at, 0.0) for at in range(1, 10))]).ratio == pytest.approx(0.1)
