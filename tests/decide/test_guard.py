@@ -17,6 +17,7 @@ from penstock.decide.guard.offer import Offer
 from penstock.decide.guard.record import Ban
 from penstock.decide.objective import Rates, gain_log2, rates_of
 from penstock.decision import Decision, unit_name
+from penstock.decision_reasons import Reason
 from penstock.knobs import KnobSpace, Setting
 from penstock.snapshot import Target
 from penstock.spaces import LUSTRE, fuse
@@ -49,14 +50,21 @@ class Node:
         #: What a request carries; not told as long as it is 0.
         self.request_bytes = 0.0
 
-    def step(self, wanted: dict[str, int] | None = None, work: str = "reads", **said: float) -> Decision:
-        """One interval: bytes move, the policy wants a setting."""
+    def step(
+        self,
+        wanted: dict[str, int] | None = None,
+        work: str = "reads",
+        beside: Mapping[str, float] | None = None,
+        **said: float,
+    ) -> Decision:
+        """One interval: bytes move, and what is beside them; the policy wants a setting."""
         self.i += 1
         t_s, rate = self.i * 0.5, self.rate(self.setting)
         self.moved.append(rate)
         moved = {"read.bytes": rate * 0.5, "app.read_bytes": rate * 0.5 / (1.0 - self.hit_ratio)}
         if self.request_bytes:
             moved["read.rpcs"] = moved["read.bytes"] / self.request_bytes
+        moved |= beside or {}
         window = Window(A, t_s - 0.5, t_s, self.setting, moved, self.original)
         wish = self.setting.replace(wanted or {})
         decision = Decision(f"d{self.i}", t_s, A, self.setting, wish, "test", "test", said, 0.9, work=work)
@@ -164,6 +172,33 @@ def test_more_work_is_not_taken_for_a_better_setting() -> None:
     assert "guard.switchback" in node.steps(3)
     assert "guard.revert" in node.steps(2 + CALM.switchback_windows)
     assert node.setting == LUSTRE.default
+
+
+def drained(node: Node, windows: int, *, busy_before: bool) -> list[str]:
+    """A reader comes back after five idle seconds, beside what a writer left; what the guard says meanwhile."""
+    node.i += 10
+    if busy_before:
+        node.step()
+    node.rate = lambda setting: 1e7
+    left = {"app.write_bytes": 0.0, "write.bytes": 5e7}
+    return [node.step(beside=left).reason for _ in range(windows)]
+
+
+def test_what_other_work_left_unsent_is_charged_to_no_setting() -> None:
+    node = Node(by_flight)
+    node.steps(6, GOOD)
+    node.steps(10)
+    told = drained(node, 30, busy_before=False)
+    assert not {Reason.GUARD_REVERT, Reason.GUARD_UNPAID} & set(told)
+    assert node.setting.replace(GOOD) == node.setting
+
+
+def test_what_drains_for_long_or_beside_the_work_itself_is_charged() -> None:
+    for windows, busy_before in ((60, False), (30, True)):
+        node = Node(by_flight)
+        node.steps(6, GOOD)
+        node.steps(10)
+        assert Reason.GUARD_REVERT in drained(node, windows, busy_before=busy_before)
 
 
 def test_a_small_gain_is_looked_at_soon() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,9 +17,12 @@ from penstock.evaluate.drivers import Course
 from penstock.evaluate.trial import Measured, Trial, dump, perform
 from penstock.knobs import Setting
 from penstock.simulate import BEHAVIOUR
+from penstock.simulate.assembly import Job
 from penstock.simulate.catalogue import named_plan
 from penstock.simulate.cluster import builtin_cluster
 from penstock.simulate.faults import parse_fault
+from penstock.units import GIB
+from penstock.workload import Workload, parse_workload
 
 WARMUP_S, SEED = 2.0, 7
 # More digits than any figure is shown with, fewer than processors and libraries agree on.
@@ -37,22 +40,36 @@ class TraceWorld:
     changes: Mapping[str, str] = field(default_factory=dict)
     events: tuple[str, ...] = ()
     original: Setting | None = None
+    #: What follows, in equal parts of the time.
+    then: tuple[Workload, ...] = ()
 
     @property
     def name(self) -> str:
         """Its workload and what differs from the cluster's description."""
         changes = (f"{key}={value}" for key, value in self.changes.items())
         original = (f"{knob}={value}" for knob, value in (self.original or {}).items())
-        return " ".join([self.workload, *changes, *self.events, *original])
+        then = (work.name for work in self.then)
+        return " ".join([self.workload, *then, *changes, *self.events, *original])
 
     def trial(self, course: Course) -> Trial:
         """The run of this world under what a course asks for."""
         plan = named_plan(builtin_cluster("c220g5").override(self.changes), self.workload, 1, SEED)
+        if self.then:
+            plan = replace(plan, jobs=tuple(self._parts()))
         plan = replace(plan, faults=tuple(map(parse_fault, self.events)))
         driven = replace(course, seconds=self.seconds, warmup_s=WARMUP_S, setting=self.original)
         return Trial(plan, driven)
 
+    def _parts(self) -> Iterator[Job]:
+        works = (parse_workload(self.workload), *self.then)
+        part_s = self.seconds / len(works)
+        for number, work in enumerate(works):
+            start_s = WARMUP_S + number * part_s if number else 0.0
+            yield Job(work, 0, start_s, WARMUP_S + (number + 1) * part_s)
 
+
+#: One stream of random writes over a file that fits the dirty limit.
+REWRITING = replace(parse_workload("s_wr_rn_1m"), name="rewriting", file_bytes=GIB)
 WORLDS = (
     TraceWorld("s_rd_rn_1m", 60.0),
     TraceWorld("f_wr_sq_1m", 30.0, {"ram_gb": "8"}),
@@ -65,6 +82,8 @@ OTHERS = {
         TraceWorld("s_rd_rn_16m", 60.0, {"round_trip_us": "2000"}),
         TraceWorld("s_rd_rn_1m", 60.0, events=("slow:ost=0:at=10:for=20:factor=4",)),
         TraceWorld("f_rd_rn_1m", 60.0, original=Setting(pages=1024, flight=1)),
+        # What is rewritten in memory waits unsent when the reader comes back.
+        TraceWorld("s_rd_rn_16m", 60.0, {"ost_count": "1"}, then=(REWRITING, parse_workload("s_rd_rn_16m"))),
     ),
     # It simulates 99 futures of every interval.
     "oracle": (TraceWorld("s_rd_rn_1m", 1.0),),

@@ -17,6 +17,7 @@ from penstock.decide.guard.charges import acts_late, allowance_s, charge_afterma
 from penstock.decide.guard.leaving import leave_anyway, take_carried
 from penstock.decide.guard.limits import (
     GAINED_TWICE,
+    LEFTOVERS,
     MOST_FILLING,
     PROVEN_WINDOWS,
     REFUGE_WINDOWS,
@@ -203,9 +204,11 @@ class Guard:
         if now_s - record.last_busy_s > self.limits.pause_s:
             record.settle = max(record.settle, 1)
             record.quiet_until_s = max(record.quiet_until_s, now_s + self._jitter_s(unit.name, record))
+            record.leftover_until_s = now_s + LEFTOVERS * self.limits.unsent_s
         record.last_busy_s = now_s
         if work != record.work:
             record.work, record.settle = work, max(record.settle, 1)
+            record.leftover_until_s = now_s + LEFTOVERS * self.limits.unsent_s
         at_home = 2 * sum(
             record.place_of(members[n].setting) == home for n, home in unit.homes.items()
         ) > len(members)
@@ -224,8 +227,12 @@ class Guard:
         opened = not settled and record.opens.awaited and record.opens.felt(rates_of(window))
         record.settle = 0 if opened else max(0, record.settle - 1)
         record.filling = record.filling + 1 if fills(window) else 0
-        idle = drains(window) or 0 < record.filling <= MOST_FILLING
-        return Turn(unit, window, record, record.of(work), at_home, settled, settled and not idle)
+        draining = drains(window)
+        if not draining:
+            record.leftover_until_s = float("-inf")
+        hindered = now_s <= record.leftover_until_s
+        idle = draining or 0 < record.filling <= MOST_FILLING
+        return Turn(unit, window, record, record.of(work), at_home, settled, settled and not idle, hindered)
 
     def _move(self, record: UnitRecord, place: Setting, home: Setting | None, now_s: float) -> None:
         """The setting in force is another one; `home` is the original it is away from, none if it is back there."""
@@ -246,6 +253,8 @@ class Guard:
     def _measure(self, turn: Turn) -> None:
         """Take the window in: as one of the original, or as one of the visit."""
         rates, work, record = rates_of(turn.window), turn.work, turn.record
+        if turn.hindered:
+            return
         if turn.at_home:
             charge_aftermath(turn, felt(rates, turn.window), self.limits)
             if turn.judged:

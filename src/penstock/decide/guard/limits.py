@@ -110,6 +110,8 @@ WAITING_FROM, WAITING_AT, WAITING_TIMES = 0.4, 0.6, 24.0
 
 # Means over what is rewritten cover so many windows; from this share of what is written on, it is part of the work.
 REWRITING_WINDOWS, REWRITING_SHARE = 20, 0.05
+# What other work left unsent is sent within this many times `unsent_s`. Until then it hinders every setting.
+LEFTOVERS = 2.0
 # The original itself may leave this many times more unsent than `unsent_s` allows.
 UNSENT_SLACK = 1.25
 # What a setting sends is known after so many windows. After one that left too much unsent, for so long nothing that

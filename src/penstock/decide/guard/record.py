@@ -289,6 +289,8 @@ class UnitRecord:
     #: Windows so far, and those in a row that only filled the cache.
     windows: int = 0
     filling: int = 0
+    #: Until then what other work left unsent may still be in the way of work that came (back).
+    leftover_until_s: float = float("-inf")
     #: Whether a knob that acts on new opens is felt already.
     opens: Reopening = field(default_factory=Reopening)
     visit: Visit | None = None

@@ -37,7 +37,8 @@ class Unit:
 class Turn:
     """One unit in one interval: its window, and whether that shows the setting in force and nothing else.
 
-    `judged` says whether it also tells what that setting brings: not while a cache only fills or empties.
+    `judged` says whether it also tells what that setting brings: not while a cache only fills or empties. `hindered`
+    says that what other work left unsent is being sent: what that costs is no setting's fault.
     """
 
     unit: Unit
@@ -47,6 +48,7 @@ class Turn:
     at_home: bool
     settled: bool
     judged: bool
+    hindered: bool = False
 
     @property
     def now_s(self) -> float:
