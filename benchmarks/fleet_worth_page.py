@@ -66,8 +66,8 @@ def write(
     draw_reliability(PLOT, {"gains at least 5 %": list(_points(said))}, tau=None)
     lead = (
         f"The shipped cases are {len(cases)}. Their gains are scaled by {scale.ratio:.2f} [{scale.low:.2f}, "
-        f"{scale.high:.2f}], which {len(scaling)} clients of {worlds_of(scaling)} simulated worlds set. Compared with "
-        f"{len(kept)} clients of {worlds_of(kept)} other worlds:"
+        f"{scale.high:.2f}], which {len(scaling)} clients of {worlds_of(scaling)} simulated worlds set. Compared "
+        f"with {len(kept)} clients of {worlds_of(kept)} other worlds:"
     )
     text = "\n\n".join([lead, chances_table(said), summary(said)])
     replace_part(page, "worth", text)
