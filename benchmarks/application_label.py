@@ -85,6 +85,8 @@ def summary(known: Mapping[str, Pairs], how: str) -> Section:
     text = (
         f"By the rule application labels {'become' if both else 'do **not** become'} `carat-tuned` ({how})."
     )
+    if len(known) < len(CLUSTERS):
+        text = f"The rule needs both clusters ({how})."
     heading = ["cluster", "rows", "wire labels", "application labels", f"rows below {LEAST}", "worst row"]
     return Section("Application labels", (text,), (), [Table(heading, lines)])
 

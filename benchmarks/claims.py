@@ -6,7 +6,7 @@ usage: ./run bench claims [--offline] [--quick] [--seconds 60] [--seeds 5] [--wr
 Claims about tuning need some 1,700 simulated runs, which are kept in the user's cache by the mark of what drives them
 (CONTRIBUTING.md): an interrupted run goes on where it stopped. `--quick` takes one seed, runs of 20 s and leaves out
 the three sequences that are slow to simulate; its page is printed, not written. `--offline` measures nothing: claims
-about tuning are then `not measured since`. One seed has no interval, so under `--quick` a gain that is near is
+about tuning stay as the page has them. One seed has no interval, so under `--quick` a gain that is near is
 `undecided`. Write time, collective writes, models and overhead have figures beside their own pages, which the page
 names the commands for.
 """
@@ -31,6 +31,7 @@ from benchmarks.evidence.measuring import Evidence
 from benchmarks.evidence.page_table import (
     PageTable,
     commit_here,
+    read_table,
     rendered,
     shortened,
     tables_of,
@@ -71,14 +72,14 @@ SETTLING = "what would settle it"
 
 
 def on_page(section: Section) -> Section | None:
-    """The claims of a section that were measured. What would settle all open ones alike is in its text."""
+    """The claims of a section that were measured, without what its text says of all open ones alike."""
     (table,) = section.tables
     if "verdict" not in table.heading:
         return section
     at = list(table.heading).index("verdict")
     rows = [row for row in table.rows if row[at] != claims.UNMEASURED]
     brief = Table(table.heading, rows)
-    if len(ways(rows)) < 2:
+    if all(any(way in said for said in section.text) for way in ways(rows)):
         brief = without_columns(brief, (SETTLING,))
     return replace(section, tables=[brief]) if rows else None
 
@@ -88,16 +89,33 @@ def ways(rows: Sequence[Sequence[str]]) -> list[str]:
     return list(dict.fromkeys(row[-1] for row in rows if row[-1]))
 
 
-def sections(rows: Mapping[Ask, Found], sources: Mapping[str, Any]) -> list[Section]:
-    """The summary, then the claims."""
+def tuning_sections(rows: Mapping[Ask, Found]) -> list[Section]:
+    """The claims about tuning that these rows decide; all others are not measured."""
     known = claims.claims(RatioBook(rows))
-    parts = [
+    lines = {at: [claims.row(one) for one in known if one.cluster == at] for at in CLUSTERS}
+    return _tuning({at: [list(claims.HEADING), *each] for at, each in lines.items()})
+
+
+def kept_sections(table: PageTable) -> list[Section]:
+    """The claims about tuning as the page's table has them."""
+    return _tuning({at: table.tables[f"Tuning ({at})"][0] for at in CLUSTERS})
+
+
+def _tuning(tables: Mapping[str, Sequence[Sequence[str]]]) -> list[Section]:
+    return [
         Section(
-            f"Tuning ({cluster})", (TUNING,) if cluster == CLUSTERS[0] else (), (),
-            [Table(list(claims.HEADING), [claims.row(one) for one in known if one.cluster == cluster])],
+            f"Tuning ({at})",
+            (TUNING,) if at == CLUSTERS[0] else (),
+            (),
+            [Table(tables[at][0], tables[at][1:])],
         )
-        for cluster in CLUSTERS
-    ]  # fmt: skip
+        for at in CLUSTERS
+    ]
+
+
+def sections(tuning: Sequence[Section], sources: Mapping[str, Any]) -> list[Section]:
+    """The summary, then the claims."""
+    parts = list(tuning)
     for title, some in offline_claims.offline_claims(sources).items():
         lines = [offline_claims.row(one) for one in some]
         text = [
@@ -156,20 +174,24 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=Extent().seconds)
     parser.add_argument("--seeds", type=int, default=Extent().headline_seeds, help="of the static workloads")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--write", action="store_true", help="write the page")
+    parser.add_argument("--write", action="store_true", help="write the page, of runs of the usual length")
     parser.add_argument("--render", action="store_true", help="the page anew from its table")
     given = parser.parse_args()
     if given.render:
         print(rendered(TABLE, TITLE, LEAD, on_page))
         return
-    commit = commit_here()
-    extent = QUICK if given.quick else Extent(given.seconds, given.seeds)
-    rows = {} if given.offline else measured(extent, given.workers, quick=given.quick)
-    parts = sections(rows, offline_claims.read_sources())
-    if not given.write or given.quick:
+    commit, before = commit_here(), read_table(TABLE)
+    if given.offline:
+        marks, tuning = before.marks, kept_sections(before)
+        commit = before.commit if marks else commit
+    else:
+        extent = QUICK if given.quick else Extent(given.seconds, given.seeds)
+        tuning = tuning_sections(measured(extent, given.workers, quick=given.quick))
+        marks = present_marks()
+    parts = sections(tuning, offline_claims.read_sources())
+    if not given.write or given.quick or given.seconds != Extent().seconds:
         print(markdown(TITLE, LEAD, parts))
         return
-    marks = present_marks() if rows else {}
     table = PageTable(commit, marks, tables_of(parts))
     print(write_page(TABLE, table, TITLE, LEAD, shortened(parts, on_page)))
 

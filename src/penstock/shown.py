@@ -6,7 +6,6 @@ the streams of the command line.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import re
 import sys
@@ -45,8 +44,11 @@ class ShownStream(io.TextIOWrapper):
 
     def __del__(self) -> None:
         # What lies below belongs to somebody else, who may still write to it.
-        with contextlib.suppress(ValueError, OSError):
+        # No module is sure to be there any more when the interpreter ends.
+        try:  # noqa: SIM105
             self.detach()
+        except (ValueError, OSError):
+            pass
 
 
 class LaidOut:

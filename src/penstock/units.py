@@ -82,6 +82,15 @@ def format_size(size_bytes: float) -> str:
     return f"{size_bytes:.4g} B"
 
 
+def counted(count: int, noun: str) -> str:
+    """A number of things, for sentences.
+
+    >>> counted(1, "node"), counted(2, "node")
+    ('1 node', '2 nodes')
+    """
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
 def format_duration(seconds: float) -> str:
     """A time in the two units that say most about it.
 

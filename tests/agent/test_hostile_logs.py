@@ -146,20 +146,22 @@ def test_search_from_the_newest_finds_what_reading_all_finds(data: st.DataObject
                     explain(path, name)
                 continue
             found = explain(path, name)
-            assert (found["decision"]["id"], found["decision"]["t_s"]) == (meant[-1]["id"], meant[-1]["t_s"])
+            assert (found.decision.id, found.decision.t_s) == (meant[-1]["id"], meant[-1]["t_s"])
 
 
 def test_search_ends_at_its_deadline(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(lines(*EVENTS) * 2000)
     with pytest.raises(PenstockError, match="too long to search"):
         explain(tmp_path / "log", "nope", deadline_s=-1.0)
-    assert explain(tmp_path / "log", "last", deadline_s=60.0)["effect"]["gain"] == 2.0
+    effect = explain(tmp_path / "log", "last", deadline_s=60.0).effect
+    assert effect is not None
+    assert effect.gain == 2.0
 
 
 def test_line_that_is_too_long_is_passed_over(tmp_path: Path) -> None:
     long = b'{"event": "decision", "id": "d2", "x": "' + b"x" * (5 << 20) + b'"}\n'
     (tmp_path / "log").write_bytes(lines(*EVENTS) + long)
-    assert explain(tmp_path / "log", "d")["decision"]["id"] == "d1"
+    assert explain(tmp_path / "log", "d").decision.id == "d1"
 
 
 def test_report_replaces_a_link_and_leaves_what_it_led_to(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def replayed(state: Path, *options: str) -> tuple[int, dict[str, Any], str]:
     done = CliRunner().invoke(cli, ["agent", "replay", str(state), "--json", *options])
     if isinstance(done.exception, PenstockError):
         return int(done.exception.exit_code), {}, str(done.exception)
-    return done.exit_code, json.loads(done.stdout) if done.stdout else {}, ""
+    return done.exit_code, json.loads(done.stdout) if done.stdout else {}, done.stderr.strip()
 
 
 def stop(running: AgentProcess) -> None:
@@ -281,3 +281,18 @@ def test_recording_of_an_older_format_is_shown_and_not_judged(state: Path) -> No
     assert (code, found["same"]) == (0, None)
     assert "format 1" in found["runs"][0]["not_judged"]
     assert found["verdicts"]["not replayed"] == len(found["decisions"]) > 0
+
+
+def test_log_of_an_older_format_without_a_recording_is_shown_and_not_judged(
+    tmp_path: Path,
+) -> None:
+    start = {"event": "start", "time_s": 1.0, "mode": "tune", "policy": "weir", "seed": 1}
+    decision = {"event": "decision", "time_s": 2.0, "id": "d1", "target": "a", "changes": ["flight 8 -> 16"]}
+    text = "".join(
+        f"{json.dumps(line)}\n" for line in (start, {**decision, "reason": "try", "pending": False})
+    )
+    (tmp_path / LOG_FILE).write_text(text)
+    code, found, said = replayed(tmp_path)
+    assert (code, found["same"], found["verdicts"]["not replayed"]) == (0, None, 1)
+    shown = "is shown, not judged: written in format 1, this version reads decisions of 2"
+    assert said == f"{tmp_path / LOG_FILE}: {shown}"

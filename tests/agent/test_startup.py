@@ -28,7 +28,7 @@ from penstock.spaces import LUSTRE
 
 pytestmark = pytest.mark.live
 
-KILLS = 20
+KILLS = 12
 PATIENCE_S = 300.0
 
 

@@ -33,6 +33,7 @@ EXAMPLES, FIXTURES = Path(__file__).parents[2] / "examples", Path(__file__).pare
 # What is pasted with less to do than the help shows: the same code runs.
 SHORTER = {
     "--seconds 2": "--seconds 1",
+    "--scale 0.05": "--scale 0.01",
     "simulate surface ": "simulate surface --seconds 1 ",
     "plan profile ": "plan profile --limit 10ms ",
     # A trial takes hours where it is worth something.

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.rigs.served import Served
+from tests.rigs.served import Served, wait_for
 
 from penstock.observe.collector import LustreObserver
 from penstock.testing.observers import check_observer
@@ -30,7 +30,7 @@ def test_observer_suite_passes_on_the_served_tree(client: Served) -> None:
 
 def test_observer_sees_figures_knobs_and_version(client: Served, layout: str, tmp_path: Path) -> None:
     observer = LustreObserver(client.root)
-    time.sleep(0.3)
+    wait_for(lambda: observer.observe().targets[0].counters.get("write.bytes", 0.0) > 0)
     seen = observer.observe()
     observer.close()
     assert (seen.version or "").startswith(layout)

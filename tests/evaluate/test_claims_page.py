@@ -15,7 +15,7 @@ from benchmarks.evidence.asked import Extent
 from benchmarks.evidence.asks import Ask, Found
 from benchmarks.evidence.claim_rows import AUTHORS, CLUSTERS, DIAL, claim_asks
 from benchmarks.evidence.offline_claims import Figure, OfflineClaim
-from benchmarks.evidence.page_table import read_table
+from benchmarks.evidence.page_table import PageTable, read_table, tables_of
 from benchmarks.evidence.paired_ratios import RatioBook
 
 from penstock.evaluate.seed_ratios import Ratio
@@ -48,9 +48,30 @@ def test_rows_that_are_asked_for_make_a_verdict() -> None:
 def test_a_gain_of_one_seed_is_counted_as_undecided() -> None:
     asks = [ask for ask in claim_asks(Extent(20.0, 1, 1), quick=True) if ask.case == "vpic-3d"]
     rows = {ask: Found(120.0 if ask.label == "carat-authors" else 100.0, 100.0, 0.0, 100.0) for ask in asks}
-    summary = page.sections(rows, {})[0].tables[0]
+    summary = page.sections(page.tuning_sections(rows), {})[0].tables[0]
     line = dict(zip(summary.heading, summary.rows[0], strict=True))
     assert (line["undecided"], line["reproduced"], line["not measured since"]) == ("1", "1", "16")
+
+
+def test_claims_about_tuning_stay_when_the_others_are_written_anew() -> None:
+    asks = [ask for ask in claim_asks(Extent(60.0, 2, 2), quick=True) if ask.case == "vpic-3d"]
+    rows = {ask: Found(120.0 if ask.label == "carat-authors" else 100.0, 100.0, 0.0, 100.0) for ask in asks}
+    first = page.sections(page.tuning_sections(rows), {})
+    table = PageTable("0123456", {"weir": "m"}, tables_of(first))
+    again = page.sections(page.kept_sections(table), {"models": table_iv(0.04, 0.06)})
+    assert tables_of(again)["Tuning (c220g5)"] == tables_of(first)["Tuning (c220g5)"]
+    assert list(again[0].tables[0].rows[0][1:3]) == ["18", "2"]
+
+
+def test_page_says_of_every_open_claim_what_would_settle_it() -> None:
+    asks = [ask for ask in claim_asks(Extent(60.0, 2, 2), quick=True) if ask.case == "vpic-3d"]
+    rows = {ask: Found(100.0, 100.0, 0.0, 100.0) for ask in asks}
+    for part in page.sections(page.tuning_sections(rows), offline_claims.read_sources()):
+        shown = page.on_page(part)
+        for line in shown.tables[0].rows if shown is not None and "verdict" in part.tables[0].heading else ():
+            way = next(row[-1] for row in part.tables[0].rows if row[0] == line[0])
+            assert shown is not None
+            assert way in " ".join([*shown.text, *line])
 
 
 def test_quick_leaves_out_what_is_slow_to_simulate() -> None:
@@ -170,7 +191,7 @@ def test_page_is_what_its_sources_say() -> None:
 
 def test_summary_counts_what_the_tables_hold() -> None:
     rows: dict[Ask, Found] = {}
-    summary, *parts = page.sections(rows, {"models": table_iv(0.04, 0.06)})
+    summary, *parts = page.sections(page.tuning_sections(rows), {"models": table_iv(0.04, 0.06)})
     line = next(row for row in summary.tables[0].rows if row[0] == "Kinds of models")
     assert list(line[1:]) == ["4", "2", "0", "0", "2"]
     assert [part.title for part in parts][:2] == ["Tuning (c220g5)", "Tuning (c6525-25g)"]

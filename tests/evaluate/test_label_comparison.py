@@ -26,7 +26,9 @@ def test_one_cluster_where_it_loses_decides() -> None:
     assert "do **not** become" in bench.summary({"x": gains, "y": loses}, "one seed").text[0]
     part = bench.summary({"x": gains, "y": gains}, "one seed")
     assert part.text[0].startswith("By the rule application labels become")
-    (table,) = bench.summary({"y": loses}, "one seed").tables
+    alone = bench.summary({"y": loses}, "one seed")
+    assert alone.text[0].startswith("The rule needs both clusters")
+    (table,) = alone.tables
     assert list(table.rows[0]) == ["y", "2", "1.000", "0.775", "1", "0.50 (`b`)"]
 
 
@@ -41,7 +43,7 @@ def test_rows_are_24_workloads_and_9_lists_against_the_default() -> None:
 def test_part_of_the_page_is_replaced(tmp_path: Path) -> None:
     page = tmp_path / "learning.md"
     page.write_text("# A\n\n<!-- made: application-label -->\n<!-- /made -->\n\nMore.\n")
-    bench.write(bench.summary({"x": {"a": (1.0, 1.2)}}, "one seed"), page)
+    bench.write(bench.summary({name: {"a": (1.0, 1.2)} for name in "xy"}, "one seed"), page)
     text = page.read_text()
     assert "| x | 1 | 1.000 | 1.200 | 0 | 1.20 (`a`) |" in text
     assert text.startswith("# A\n\n<!-- made: application-label -->\nBy the rule")

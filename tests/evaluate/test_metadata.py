@@ -69,12 +69,23 @@ def test_simulate_run_answers_for_metadata_in_operations() -> None:
         (["--workload", "s_rd_sq_1m", "--statahead", "8"], "--statahead is a knob of metadata"),
         (["--workload", "md_ls", "--policy", "oracle"], "not for metadata workloads"),
         (["--workload", "md_ls", "--shared"], "neither --event nor --shared"),
+        (
+            ["--cluster", "emulated-10ms", "--workload", "md_create_4", "--mod-rpcs", "15"],
+            "this server allows 8; for another one: --set mod_rpcs=15",
+        ),
     ],
 )
 def test_simulate_run_refuses_what_metadata_has_not(asked: list[str], said: str) -> None:
     found = CliRunner().invoke(simulate, ["run", *asked])
     assert found.exit_code != 0
     assert said in str(found.exception) or said in found.output
+
+
+@pytest.mark.parametrize("name", ["md_ls", "ra_seq_1m_1"])
+def test_surface_refuses_what_it_does_not_play(name: str) -> None:
+    found = CliRunner().invoke(simulate, ["surface", "--workload", name])
+    assert found.exit_code != 0
+    assert "played by penstock simulate run and serve only" in str(found.exception)
 
 
 def test_knobs_of_data_are_none_of_metadata() -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from benchmarks.evidence.asks import policy_of
 
+from penstock.errors import UsageError
 from penstock.evaluate.ownmodels import FIRST_SEED, OwnWorld, own_models
 from penstock.evaluate.request import OWN, Request
+from penstock.evaluate.tuners import make_predictor
 from penstock.predict import modelfile
 from penstock.predict.featuresets import PRINTED
 from penstock.simulate.cluster import builtin_cluster
@@ -43,3 +46,19 @@ def test_own_model_depends_on_the_cluster_and_its_kind() -> None:
         )
         == 4
     )
+
+
+@pytest.mark.slow
+def test_own_model_of_application_labels_learns_from_settings_that_were_held(tmp_path: Path) -> None:
+    world = OwnWorld(builtin_cluster("c220g5"), runs=2, seconds=4.0)
+    said: list[str] = []
+    policy = policy_of("carat-application")
+    made = own_models(world, [policy], tmp_path, 1, said.append)
+    model = modelfile.load(Path(made[policy]))
+    assert make_predictor(policy, Path(made[policy])) is not None
+    with pytest.raises(UsageError, match="--label application"):
+        make_predictor(policy)
+    assert said[0].endswith("24 runs of 64 s to train on")
+    assert "held before" in str(model.provenance["label"])
+    # Eight settings a run, each but the first a sample where something was moved before it.
+    assert 0 < model["read"].metrics["held_out_samples"] <= 12 * 7

@@ -134,3 +134,20 @@ def test_together_beats_one_after_the_other_and_static_at_a_high_load() -> None:
         ours = slowdown([one.resources for one in advise_together(scene, jobs)])
         ratios.append((ours / slowdown(greedy), ours / slowdown([one.resources for one in static])))
     assert math.fsum(one for one, _ in ratios) < 20 and math.fsum(one for _, one in ratios) < 20
+
+
+def test_jobs_added_at_once_and_in_turn_leave_the_same_occupancy() -> None:
+    jobs = [
+        HeldShare(4, 10.0, 1.0 + i, 1.0, len(ids), ids) for i, ids in enumerate([(0, 1, 2), (1,), (1, 3)])
+    ]
+    first = HeldShare(2, 3.0, 1.0, 1.0, 1, (3,))
+    at_once, in_turn = (Occupancy(5, [first], [4], {0: 0.5}) for _ in range(2))
+    at_once.add_all(jobs)
+    for job in jobs:
+        in_turn.add(job)
+    for name in ("load", "users", "jobs", "weights", "running", "io_load"):
+        assert getattr(at_once, name) == getattr(in_turn, name), name
+    assert at_once.idlest(4) == in_turn.idlest(4) and at_once.users == [1, 3, 1, 2, 0]
+    for index in (1, 2, 3):
+        at_once.take(index)
+    assert at_once.load == Occupancy(5, [first], [4], {0: 0.5}).load

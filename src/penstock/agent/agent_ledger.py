@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from penstock.agent.loop import Step
 from penstock.decide.guard import Effect
 from penstock.decision import Decision, Receipt, made
-from penstock.decision_reasons import guard_rule
+from penstock.decision_reasons import Reason, guard_rule
 from penstock.events import TrialEvent
 from penstock.gains import Gain, measured
 from penstock.serve.status import LastChange
@@ -94,8 +94,11 @@ class AgentLedger:
         if rule is not None:
             return rule
         last = self.last.get(target.name)
-        fresh = last is not None and last.made and last.gain is None and now_s - last.time_s < trial_s
-        return "trial" if fresh else ""
+        if last is None or not last.made or last.gain is not None or now_s - last.time_s >= trial_s:
+            return ""
+        # Who goes back to what is known tries nothing.
+        goes_back = last.reason == Reason.BEST_MEASURED or guard_rule(last.reason) is not None
+        return "" if goes_back else "trial"
 
 
 def _count(counts: dict[str, int], reason: str) -> None:

@@ -116,7 +116,11 @@ class AgentCommands:
     def _explain(self, arguments: Arguments) -> Mapping[str, Any]:
         agent = self._agent
         name, keep = str(arguments.get("id", "")), agent.config.log_keep
-        return explain(agent.places.log, name, keep=keep, pace=CoreShare(SHARE))
+        found = explain(agent.places.log, name, keep=keep, pace=CoreShare(SHARE))
+        return {
+            "decision": dump(found.decision),
+            "effect": None if found.effect is None else dump(found.effect),
+        }
 
     def _verify(self, arguments: Arguments) -> Mapping[str, Any]:
         """The knobs that differ from what this agent last set, and the commands that undo everything."""

@@ -120,19 +120,25 @@ class Replayer:
     def __init__(self, log: Path, windows: Path, build: Build) -> None:
         if not log.exists():
             raise MissingError(f"{log}: no decision log")
-        if not windows.exists():
-            raise MissingError(
-                f"{windows}: no such recording; the log alone does not hold what was seen between two decisions"
-            )
         self._windows, self._build = windows, build
         #: The log's decisions by run, which its seed names; None where the log does not say how the run began.
         self._logged = _decisions(log)
+        #: Why nothing is concluded from the whole log; empty where its windows were recorded beside it.
+        self.not_judged = ""
+        if not windows.exists():
+            formats = _formats(log)
+            if not formats or FORMAT in formats:
+                raise MissingError(
+                    f"{windows}: no such recording; "
+                    "the log alone does not hold what was seen between two decisions"
+                )
+            self.not_judged = f"written in format {max(formats)}, this version reads decisions of {FORMAT}"
         self._deciders: Deciders | None = None
 
     def runs(self) -> list[RunReplay]:
         """Every run that was recorded, the oldest first."""
         found: list[RunReplay] = []
-        for one in read_windows(self._windows):
+        for one in read_windows(self._windows) if not self.not_judged else ():
             if isinstance(one, RunBegins):
                 if not found or found[-1].start.seed != one.start.seed:
                     found.append(RunReplay(one.start))
@@ -232,6 +238,11 @@ def _decisions(path: Path) -> dict[int | None, Logged]:
     if not events:
         raise DataError(f"{path}: not a decision log: no whole line of one in it")
     return found
+
+
+def _formats(path: Path) -> set[int]:
+    """The formats of the runs whose starts a log tells."""
+    return {event.format for event in read_log(path) if isinstance(event, StartEvent)}
 
 
 def _event(decision: Decision) -> DecisionEvent:

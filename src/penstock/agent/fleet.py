@@ -19,6 +19,7 @@ from penstock.agent.summary import Summary, summarise
 from penstock.agent.switchback import Verdict, over_ratios
 from penstock.gains import Gain, GainVerdict, mean_gain
 from penstock.report.page import Section, Table, render
+from penstock.units import counted
 
 CLASSES = {
     "helped": "Tuning helped: the whole interval is above 1.",
@@ -27,6 +28,10 @@ CLASSES = {
     "undecided": "Changes were judged, but what they brought is not known well enough to say.",
     "not judged": "Changes were made or advised, and none was judged yet.",
 }
+#: The table of nodes. A look goes to the original and back, and counts as neither.
+COLUMNS = ("node", "before/after", "changes", "taken back", "looks", "advised")
+#: A node's changes were taken back where at least this share of its moves was part of such.
+MOSTLY = 0.8
 _OF_VERDICT = {
     GainVerdict.GAIN: "helped",
     GainVerdict.LOSS: "taken back",
@@ -44,8 +49,18 @@ class NodeReport:
 
     @property
     def made(self) -> int:
-        """Changes carried out."""
+        """Everything that was set, looks at the original and what was taken back included."""
         return sum(target.made for target in self.summary.targets)
+
+    @property
+    def looks(self) -> int:
+        """Moves only to look at the original, and back."""
+        return sum(target.looks for target in self.summary.targets)
+
+    @property
+    def changes(self) -> int:
+        """What was set for a gain."""
+        return sum(target.changes for target in self.summary.targets)
 
     @property
     def advised(self) -> int:
@@ -68,8 +83,9 @@ class NodeReport:
         """One of `CLASSES`."""
         if not self.made and not self.advised:
             return "not needed"
-        # A reverted change is two changes: there and back.
-        if self.made > 0 and 2 * self.reverted >= 0.8 * self.made:
+        # A reverted change is two moves: there and back.
+        moves = self.changes + self.reverted
+        if moves > 0 and 2 * self.reverted >= MOSTLY * moves:
             return "taken back"
         return "not judged" if self.gain is None else _OF_VERDICT[self.gain.verdict]
 
@@ -158,7 +174,7 @@ def document(report: FleetReport) -> dict[str, Any]:
 
 
 def _node(node: NodeReport) -> Mapping[str, Any]:
-    counts = {"made": node.made, "advised": node.advised, "reverted": node.reverted}
+    counts = {name: getattr(node, name) for name in ("made", "looks", "advised", "reverted")}
     kind = (node.summary.effect or {}).get("kind")
     figures = {**_figures(node.gain), "gain_from": kind}
     return {"node": node.node, **figures, "verdict": node.verdict, **counts}
@@ -175,19 +191,17 @@ def sentence(report: FleetReport) -> str:
     trial = report.trial
     if trial.gain is not None:
         return f"{trial.sentence}, over {trial.pairs} nodes that switched tuning on and off"
-    counted = {name: len(nodes) for name, nodes in report.by_class().items()}
-    words = ", ".join(f"{count} {name}" for name, count in counted.items() if count)
-    return f"no trial on at least 3 nodes, so no verdict; of {len(report.nodes)} nodes: {words}"
+    words = ", ".join(f"{len(nodes)} {name}" for name, nodes in report.by_class().items() if nodes)
+    return f"no trial on at least 3 nodes, so no verdict; of {counted(len(report.nodes), 'node')}: {words}"
 
 
 def page(report: FleetReport) -> str:
     """One self-contained HTML page."""
-    heading = ("node", "before/after", "changes", "advised", "taken back")
     sections = [
         Section(
-            f"{name}: {len(nodes)} nodes",
+            f"{name}: {counted(len(nodes), 'node')}",
             (CLASSES[name],),
-            tables=(Table(heading, [_cells(node) for node in _sorted(nodes)]),),
+            tables=(Table(COLUMNS, [node_cells(node) for node in _sorted(nodes)]),),
         )
         for name, nodes in report.by_class().items()
         if nodes
@@ -199,15 +213,18 @@ def page(report: FleetReport) -> str:
         ]
         jobs = Table(("job", "user", "nodes", "changes", "taken back", "before/after"), rows)
         sections.append(Section("jobs", ("Each of a job's nodes counts once.",), tables=(jobs,)))
-    return render("Penstock on a fleet", (sentence(report).capitalize() + ".",), sections)
+    said = sentence(report)
+    return render("Penstock on a fleet", (), sections, f"{said[0].upper()}{said[1:]}.")
 
 
 def _sorted(nodes: Sequence[NodeReport]) -> list[NodeReport]:
     return sorted(nodes, key=lambda node: (-(node.gain.ratio if node.gain else 0.0), node.node))
 
 
-def _cells(node: NodeReport) -> tuple[str, ...]:
-    return (node.node, gain_words(node.gain), str(node.made), str(node.advised), str(node.reverted))
+def node_cells(node: NodeReport) -> tuple[str, ...]:
+    """A row of `COLUMNS`."""
+    counts = (node.changes, node.reverted, node.looks, node.advised)
+    return (node.node, gain_words(node.gain), *map(str, counts))
 
 
 def gain_words(gain: Gain | None) -> str:

@@ -6,13 +6,13 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from penstock.agent.log import parse_line, settled, unsettled
 from penstock.agent.rotated_file import numbered
 from penstock.errors import AccessError, MissingError, PenstockError
-from penstock.events import DecisionEvent, EffectEvent, OutcomeEvent, dump
+from penstock.events import DecisionEvent, EffectEvent, OutcomeEvent
 from penstock.threads import CoreShare
 
 LAST = "last"
@@ -22,9 +22,17 @@ MOST_LINE_BYTES = 4 << 20
 DEADLINE_S = 4.0
 
 
+@dataclass(frozen=True, slots=True)
+class FoundDecision:
+    """A decision with its outcome, and the effect of it that is known."""
+
+    decision: DecisionEvent
+    effect: EffectEvent | None
+
+
 def explain(
     path: Path, name: str, *, keep: int = 5, deadline_s: float = DEADLINE_S, pace: CoreShare | None = None
-) -> dict[str, Any]:
+) -> FoundDecision:
     """One decision with its outcome and its effect: the newest whose id begins so, or the newest of all (`last`).
 
     `pace` slows a search down that runs beside the control loop. Raises `MissingError` if there is none, and
@@ -56,7 +64,7 @@ class _Search:
         self._outcomes: dict[str, OutcomeEvent] = {}
         self._effects: dict[str, EffectEvent] = {}
 
-    def take(self, line: bytes) -> dict[str, Any] | None:
+    def take(self, line: bytes) -> FoundDecision | None:
         if not (self._name and self._spelled in line):
             return None
         event = parse_line(line)
@@ -71,11 +79,11 @@ class _Search:
     def _is_meant(self, decision_id: str) -> bool:
         return self._name == LAST or decision_id.startswith(self._name)
 
-    def _told(self, decision: DecisionEvent) -> dict[str, Any]:
-        outcome, effect = self._outcomes.get(decision.id), self._effects.get(decision.id)
+    def _told(self, decision: DecisionEvent) -> FoundDecision:
+        outcome = self._outcomes.get(decision.id)
         if decision.pending:
             decision = unsettled(decision) if outcome is None else settled(decision, outcome)
-        return {"decision": dump(decision), "effect": None if effect is None else dump(effect)}
+        return FoundDecision(decision, self._effects.get(decision.id))
 
 
 def _lines_backwards(path: Path, keep: int) -> Iterator[bytes | None]:

@@ -25,6 +25,7 @@ LAST_GOOD = {
     "printed": "printed.last-good.json",
     "printed-history": "printed-history.last-good.json",
     "printed-soft": "printed-soft.last-good.json",
+    "printed-application": "printed-application.last-good.json",
 }
 
 

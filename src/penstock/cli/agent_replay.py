@@ -48,6 +48,9 @@ def replay(log: Path | None, policy: str | None, model: Path | None, state_dir: 
         emit_json(_document(path, runs, unknown))
     else:
         _show(runs, unknown)
+    if replayer.not_judged:
+        click.echo(f"{path}: is shown, not judged: {replayer.not_judged}", err=True)
+        return
     for run in runs:
         if run.not_judged:
             click.echo(
@@ -140,6 +143,8 @@ def _show(runs: list[RunReplay], unknown: list[Remade]) -> None:
             click.echo(f"  the first interval that differs ended at t = {run.differs_at_s:.1f} s")
         for gap in run.gaps:
             click.echo(f"  not replayed: {gap}")
+    for one in unknown:
+        _show_decision(one)
     if unknown:
         click.echo(f"{len(unknown)} decisions of runs that were not recorded: not replayed")
 

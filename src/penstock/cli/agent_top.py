@@ -156,7 +156,8 @@ class Top:
             self.look()
 
     def _explain(self) -> None:
-        from penstock.cli.agent_control import explanation
+        from penstock.cli.decision_lines import explanation
+        from penstock.events import DecisionEvent, EffectEvent, parse
 
         known = {row.name: row for row in rows(self.status or {})}
         row = known.get(self.view.chosen)
@@ -168,8 +169,12 @@ class Top:
         except PenstockError as error:
             self.view = replace(self.view, message=str(error))
         else:
-            lines = explanation(found["decision"], found["effect"])
-            self.view = replace(self.view, pane=tuple(lines), scroll=0)
+            decision, effect = parse(found["decision"]), parse(found["effect"])
+            if isinstance(decision, DecisionEvent):
+                lines = explanation(decision, effect if isinstance(effect, EffectEvent) else None)
+                self.view = replace(self.view, pane=tuple(lines), scroll=0)
+            else:
+                self.view = replace(self.view, message="the agent answers in words of another version")
 
     def _ask(self, verb: str, **arguments: Any) -> dict[str, Any]:
         from penstock.agent.control import request

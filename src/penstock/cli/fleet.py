@@ -10,7 +10,7 @@ import click
 
 from penstock.cli.options import DURATION, console, emit_json, json_option, write_bytes, write_text
 from penstock.errors import refusal
-from penstock.units import parse_duration
+from penstock.units import counted, parse_duration
 
 if TYPE_CHECKING:
     from penstock.agent.fleet import FleetReport
@@ -157,7 +157,7 @@ def _show_knowledge(found: FleetKnowledge, now_s: float) -> None:
     for problem in found.problems:
         click.echo(f"not used: {problem}")
     for work in found.digest.works:
-        table = Table(title=f"{work_words(work)}; known on {work.nodes} nodes")
+        table = Table(title=f"{work_words(work)}; known on {counted(work.nodes, 'node')}")
         for heading in HEADING:
             table.add_column(heading, overflow="fold")
         for gain in work.gains[:MOST_SHOWN]:
@@ -184,20 +184,19 @@ def _show_worth(found: FleetWorth) -> None:
 def _show(found: FleetReport) -> None:
     from rich.table import Table
 
-    from penstock.agent.fleet import CLASSES, gain_words, sentence
+    from penstock.agent.fleet import CLASSES, COLUMNS, node_cells, sentence
 
     click.echo(sentence(found))
     for name, nodes in found.by_class().items():
         if not nodes:
             continue
-        table = Table(title=f"{name}: {len(nodes)} nodes. {CLASSES[name]}")
-        table.add_column("node", overflow="fold")
-        for heading in ("before/after", "changes", "advised", "taken back"):
+        click.echo(f"{name}, {counted(len(nodes), 'node')}: {CLASSES[name]}")
+        table = Table()
+        table.add_column(COLUMNS[0], overflow="fold")
+        for heading in COLUMNS[1:]:
             table.add_column(heading, justify="right")
         for node in nodes[:MOST_SHOWN]:
-            table.add_row(
-                node.node, gain_words(node.gain), str(node.made), str(node.advised), str(node.reverted)
-            )
+            table.add_row(*node_cells(node))
         console().print(table)
         if len(nodes) > MOST_SHOWN:
             click.echo(f"and {len(nodes) - MOST_SHOWN} more; --out PAGE.html and --json have all of them")

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from penstock.decide.habits import MEAN_WINDOWS
 from penstock.decide.memory import Remembered, WorkMemory
 from penstock.decide.objective import Rates
 from penstock.decide.work import Work
-from penstock.errors import DataError
 from penstock.knobs import Setting
+from penstock.schemafile import FilePart, checked
 
 SCHEMA, VERSION = "penstock-knowledge", 1
 MOST_UNITS, MOST_SETTINGS = 64, 64
@@ -35,11 +35,7 @@ class DatedMemory:
     time_s: float
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-
-
-class _Setting(_Part):
+class _Setting(FilePart):
     knobs: Annotated[dict[_Name, _Value], Field(min_length=1, max_length=16)]
     read: _Rate
     write: _Rate
@@ -49,7 +45,7 @@ class _Setting(_Part):
     noise: Annotated[float, Field(ge=0, le=1)]
 
 
-class _Unit(_Part):
+class _Unit(FilePart):
     fs: _Name
     kind: Literal["read", "write", "both", "query", "modify", "both operations"]
     targets: Annotated[str, Field(max_length=64)] = ""
@@ -58,7 +54,7 @@ class _Unit(_Part):
     settings: Annotated[list[_Setting], Field(min_length=2, max_length=MOST_SETTINGS)]
 
 
-class _File(_Part):
+class _File(FilePart):
     schema_name: Annotated[Literal["penstock-knowledge"], Field(alias="schema")]
     version: Literal[1]
     units: Annotated[list[_Unit], Field(max_length=MOST_UNITS)]
@@ -73,22 +69,8 @@ def dump(kept: Sequence[DatedMemory]) -> bytes:
 
 def parse(raw: bytes, where: str) -> list[DatedMemory]:
     """What `dump` wrote; raises `DataError` for anything else."""
-    if len(raw) > MOST_BYTES:
-        raise DataError(f"{where}: larger than {MOST_BYTES} bytes")
-    try:
-        document = json.loads(raw)
-    except (ValueError, RecursionError):
-        raise DataError(f"{where}: damaged: not JSON") from None
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise DataError(f"{where}: not a file of schema {SCHEMA}")
-    version = document.get("version")
-    if isinstance(version, int) and version > VERSION:
-        raise DataError(f"{where}: version {version} of a newer Penstock, this one reads up to {VERSION}")
-    try:
-        return [_kept(unit) for unit in _File.model_validate(document).units]
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise DataError(f"{where}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    found = checked(raw, where, MOST_BYTES, (SCHEMA, VERSION), _File)
+    return [_kept(unit) for unit in found.units]
 
 
 def unit_fields(memory: WorkMemory) -> dict[str, object]:

@@ -113,6 +113,11 @@ def _hold(probe: MetadataProbe, wanted: Mapping[str, int]) -> None:
     for knob_id in wanted:
         if knob_id not in known:
             raise KnobError(f"metadata has no knob {knob_id!r}: {', '.join(known)}")
+    allowed, asked = probe.world.cluster.metadata.mod_rpcs, wanted.get("mod_rpcs", 0)
+    if asked > allowed:
+        raise KnobError(
+            f"mod_rpcs={asked}: this server allows {allowed}; for another one: --set mod_rpcs={asked}"
+        )
     for target in probe.targets:
         mine = {knob_id: value for knob_id, value in wanted.items() if known[knob_id] == target}
         probe.set(target, Setting(mine))

@@ -10,18 +10,25 @@ from penstock.predict.model import ForestPredictor
 from penstock.predict.surfaces import SurveyPredictor
 
 FOREST, SURVEY = "forest", "survey"
-#: CARAT's printed model, and two that improve on it in one thing; only the first ships.
+#: CARAT's printed model, and three that differ from it in one thing; only the first ships.
 PRINTED, PRINTED_HISTORY, PRINTED_SOFT = "printed", "printed-history", "printed-soft"
-KINDS = (FOREST, SURVEY, PRINTED, PRINTED_HISTORY, PRINTED_SOFT)
+PRINTED_APPLICATION = "printed-application"
+KINDS = (FOREST, SURVEY, PRINTED, PRINTED_HISTORY, PRINTED_SOFT, PRINTED_APPLICATION)
+#: How a model of a kind that does not ship is fitted.
+_FITTED_BY = {
+    PRINTED_HISTORY: "--recipe printed-history",
+    PRINTED_SOFT: "--recipe printed-soft",
+    PRINTED_APPLICATION: "--recipe printed --label application",
+}
 
 
 def default_predictor(kind: str) -> ForestPredictor | SurveyPredictor:
     """The shipped one."""
     if _known(kind) == SURVEY:
         return SurveyPredictor(shipped.default_survey())
-    if kind in (PRINTED_HISTORY, PRINTED_SOFT):
+    if kind in _FITTED_BY:
         raise UsageError(
-            f"no {kind} model ships: give --model FILE (penstock train fit --recipe {kind}) or own"
+            f"no {kind} model ships: give --model FILE (penstock train fit {_FITTED_BY[kind]}) or own"
         )
     return ForestPredictor(shipped.printed_model() if kind == PRINTED else shipped.default_model())
 

@@ -15,7 +15,7 @@ from penstock.schedule.job import Job
 from penstock.schedule.placement import PLACERS
 from penstock.schedule.reasons import lacked_by, lacking, reason_for, where_phrase, without_own
 from penstock.schedule.resource_use import Occupancy, Option, option_on, options_of
-from penstock.schedule.sharing import Sharing
+from penstock.schedule.sharing import HeldShare, Sharing
 from penstock.schedule.site_rule import (
     DEFAULT_ALLOCATION,
     DEFAULT_PLACEMENT,
@@ -205,16 +205,23 @@ def _settle(
     ids: Sequence[tuple[int, ...]],
     placement: str,
 ) -> list[JobDecision]:
-    made = []
+    made, load = [], occupancy.io_load
+    waiting: list[HeldShare] = []
     for job, one, resources in zip(jobs, counted, ids, strict=True):
-        options, before = one.options, occupancy.io_load
+        options = one.options
         moved = bool(options) and placement != IDLEST
         if moved and (demand := job.demand(occupancy.resources)) is not None:
+            occupancy.add_all(waiting)
+            waiting = []
             here = option_on(occupancy, demand, resources)
             options = tuple(here if other.count == here.count else other for other in options)
-        occupancy.add(replace(job, resources=resources).held(occupancy.resources))
-        loads = (before, occupancy.io_load)
-        made.append(replace(one, resources=resources, placement=placement, options=options, io_load=loads))
+        held = replace(job, resources=resources).held(occupancy.resources)
+        waiting.append(held)
+        before, load = load, load + held.stress / occupancy.resources
+        made.append(
+            replace(one, resources=resources, placement=placement, options=options, io_load=(before, load))
+        )
+    occupancy.add_all(waiting)
     return made
 
 

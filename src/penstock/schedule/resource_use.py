@@ -49,6 +49,7 @@ class Occupancy:
         self.users = sharing.users()
         self.jobs: list[list[int]] = [[] for _ in range(resources)]
         self.weights = [_weight(one) for one in running]
+        self._shares = [one.io_share for one in running]
         for index, one in enumerate(running):
             for resource in one.resources:
                 self.jobs[resource].append(index)
@@ -71,10 +72,21 @@ class Occupancy:
 
     def add(self, job: HeldShare) -> int:
         """Count in one more job, on its resources. The number stands for it in `take` and `put`."""
-        self.running.append(job)
-        self.weights.append(_weight(job))
-        self.put(len(self.running) - 1, job)
+        self.add_all([job])
         return len(self.running) - 1
+
+    def add_all(self, jobs: Sequence[HeldShare]) -> None:
+        """Count in more jobs, on their resources. With many of them that is faster than one after the other."""
+        touched: dict[int, None] = {}
+        for index, job in enumerate(jobs, len(self.running)):
+            self.running.append(job)
+            self.weights.append(_weight(job))
+            self._shares.append(job.io_share)
+            for resource in job.resources:
+                self.jobs[resource].append(index)
+                touched[resource] = None
+        for resource in touched:
+            self._reckon(resource)
 
     def take(self, index: int) -> None:
         """Count out a job that was added, until it is put on resources again."""
@@ -85,7 +97,7 @@ class Occupancy:
     def put(self, index: int, job: HeldShare) -> None:
         """Count in a job that was taken out, on its resources."""
         self.running[index] = job
-        self.weights[index] = _weight(job)
+        self.weights[index], self._shares[index] = _weight(job), job.io_share
         for resource in job.resources:
             self.jobs[resource].append(index)
             self._reckon(resource)
@@ -93,9 +105,7 @@ class Occupancy:
     def _reckon(self, resource: int) -> None:
         """The load of a resource. It is summed anew, so that it does not depend on who came and went."""
         key = self._key(resource)
-        shares = math.fsum(
-            self.running[index].io_share for index in self.jobs[resource] if index >= self._held
-        )
+        shares = math.fsum(self._shares[index] for index in self.jobs[resource] if index >= self._held)
         self.load[resource] = self._held_load[resource] + shares
         self.users[resource] = len(self.jobs[resource])
         if resource not in self._closed:
@@ -112,7 +122,8 @@ class Occupancy:
 
 
 def _weight(job: HeldShare) -> float:
-    return job.compute_nodes * job.io_share * (1 - job.io_share)
+    share = job.io_share
+    return job.compute_nodes * share * (1 - share)
 
 
 def options_of(occupancy: Occupancy, demand: Demand) -> Iterator[Option]:

@@ -6,6 +6,8 @@ from penstock.errors import UsageError, did_you_mean
 from penstock.simulate.applications import APPLICATIONS, Site
 from penstock.simulate.assembly import Job, Plan
 from penstock.simulate.cluster import Cluster
+from penstock.simulate.metadata.workloads import is_metadata
+from penstock.simulate.reading.reading_workloads import is_reading
 from penstock.workload import NAMES, parse_workload
 
 APPLICATION_NAMES = tuple(APPLICATIONS)
@@ -25,6 +27,8 @@ def named_plan(cluster: Cluster, name: str, clients: int = 1, seed: int = 1) -> 
     if base in APPLICATIONS:
         script = APPLICATIONS[base].script(_given(name, text), Site(clients, cluster.layout.ost_count, seed))
         return Plan(cluster, (), clients, seed, scripts=(script,))
+    if is_metadata(base) or is_reading(base):
+        raise UsageError(f"{name}: metadata and readahead are played by penstock simulate run and serve only")
     if text or base.partition("_")[0] not in ("s", "f"):
         hint = did_you_mean(base, workload_names()) or "; see penstock simulate workloads"
         raise UsageError(f"unknown workload {name!r}{hint}")

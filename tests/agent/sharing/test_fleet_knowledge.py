@@ -55,7 +55,7 @@ def test_gains_are_means_over_nodes_with_their_intervals_and_who_agrees(share: P
     assert one["low"] < one["gain"] < one["high"]
     assert one["gain"] == pytest.approx(2 ** ((0.6 + 0.7 - 0.2) / 3))
     assert one["verdict"] == "undecided"
-    assert "1 settings are contradicted" in knowledge(str(share))
+    assert "1 setting contradicted by some node" in knowledge(str(share))
 
 
 def test_a_page_names_the_work_and_the_node_that_proved(share: Path, tmp_path: Path) -> None:

@@ -14,18 +14,17 @@ from pydantic import Field
 from penstock.agent.advice_lines import kind_fields
 from penstock.agent.sharing.member_format import (
     Error,
-    FilePart,
     Gain,
     KindPart,
     Knobs,
     Name,
     Time,
     Windows,
-    checked,
 )
 from penstock.agent.sharing.told import DatedGain, GroupKey, MemberFile, MemberWork
 from penstock.decide.fleet_advice import GainWord, WorkKind
 from penstock.knobs import Setting
+from penstock.schemafile import FilePart, checked
 
 SCHEMA, VERSION = "penstock-fleet", 1
 MOST_BYTES = 4 << 20

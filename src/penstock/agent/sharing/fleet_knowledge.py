@@ -17,6 +17,7 @@ from penstock.agent.sharing.told import MemberFile, MemberWork
 from penstock.errors import DataError, MissingError
 from penstock.gains import Gain, from_log2
 from penstock.report.page import Section, Table, render
+from penstock.units import counted
 
 SCHEMA, VERSION = "penstock-knowledge-export", 1
 MOST_EXPORT_BYTES = 256 << 20
@@ -90,14 +91,14 @@ def page(found: FleetKnowledge, now_s: float) -> str:
     sections = [
         Section(
             work_words(work),
-            (f"Known on {work.nodes} nodes.",),
+            (f"Known on {counted(work.nodes, 'node')}.",),
             tables=(Table(HEADING, [cells(gain, now_s) for gain in work.gains]),),
         )
         for work in found.digest.works
     ]
     if found.problems:
         sections.append(Section("not used", found.problems))
-    return render("What the fleet knows", (sentence(found),), sections)
+    return render("What the fleet knows", (), sections, f"{sentence(found)}.")
 
 
 def sentence(found: FleetKnowledge) -> str:
@@ -105,10 +106,8 @@ def sentence(found: FleetKnowledge) -> str:
     works = found.digest.works
     proven = sum(any(gain.is_proven for gain in work.gains) for work in works)
     odd = sum(gain.contradict > 0 for work in works for gain in work.gains)
-    return (
-        f"{len(found.files)} nodes know {len(works)} kinds of work; for {proven} of them a setting is proven; "
-        f"{odd} settings are contradicted by some node."
-    )
+    known = f"{counted(len(works), 'kind')} of work known on {counted(len(found.files), 'node')}"
+    return f"{known}; for {proven} a setting is proven; {counted(odd, 'setting')} contradicted by some node"
 
 
 def dump_export(files: Iterable[MemberFile]) -> bytes:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import functools
 import json
 import math
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from penstock.agent.advice_lines import kind_fields
 from penstock.agent.sharing.told import MOST_LOG2, MOST_WINDOWS, DatedGain, MemberFile, MemberWork
 from penstock.decide.fleet_advice import GainWord, ToldGain, WorkKind
 from penstock.decide.work import Work
-from penstock.errors import DataError
 from penstock.events import LATEST_S
 from penstock.knobs import Setting
+from penstock.schemafile import FilePart, checked
 
 SCHEMA, VERSION = "penstock-member", 1
 MOST_BYTES = 1 << 20
@@ -33,12 +33,6 @@ Knobs = Annotated[
     dict[Annotated[str, Field(pattern=r"^[a-z_]{1,64}$")], Annotated[int, Field(ge=0, le=1 << 40)]],
     Field(min_length=1, max_length=16),
 ]
-
-
-class FilePart(BaseModel):
-    """A part of a file of the shared folder."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class KindPart(FilePart):
@@ -80,37 +74,6 @@ class _MemberFilePart(FilePart):
     made_by: Annotated[str, Field(max_length=64, pattern=r"^[0-9A-Za-z.+-]*$")]
     facts: Annotated[dict[Name, Annotated[float, Field(ge=0, le=1e15)]], Field(max_length=16)]
     works: Annotated[list[_MemberWorkPart], Field(max_length=MOST_WORKS)]
-
-
-class NewerVersionError(DataError):
-    """A later Penstock wrote it: nothing is wrong with the file."""
-
-
-PartT = TypeVar("PartT", bound=FilePart)
-
-
-def checked(raw: bytes, where: str, most_bytes: int, schema: tuple[str, int], model: type[PartT]) -> PartT:
-    """A file of this schema and version; raises `DataError` for anything else."""
-    name, version = schema
-    if len(raw) > most_bytes:
-        raise DataError(f"{where}: larger than {most_bytes} bytes")
-    try:
-        document = json.loads(raw)
-    except (ValueError, RecursionError):
-        raise DataError(f"{where}: damaged: not JSON") from None
-    if not isinstance(document, dict) or document.get("schema") != name:
-        raise DataError(f"{where}: not a file of schema {name}")
-    theirs = document.get("version")
-    if isinstance(theirs, int) and theirs > version:
-        raise NewerVersionError(
-            f"{where}: version {theirs} of a newer Penstock, this one reads up to {version}"
-        )
-    try:
-        return model.model_validate(document)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part)[:40] for part in first["loc"])
-        raise DataError(f"{where}: {place!a}: {first['msg']}") from None
 
 
 def dump_member(file: MemberFile) -> bytes:

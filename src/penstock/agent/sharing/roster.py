@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from penstock.agent.sharing.folder import MEMBERS, ShareFolder, Signature
-from penstock.agent.sharing.member_format import MOST_BYTES, NewerVersionError, parse_member
+from penstock.agent.sharing.member_format import MOST_BYTES, parse_member
 from penstock.agent.sharing.told import MemberFile
 from penstock.errors import PenstockError
+from penstock.schemafile import NewerVersionError
 
 # A node whose file was neither written nor touched for so long is no member.
 MEMBER_S = 600.0

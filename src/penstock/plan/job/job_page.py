@@ -42,18 +42,24 @@ def render_page(advice: JobAdvice, rows: Rows, source: str) -> str:
     return render(f"{facts.program}: {facts.log}", lead, sections)
 
 
+def _command(what: str, line: str) -> str:
+    """A line to paste, and before it what must be so first."""
+    first, colon, rest = line.replace("`", "").partition(": penstock ")
+    return f"{what} {first}: `penstock {rest}`" if colon else f"{what}: `{first}`"
+
+
 def _findings(advice: JobAdvice) -> Section:
     rows = []
     for one in advice.findings:
         gain = "" if one.gain_s is None else f"{one.gain_s:.3g}"
         what = one.advice + "".join(
-            f". {what}: `{line.replace(chr(96), '')}`"
+            f". {_command(what, line)}"
             for what, line in (("Line", one.change), ("Measure it", one.check))
             if line
         )
         share = f"{one.share(advice.facts.run_s):.0%}"
         rows.append([one.id, one.severity, share, one.evidence, what, gain])
-    heading = ["id", "severity", "share of the run", "evidence", "what to do", "could save s"]
+    heading = ["id", "severity", "share of the run", "evidence", "what to do", "could save (s)"]
     text = [] if rows else ["Nothing speaks against how this job reads and writes."]
     if sum(one.gain_s is not None for one in advice.findings) > 1:
         text = [OVERLAP]
