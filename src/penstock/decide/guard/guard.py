@@ -51,13 +51,7 @@ from penstock.decide.guard.turn import Order, Turn, Unit, back_from, switchback_
 from penstock.decide.guard.wishes import ask, note, obey, within_budget
 from penstock.decide.holding_back import holding_back
 from penstock.decide.level import Level
-from penstock.decide.objective import (
-    drains,
-    felt,
-    fills,
-    rates_of,
-    sent_at_least,
-)
+from penstock.decide.objective import drains, felt, fills, rates_of, sent_at_least
 from penstock.decide.work import echo_windows, hiding_windows
 from penstock.decision import UNIT_SEPARATOR, Decision, unit_name
 from penstock.decision_reasons import Reason
@@ -201,12 +195,11 @@ class Guard:
         record.windows += 1
         for account in record.accounts:
             account.work(window.seconds)
-        if now_s - record.last_busy_s > self.limits.pause_s:
-            record.settle = max(record.settle, 1)
+        resumed = now_s - record.last_busy_s > self.limits.pause_s
+        if resumed:
             record.quiet_until_s = max(record.quiet_until_s, now_s + self._jitter_s(unit.name, record))
-            record.leftover_until_s = now_s + LEFTOVERS * self.limits.unsent_s
         record.last_busy_s = now_s
-        if work != record.work:
+        if resumed or work != record.work:
             record.work, record.settle = work, max(record.settle, 1)
             record.leftover_until_s = now_s + LEFTOVERS * self.limits.unsent_s
         at_home = 2 * sum(
