@@ -178,7 +178,7 @@ def _target(actuator: NfsActuator) -> Target:
 def _read_once() -> Window:
     """One pass over the file, none of it cached, as a window."""
     Path("/proc/sys/vm/drop_caches").write_text("1\n", encoding="ascii")
-    observer = NfsObserver()
+    observer = NfsObserver(deadline_s=_PATIENCE_S)
     before = observer.observe()
     _sh("dd", f"if={_MOUNT}/data", "of=/dev/null", "bs=8k")
     (seen,) = windows(before, observer.observe())
@@ -190,13 +190,13 @@ def _read_once() -> Window:
 
 def _most_dirty() -> float:
     """The largest amount of dirty data seen while a file is written."""
-    observer = NfsObserver()
+    observer = NfsObserver(deadline_s=_PATIENCE_S)
     writer = subprocess.Popen(
         ["dd", "if=/dev/zero", f"of={_MOUNT}/written", "bs=1M", "count=48"], stderr=subprocess.DEVNULL
     )
     most = 0.0
     while writer.poll() is None:
-        most = max(most, *(seen.gauges["dirty.bytes"] for seen in observer.observe().targets))
+        most = max([most, *(seen.gauges["dirty.bytes"] for seen in observer.observe().targets)])
         time.sleep(0.05)
     observer.close()
     _sh("sync")
