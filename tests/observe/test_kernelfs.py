@@ -11,11 +11,24 @@ import pytest
 from tests.rigs.served import wait_for
 
 from penstock.observe.deadline import Deadline
-from penstock.observe.kernelfs import DescriptorBudget, KernelFile, KernelFs
+from penstock.observe.kernelfs import DescriptorBudget, KernelFile, KernelFs, read_once
 
 
 def open_descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_table_is_read_whole_where_its_first_piece_is_short() -> None:
+    """The kernel hands a table out in whole entries: a long one that does not fit comes with the next read."""
+    # Each read of such a pipe returns one write.
+    reading, writing = os.pipe2(os.O_DIRECT)
+    try:
+        for entry in (b"device short\n", b"device " + b"l" * 3500 + b"\n", b"device last\n"):
+            os.write(writing, entry)
+        os.close(writing)
+        assert read_once(f"/proc/self/fd/{reading}").count(b"\n") == 3
+    finally:
+        os.close(reading)
 
 
 def test_kernel_file_reads_the_text_of_now_through_one_descriptor(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ import resource
 from collections.abc import Sequence
 from pathlib import Path
 
-# seq_file fills at least one page before it returns, so anything shorter than this is the whole text.
+# seq_file returns whole entries as long as they fit into a page. Where each entry is a short line, as in the files
+# that are kept open, anything shorter than this is the whole text. Tables with long entries are read by `read_once`.
 WHOLE_BELOW_BYTES = 3072
 CHUNK_BYTES = 4096
 # No known kernel text comes near this size. Larger ones are refused with EFBIG.
@@ -151,19 +152,23 @@ class KernelFs:
 
 
 def read_once(path: str | Path, most_bytes: int = _LARGEST_TEXT_BYTES) -> bytes:
-    """Read one file once, for files that are read so rarely that keeping them open would be wasteful."""
+    """Read one file once, for files that are read so rarely that keeping them open would be wasteful.
+
+    It is read to its end: tables of many entries, such as the mount table, come in pieces of whole entries, the first
+    of which may be short.
+    """
     fd = os.open(path, _OPEN_FLAGS)
     try:
-        return _read_from_start(fd, most_bytes)
+        return _read_on(fd, 0, most_bytes)
     finally:
         os.close(fd)
 
 
-def _read_from_start(fd: int, most_bytes: int = _LARGEST_TEXT_BYTES) -> bytes:
+def _read_from_start(fd: int) -> bytes:
     text = os.read(fd, CHUNK_BYTES)
     if len(text) < WHOLE_BELOW_BYTES:
         return text
-    return text + _read_on(fd, len(text), most_bytes)
+    return text + _read_on(fd, len(text), _LARGEST_TEXT_BYTES)
 
 
 def _read_on(fd: int, have: int, most_bytes: int) -> bytes:
