@@ -134,7 +134,9 @@ def test_submission_tells_wrong_hints_and_takes_the_job(site: Site) -> None:
     comment = "mine; penstock io=lots clas=shared dir=relative family=accent best=2"
     command = ["sbatch", "--parsable", f"--comment={comment}", "--output=/dev/null", str(script)]
     done = subprocess.run(command, env=site.cluster.environment, capture_output=True, text=True, check=True)
-    assert all(word in done.stderr for word in ("'io=lots'", "'clas=shared'", "'dir=relative'", "'family=accent'"))
+    assert all(
+        word in done.stderr for word in ("'io=lots'", "'clas=shared'", "'dir=relative'", "'family=accent'")
+    )
     assert "best=2" not in done.stderr
     site.wait_for_empty()
     assert site.cluster.state(done.stdout.strip()) == "COMPLETED"
