@@ -35,6 +35,9 @@ SHORTER = {
     "--seconds 2": "--seconds 1",
     "--scale 0.05": "--scale 0.01",
     "simulate surface ": "simulate surface --seconds 1 ",
+    # Rows that need no search, or a search among quicker runs; `evaluate all` has those that the help names.
+    "--only in-place-updates": "--only algorithm-2-overshoot",
+    "--only table-v": "--only random-1m",
     "plan profile ": "plan profile --limit 10ms ",
     # A trial takes hours where it is worth something.
     "--on 10m --off 10m --for 8h": "--on 2s --off 2s --for 12s",
