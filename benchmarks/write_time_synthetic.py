@@ -5,9 +5,8 @@ usage: ./run bench write_time_synthetic [--per-scale 200] [--per-test-scale 30] 
 
 Self-consistency, not evidence about real machines. The first seed has all techniques, by the paper's method and the
 present one; the others the lasso, the published coefficients and adaptation. What searches chose is kept (--keep), so
-an interrupted run goes on where it stopped. All tables are printed. `--write` puts those of a few models into
-docs/explanation/write-time.md, figures and one picture into the folder beside it, the other pictures into --keep;
-`--render` does the first from the figures that lie there.
+an interrupted run goes on where it stopped. All tables are printed. `--write` puts figures and one picture into
+docs/explanation/write-time, the other pictures into --keep; `--render` prints the tables of the figures there.
 """
 
 from __future__ import annotations
@@ -20,11 +19,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.made_part import replace_part
 from benchmarks.write_time_study import plots
 from benchmarks.write_time_study.figures import adaptation, figure_four, table_seven
 from benchmarks.write_time_study.planted import planted
-from benchmarks.write_time_study.report import TITLES, brief, report
+from benchmarks.write_time_study.report import TITLES, report
 from benchmarks.write_time_study.study import METHODS, Study, StudySize, everything, run_study
 from benchmarks.write_time_study.tables import set_masks
 
@@ -35,8 +33,7 @@ from penstock.plan.write.prediction import WriteModel
 from penstock.plan.write.published import published_model
 from penstock.plan.write.techniques import COMPARED
 
-DOCS = Path(__file__).parent.parent / "docs" / "explanation"
-PAGE, PLACE = DOCS / "write-time.md", DOCS / "write-time"
+PLACE = Path(__file__).parent.parent / "docs" / "explanation" / "write-time"
 SYSTEMS = ("cetus", "titan")
 
 
@@ -131,16 +128,13 @@ def main() -> None:
     parser.add_argument("--render", action="store_true", help="from the figures of the last run")
     given = parser.parse_args()
     if given.render:
-        kept = json.loads((PLACE / "study.json").read_text("utf-8"))
-        print(report(kept))
-        replace_part(PAGE, "study", brief(kept))
+        print(report(json.loads((PLACE / "study.json").read_text("utf-8"))))
         return
     sizes = [StudySize(given.per_scale, given.per_test_scale, seed) for seed in given.seeds]
     found = measure(sizes, given.keep, pictures=given.write)
     print(report(found))
     if given.write:
         (PLACE / "study.json").write_text(json.dumps(rounded(found)) + "\n", encoding="utf-8")
-        replace_part(PAGE, "study", brief(found))
 
 
 if __name__ == "__main__":

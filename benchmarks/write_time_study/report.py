@@ -27,8 +27,6 @@ PUBLISHED = {
 }
 #: Fig. 7: the share of samples above the mark, in per cent.
 PAPER_SHARE = {"cetus": 82.4, "titan": 71.6}
-#: The models of Table VII that the page shows.
-SHOWN = ("published coefficients", "printed: lasso", "printed: forest", "present: lasso", "present: stack")
 HELD_OUT = {"printed": "held-out MSE", "present": "held-out relative error"}
 
 
@@ -37,18 +35,6 @@ def report(found: Mapping[str, Any]) -> str:
     return "\n\n".join(
         (*_accuracy(found), *_fresh(found), *_choosing(found), *_gains(found), *_planted(found))
     )
-
-
-def brief(found: Mapping[str, Any]) -> str:
-    """What the page shows of `figures`: the first seed's accuracy of a few models."""
-    systems = {
-        name: [
-            {**one, "table_7": {model: one["table_7"][model] for model in SHOWN if model in one["table_7"]}}
-            for one in system
-        ]
-        for name, system in found["systems"].items()
-    }
-    return "\n\n".join(_accuracy({**found, "systems": systems}))
 
 
 def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
