@@ -34,7 +34,7 @@ def status(state_dir: Path, as_json: bool) -> None:
         emit_json(answer)
         return
     screen = console()
-    paused = f", paused: {', '.join(answer['paused'])}" if answer["paused"] else ""
+    paused = f", paused: {_paused_words(answer['paused'])}" if answer["paused"] else ""
     screen.print(
         f"mode {answer['mode']}, policy {answer['policy']}, every {answer['interval_s']:g} s, "
         f"up {answer['uptime_s']:.0f} s{paused}"
@@ -48,6 +48,15 @@ def status(state_dir: Path, as_json: bool) -> None:
         screen.print(f"the policy failed {answer['policy_errors']} times; its targets were left alone")
     for problem in answer["problems"]:
         screen.print(f"note: {problem}", soft_wrap=True, markup=False)
+
+
+def _paused_words(paused: list[str]) -> str:
+    """What is paused: everything, or the targets and file systems by name.
+
+    >>> _paused_words(["*", "scratch"]), _paused_words(["scratch"])
+    ('everything', 'scratch')
+    """
+    return "everything" if "*" in paused else ", ".join(paused)
 
 
 def _targets_table(rows: list[dict[str, Any]]) -> Table:
@@ -171,6 +180,10 @@ def resume(target: str | None, take_back: bool, state_dir: Path, as_json: bool) 
     arguments = {"target": target, **({"take_back": True} if take_back else {})}
     answer = _ask(state_dir, "resume", **arguments)
     sentence = f"resumed {target or 'everything'}"
+    if answer.get("paused") and target:
+        sentence += (
+            f"\nstill paused: {_paused_words(answer['paused'])}; to end every pause: penstock agent resume"
+        )
     for left in answer.get("left", ()):
         sentence += (
             f"\n{left['target']}: {', '.join(left['knobs'])} left to the administrator who set it; "

@@ -100,9 +100,15 @@ class Book:
         wanted = self._decisions if ids is None else [one for one in ids if one in self._decisions]
         return [self._mark(self._decisions[one]) for one in wanted]
 
-    def worth(self, effect: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The headline: the effect in one sentence, and the counts behind it."""
-        found = effect or headline(self._trial, self._gains)
+    def worth(
+        self, effect: Mapping[str, Any] | None = None, said: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """The headline: the effect in one sentence, and the counts behind it.
+
+        Without an `effect` it is the log's own, so that it counts what the list below it shows. Where the log tells
+        none, it is what the agent `said` of itself since it started.
+        """
+        found = effect or headline(self._trial, self._gains) or said
         counts = {name: self._counts[name] for name in ("change", "revert", "look", "advice", "failed")}
         return {"effect": dict(found) if found else None, "sentence": sentence(found), "counts": counts}
 
