@@ -10,6 +10,7 @@ import click
 from penstock.cli.options import NearestChoice, console, emit_json, json_option, state_dir_option
 from penstock.cli.tables import and_more, grouped
 from penstock.errors import UsageError
+from penstock.units import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -132,11 +133,12 @@ def why_not_lines(targets: list[dict[str, Any]]) -> list[str]:
         group = (
             f", in the group {one['unit']}" if one["unit"] and not one["unit"].endswith(one["target"]) else ""
         )
-        lines.append(f"{one['target']}{group}: seen at work in {one['windows']} windows")
+        lines.append(f"{one['target']}{group}: seen at work in {counted(one['windows'], 'window')}")
         rules = sorted(one["held_back"].items(), key=lambda rule: -rule[1])
         wide = max((len(rule) for rule, _ in rules), default=0)
         lines += [
-            f"  {rule:<{wide}} {count:>6} windows; last: {one['sentences'][rule]}" for rule, count in rules
+            f"  {rule:<{wide}} {count:>6} window{'s' * (count != 1)}; last: {one['sentences'][rule]}"
+            for rule, count in rules
         ]
         if not rules:
             lines.append("  no rule kept a candidate from being tried")

@@ -19,7 +19,7 @@ from penstock.cli.options import (
     require_libraries,
 )
 from penstock.errors import MissingError, PenstockError, UsageError
-from penstock.units import format_duration
+from penstock.units import counted, format_duration
 
 if TYPE_CHECKING:
     from penstock.campaign.ledger import CampaignLedger, Standing
@@ -176,7 +176,8 @@ class _Say:
         """What is going to happen."""
         name = specification.section.kind
         click.echo(
-            f"penstock: {name}: {len(specification.shards)} shards to {specification.directory}", err=True
+            f"penstock: {name}: {counted(len(specification.shards), 'shard')} to {specification.directory}",
+            err=True,
         )
 
     def __call__(self, ledger: CampaignLedger) -> None:

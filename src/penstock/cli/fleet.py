@@ -173,7 +173,8 @@ def _show_worth(found: FleetWorth) -> None:
     click.echo(sentence(found))
     table = Table()
     for heading in HEADING:
-        table.add_column(heading, overflow="fold")
+        side = "left" if heading in ("work", "said by") else "right"
+        table.add_column(heading, overflow="fold", justify=side)
     for one in found.works[:MOST_SHOWN]:
         table.add_row(*cells(one))
     console().print(table)
