@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from penstock.cli.options import (
+    ListedGroup,
     NearestChoice,
     console,
     emit_json,
@@ -31,7 +32,7 @@ ENGINES = ("local", "dask", "slurm")
 STOP_S = 120.0
 
 
-@click.group(epilog="Example: penstock campaign run examples/campaign/surface.toml")
+@click.group(cls=ListedGroup, epilog="Example: penstock campaign run examples/campaign/surface.toml")
 def campaign() -> None:
     """Sweeps as idempotent shards: finished ones are kept, failed ones tried again."""
 

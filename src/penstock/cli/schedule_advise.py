@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +17,6 @@ from penstock.units import counted
 if TYPE_CHECKING:
     from penstock.schedule.advice import Advice
     from penstock.schedule.answer import Answer
-    from penstock.schedule.certainty import Certainty
     from penstock.schedule.guide import Guidance
     from penstock.schedule.health import Health
     from penstock.schedule.job import Job
@@ -351,6 +349,8 @@ def _reconcile(ledger: Ledger, jobs_file: Path | None, after: _After, as_json: b
 
 
 def _print_answer(answer: Answer, kind: str) -> None:
+    from penstock.schedule.reasons import sureness
+
     advice, commands = answer.advice, answer.commands
     screen = console()
     names = ", ".join(answer.names)
@@ -363,7 +363,7 @@ def _print_answer(answer: Answer, kind: str) -> None:
     running = counted(answer.running_jobs, "job")
     screen.print(f"I/O-load {advice.io_load_before:.3f} -> {advice.io_load_after:.3f}, {running} running")
     if advice.certainty is not None:
-        screen.print(_sureness(advice.certainty), soft_wrap=True)
+        screen.print(sureness(advice.certainty), soft_wrap=True)
     lines = (
         ("First, save", commands.save),
         ("Do", commands.user),
@@ -378,19 +378,6 @@ def _print_answer(answer: Answer, kind: str) -> None:
             screen.print(f"{title + ':':<16}{line}", soft_wrap=True, markup=False)
     if advice.options:
         _print_options(advice)
-
-
-def _sureness(certainty: Certainty) -> str:
-    told = (
-        f"Sure to {100 * certainty.sure:.0f} % that no count is more than 5 % better; its bandwidth is known to a "
-        f"factor of {math.exp(certainty.spread):.2f}"
-    )
-    if certainty.measuring_gains is None:
-        return f"{told}; measure it on {certainty.measure_on} resources first"
-    return (
-        f"{told}; measuring on {certainty.measure_on} resources would save {certainty.measuring_gains:.2f} idle "
-        "nodes on average"
-    )
 
 
 def _print_options(advice: Advice) -> None:

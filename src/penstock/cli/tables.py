@@ -60,7 +60,7 @@ def widths(needs: Sequence[tuple[int, int]], room: int) -> list[int]:
     """What each column gets: at least its longest word; what is left goes where text takes the most lines.
 
     >>> widths([(3, 10), (5, 5), (4, 30)], 30), widths([(3, 10), (5, 5), (4, 60)], 30)
-    ([7, 5, 18], [5, 5, 20])
+    ([6, 5, 19], [4, 5, 21])
     """
     found = [least for least, _ in needs]
     for _ in range(room - sum(found)):
