@@ -38,7 +38,7 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
 
 @pytest.mark.parametrize("group", ["simulate", "train", "model", "evaluate", "campaign", "fleet"])
 def test_help_of_a_group_lists_its_commands_uncut(group: str) -> None:
-    lines = penstock(group, "--help").stdout.splitlines()
+    lines = run(group, "--help").stdout.splitlines()
     listed = lines[lines.index("Commands:") + 1 :]
     assert sum(line[:3] not in ("   ", "") for line in listed) >= 3
     assert [line for line in listed if line.endswith("...")] == []
