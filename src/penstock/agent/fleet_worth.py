@@ -27,6 +27,7 @@ from penstock.gains import Gain, from_log2
 from penstock.knobs import Setting
 from penstock.predict.like_cases import Floats, like_cases
 from penstock.predict.tuned_cases import TunedCase
+from penstock.units import counted, format_duration
 
 _CERTAIN = 1.96
 _LOW, _HIGH = 0.025, 0.975
@@ -203,8 +204,7 @@ def _is_usable(event: WorkSeenEvent) -> bool:
     )
 
 
-HEADING = ("work", "nodes", "busy, h", "others gained", "95 % of them", "chance of 5 %", "said by")
-_HOUR_S = 3600.0
+HEADING = ("work", "nodes", "busy", "others gained", "95 % of them", "chance of 5 %", "said by")
 
 
 def cells(one: WorkWorth) -> tuple[str, ...]:
@@ -219,7 +219,7 @@ def cells(one: WorkWorth) -> tuple[str, ...]:
     return (
         f"{kind.fs}{targets}: {kind.work}",
         str(one.seen.nodes),
-        f"{one.seen.busy_s / _HOUR_S:.1f}",
+        format_duration(one.seen.busy_s),
         one.gain.words if one.cases or one.proved_on else "-",
         f"{one.low:.2f} to {one.high:.2f} times",
         f"{one.chance:.0%}",
@@ -231,8 +231,9 @@ def sentence(found: FleetWorth) -> str:
     """What tuning would bring, in words that claim no more than is known."""
     total, (share, least, most) = found.total, found.gaining
     assert total.low is not None and total.high is not None
+    nodes = f"{counted(len(found.nodes), 'node')} {'was' if len(found.nodes) == 1 else 'were'}"
     return (
-        f"{len(found.nodes)} nodes were busy for {found.busy_s / _HOUR_S:.1f} hours. By what like work gained "
+        f"{nodes} busy for {format_duration(found.busy_s)}. By what like work gained "
         f"elsewhere, {share:.0%} of that time would gain at least 5 % (95 %: {least:.0%} to {most:.0%}); tuned, "
         f"the same work would go {total.ratio:.2f} times as fast (95 %: {total.low:.2f} to {total.high:.2f} times)."
     )
