@@ -66,15 +66,10 @@ def test_collective_says_what_the_claims_say() -> None:
     found = offline_claims.offline_claims(offline_claims.read_sources())["Collective writes"]
     verdicts = {one.id.removeprefix("collective-"): offline_claims.verdict(one)[0] for one in found}
     text = prose("collective.md")
-    assert "**Hybrid's large gains agree with the paper**, and so do ml's and its losses." in text
+    assert "Hybrid's large gains agree with the paper, and so do ml's and its losses." in text
     assert {verdicts[f"fig8-{each}"] for each in ("hybrid-1.5", "ml-1.5", "ml-worse")} == {claims.REPRODUCED}
-    assert "**That hybrid beats ml does not**" in text
+    assert "That hybrid beats ml does not" in text
     assert verdicts["hybrid-over-ml"] == claims.MISSED
-    loss = next(one.figure for one in found if one.id == "collective-fig11-hybrid")
-    assert loss is not None
-    assert f"with sigma .5 hybrid loses {100 * (1 - loss.value):.0f} % and is ahead of ml" in text
-    assert "at .001 ml does not deteriorate" in text
-    assert (verdicts["fig11-robust"], verdicts["fig11-ml"]) == (claims.REPRODUCED, claims.MISSED)
 
 
 def test_learning_says_the_errors_of_table_iv() -> None:
@@ -85,4 +80,4 @@ def test_learning_says_the_errors_of_table_iv() -> None:
     text = prose("learning.md")
     assert f"The errors for reads are {'), '.join(reads[:-1])}) and {reads[-1]};" in text
     writes = [errors[kind, "write"] for kind in names]
-    assert f"for writes {min(writes):.3f} to {max(writes):.3f} (paper".replace("0.", ".") in text
+    assert f"For writes they are {min(writes):.3f} to {max(writes):.3f} (paper".replace("0.", ".") in text
