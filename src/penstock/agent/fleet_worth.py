@@ -205,24 +205,28 @@ def _is_usable(event: WorkSeenEvent) -> bool:
 
 
 HEADING = ("work", "nodes", "busy", "others gained", "95 % of them", "chance of 5 %", "said by")
+CAUTION = (
+    "Most cases are simulated, and other simulated worlds gained less than was said of them: "
+    "`penstock agent trial` measures it."
+)
 
 
 def cells(one: WorkWorth) -> tuple[str, ...]:
     """A kind of work as a row under `HEADING`."""
     kind = one.seen.kind
     targets = f" ({kind.targets})" if kind.targets else ""
-    said_by = f"{one.cases:.0f} like cases"
+    said_by = counted(max(round(one.cases), 1), "like case")
     if one.proved_on:
-        said_by = f"proofs of {one.proved_on} nodes"
+        said_by = f"proofs of {counted(one.proved_on, 'node')}"
     elif one.cases == 0.0:
         said_by = "nobody"
     return (
         f"{kind.fs}{targets}: {kind.work}",
         str(one.seen.nodes),
         format_duration(one.seen.busy_s),
-        one.gain.words if one.cases or one.proved_on else "-",
-        f"{one.low:.2f} to {one.high:.2f} times",
-        f"{one.chance:.0%}",
+        one.gain.with_interval if one.cases or one.proved_on else "-",
+        f"{one.low:.2f} to {one.high:.2f} times" if one.cases or one.proved_on else "-",
+        f"{one.chance:.0%}" if one.cases or one.proved_on else "-",
         said_by,
     )
 

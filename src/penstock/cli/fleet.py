@@ -176,7 +176,7 @@ def _show_knowledge(found: FleetKnowledge, now_s: float) -> None:
 def _show_worth(found: FleetWorth) -> None:
     from rich.table import Table
 
-    from penstock.agent.fleet_worth import HEADING, cells, sentence
+    from penstock.agent.fleet_worth import CAUTION, HEADING, cells, sentence
 
     click.echo(sentence(found))
     table = Table()
@@ -188,6 +188,7 @@ def _show_worth(found: FleetWorth) -> None:
     console().print(table)
     if len(found.works) > MOST_SHOWN:
         click.echo(f"and {len(found.works) - MOST_SHOWN} more kinds of work; --json has all of them")
+    click.echo(CAUTION)
 
 
 def _show(found: FleetReport) -> None:
