@@ -71,12 +71,14 @@ def reconcile(entry: Entry, now: Setting, space: KnobSpace) -> Entry:
 
 
 def _begun(space: KnobSpace, entry: Entry, now: Setting, moved: Set[str]) -> Set[str]:
-    """The knob whose store alone explains what all have now; all of them if no single store does."""
-    left = entry.actual or entry.original
-    for knob_id in space.ids:
-        if knob_id in entry.manual:
-            left = space.store(left, knob_id, entry.original[knob_id])
-    return {one for one in moved if space.store(left, one, now[one]) == now} or moved
+    """The knobs whose store alone explains what all have now, from any state we may have left; else all of them."""
+    had = {
+        one: {value} if one in entry.manual else entry.possible.get(one) or {value}
+        for one, value in entry.original.items()
+    }
+    states = (Setting(dict(zip(had, values, strict=True))) for values in itertools.product(*had.values()))
+    left = [state for state in states if space.stays(state)]
+    return {one for one in moved if any(space.store(state, one, now[one]) == now for state in left)} or moved
 
 
 def recomputed(
