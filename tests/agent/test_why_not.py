@@ -17,12 +17,11 @@ from penstock.agent.settings import AgentConfig, ScopeSection
 from penstock.agent.startup import Places
 from penstock.cli.agent_control import why_not_lines
 from penstock.decide.guard import Guard, GuardLimits
-from penstock.decide.holding_back import holding_back
+from penstock.decide.holding_back import holding_back, rules_of
 from penstock.decide.policies.weir import WeirPolicy
 from penstock.decision import Decision, HeldBack
 from penstock.decision_reasons import Reason
 from penstock.errors import MissingError
-from penstock.evaluate.held_back import rules_of
 from penstock.evaluate.simulated_client import INTERVAL_S, Tuning, simulated_client
 from penstock.knobs import Setting
 from penstock.simulate.catalogue import named_plan
