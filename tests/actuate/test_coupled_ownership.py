@@ -114,7 +114,8 @@ def stories(draw: st.DrawFn) -> tuple[str, list[Step]]:
     calls = st.one_of(st.just(NEVER), st.integers(1, 200))
     tune = st.tuples(st.just("tune"), st.fixed_dictionaries({}, optional=ours), calls)
     write = st.tuples(st.just("write"), theirs.map(lambda one: dict([one])), st.just(NEVER))
-    restore = st.tuples(st.just("restore"), st.just({}), calls)
+    nothing: Mapping[str, int] = {}
+    restore = st.tuples(st.just("restore"), st.just(nothing), calls)
     return kind, draw(st.lists(st.one_of(tune, write, tune, write, restore), max_size=8))
 
 

@@ -207,7 +207,8 @@ def test_counters_that_could_not_be_read_for_a_while_are_no_work_of_the_next_int
     files = rows_of(parser.target, 100)
     unread: list[bytes | None] = [None] * len(files)
     later = rows_of(parser.target, 110)
-    seen = [parsed(parser, float(at), texts) for at, texts in enumerate((files, unread, later))]
+    passes: list[Sequence[bytes | None]] = [files, unread, later]
+    seen = [parsed(parser, float(at), texts) for at, texts in enumerate(passes)]
     assert all(isinstance(window(before, after), Void) for before, after in itertools.pairwise(seen))
 
 
