@@ -173,6 +173,30 @@ def test_rows_49_50_restore_leaves_what_would_be_had_we_never_run(
     assert fresh.now()[:2] == left
 
 
+# What we hold, what an administrator writes one after the other, and what a restore leaves.
+TAKEN: Sequence[tuple[tuple[int, int], Sequence[tuple[str, int]], tuple[int, int]]] = (
+    ((2, 1), [("mod_rpcs", 5)], (8, 5)),
+    ((2, 1), [("mod_rpcs", 5), ("rpcs", 5)], (5, 4)),
+    ((2, 1), [("rpcs", 5)], (5, 4)),
+    ((64, 15), [("rpcs", 4), ("mod_rpcs", 9)], (10, 9)),
+)
+
+
+@pytest.mark.parametrize(("held", "writes", "left"), TAKEN)
+def test_rows_49_50_of_two_limits_that_moved_each_other_one_is_its_administrators(
+    mount: Mount, held: tuple[int, int], writes: Sequence[tuple[str, int]], left: tuple[int, int]
+) -> None:
+    """A store moves both limits, and each could follow from the other."""
+    assert mount.set("mdc", rpcs=held[0], mod_rpcs=held[1]).exact
+    for knob_id, value in writes:
+        served = mount.node.metadata
+        (served.store_rpcs if knob_id == "rpcs" else served.store_mod_rpcs)(str(value))
+        mount.actuator().notice(mount.target("mdc"))
+    assert mount.actuator().yielded(mount.target("mdc")) == {knob_id for knob_id, _ in writes}
+    mount.restore()
+    assert mount.now()[:2] == left
+
+
 def test_row_49_the_other_limit_goes_on_being_tuned(mount: Mount) -> None:
     assert mount.set("mdc", rpcs=64, mod_rpcs=15).exact
     mount.node.metadata.store_rpcs("24")

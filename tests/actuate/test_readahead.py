@@ -118,6 +118,17 @@ def test_original_that_passes_the_outer_knob_comes_back(mount: Mount) -> None:
     assert mount.now() == before
 
 
+def test_originals_that_pass_two_outer_knobs_come_back_in_an_order_the_kernel_takes(mount: Mount) -> None:
+    """An administrator's limit of a file passes that of all files, and what was under it comes back above both."""
+    before = mount.now()
+    assert mount.set(ahead_whole=4).exact
+    mount.write("ahead_file", 21)
+    mount.write("ahead_total", 20)
+    mount.actuator().notice(mount.target())
+    mount.restore()
+    assert mount.now() == before.replace(ahead_file=21, ahead_total=20)
+
+
 @pytest.mark.parametrize("lowered", [True, False])
 def test_killed_at_any_call_leaves_an_exact_restore(tmp_path: Path, lowered: bool) -> None:
     fresh = Mount(tmp_path)

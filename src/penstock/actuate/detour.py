@@ -21,13 +21,17 @@ Writes = tuple[tuple[str, int], ...]
 def writes_to(space: KnobSpace, now: Setting, knob_id: str, value: int) -> Writes:
     """The stores that bring one knob to a value, or to the most that may be written if nothing leads there.
 
-    The knob under which it lies is raised meanwhile if the value passes that one.
+    The knobs under which it lies are raised meanwhile where the value passes them, from the outermost inwards. They
+    are put back in the other order, because what lies between may pass the outermost, too.
     """
     if not arises_only(space, knob_id, value):
+        passed: list[str] = []
         outer = space[knob_id].under
-        if not outer or value <= now[outer]:
-            return ((knob_id, value),)
-        return (*writes_to(space, now, outer, value), (knob_id, value), (outer, now[outer]))
+        while outer and value > now[outer]:
+            passed.append(outer)
+            outer = space[outer].under
+        raised = ((one, value) for one in reversed(passed))
+        return (*raised, (knob_id, value), *((one, now[one]) for one in passed))
     found = _detour(space, now, knob_id, value)
     return ((knob_id, space[knob_id].ceiling),) if found is None else found
 

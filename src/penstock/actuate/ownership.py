@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 from penstock.actuate.detour import writes_to
@@ -49,12 +49,18 @@ def reconcile(entry: Entry, now: Setting, space: KnobSpace) -> Entry:
     original, possible, manual = entry.original, dict(entry.possible), set(entry.manual)
     left = entry.actual or entry.original
     moved = [knob_id for knob_id in space.ids if now[knob_id] != left[knob_id]]
-    for knob_id in space.ids:
+    foreign = [
+        knob_id
+        for knob_id in space.ids
+        if now[knob_id] != original[knob_id] and now[knob_id] not in possible.get(knob_id, ())
+    ]
+    made = {one for one in foreign if now[one] in recomputed(space, entry, now, one, moved)}
+    if made == set(moved):
+        # Each would follow from the other, but somebody must have begun.
+        made -= _begun(space, entry, now, made)
+    for knob_id in foreign:
         value = now[knob_id]
-        if value == original[knob_id] or value in possible.get(knob_id, ()):
-            continue
-        made = recomputed(space, entry, now, knob_id, moved)
-        if value in made:
+        if knob_id in made:
             possible[knob_id] = possible.get(knob_id, frozenset()) | {value}
             continue
         manual.add(knob_id)
@@ -62,6 +68,17 @@ def reconcile(entry: Entry, now: Setting, space: KnobSpace) -> Entry:
         # What their value rules out would be ruled out had nothing else ever been set.
         original = space.bounded(original.replace({knob_id: value}), knob_id)
     return replace(entry, original=original, possible=possible, manual=frozenset(manual))
+
+
+def _begun(space: KnobSpace, entry: Entry, now: Setting, moved: Set[str]) -> Set[str]:
+    """The knobs whose store alone explains what all have now, from any state we may have left; else all of them."""
+    had = {
+        one: {value} if one in entry.manual else entry.possible.get(one) or {value}
+        for one, value in entry.original.items()
+    }
+    states = (Setting(dict(zip(had, values, strict=True))) for values in itertools.product(*had.values()))
+    left = [state for state in states if space.stays(state)]
+    return {one for one in moved if any(space.store(state, one, now[one]) == now for state in left)} or moved
 
 
 def recomputed(

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from penstock.errors import DataError
 from penstock.knobs import Setting
 from penstock.observe.lustre.imports import find_connection, parse_state
+from penstock.observe.lustre.known_rows import KnownRows
 from penstock.observe.lustre.stats import Stats, parse_stats
 from penstock.observe.lustre.values import parse_count
 from penstock.snapshot import Target, TargetSnapshot
@@ -55,7 +56,22 @@ class MetadataParser(ABC):
 
     @abstractmethod
     def parse(self, t_s: float, texts: Texts) -> TargetSnapshot:
-        """The snapshot these texts make. A `stats` text cut inside a line raises `DataError`."""
+        """The snapshot these texts make. A `stats` text cut inside a line raises `DataError`.
+
+        Counters that could not be read, or whose text lost or garbled a row, are unknown and have no epoch.
+        """
+
+    def _unknown(self) -> dict[str, float]:
+        times = (f"{way.name}.usec" for way in self.target.kind.ways)
+        return dict.fromkeys((*self.target.kind.volumes, *times), math.nan)
+
+    def _trusted(self, stats: Stats, known: KnownRows, file: str) -> bool:
+        """Whether the rows of a text may be believed. If not, `problems` says why."""
+        self.problems.pop(file, None)
+        doubt = known.doubt(stats)
+        if doubt is not None:
+            self.problems[file] = doubt
+        return doubt is None
 
     def _setting(self, texts: Texts) -> Setting:
         """The knobs whose files could be read."""
@@ -79,6 +95,7 @@ class MdcParser(MetadataParser):
 
     def __init__(self, target: Target, knobs: Mapping[str, str]) -> None:
         super().__init__(target, knobs)
+        self._known = KnownRows((*_REQUESTS, "req_waittime", *_UNAWAITED)), KnownRows((*_CHANGES, "close"))
         self._epoch = ""
         self._queries = 0.0
         self._requests = (0.0, 0.0)
@@ -89,17 +106,21 @@ class MdcParser(MetadataParser):
         stats, operations, connection, active, state, *knobs = texts
         said, generation = self._connection(connection, state)
         gauges: dict[str, float] = {}
-        counters: Mapping[str, float] = dict.fromkeys((*self.target.kind.volumes,), math.nan)
+        counters: Mapping[str, float] = self._unknown()
+        epoch = ""
         if stats is not None and operations is not None:
             rows, made = parse_stats(stats), parse_stats(operations, "md_stats")
-            epoch = f"{rows.start_time}/{made.start_time}/{generation}"
-            counters = self._counters(rows, made, epoch)
+            trusted = self._trusted(rows, self._known[0], "stats")
+            if self._trusted(made, self._known[1], "md_stats") and trusted:
+                cleared = sum(known.clearings for known in self._known)
+                epoch = f"{rows.start_time}/{made.start_time}/{generation}/{cleared}"
+                counters = self._counters(rows, made, epoch)
             waits = rows.rows.get("req_waittime")
             if waits is not None and waits.least:
                 gauges["round_trip.usec"] = float(waits.least)
         setting = self._setting(knobs)
         active_now = active is None or active.strip() != b"0"
-        return TargetSnapshot(self.target, t_s, setting, counters, gauges, self._epoch, said, active_now)
+        return TargetSnapshot(self.target, t_s, setting, counters, gauges, epoch, said, active_now)
 
     def _counters(self, rows: Stats, made: Stats, epoch: str) -> dict[str, float]:
         changes = _count(made, _CHANGES)
@@ -141,16 +162,20 @@ class MdcParser(MetadataParser):
 class LliteParser(MetadataParser):
     """The texts of one mount: what applications call, how long they wait for it, and its knobs."""
 
+    def __init__(self, target: Target, knobs: Mapping[str, str]) -> None:
+        super().__init__(target, knobs)
+        self._known = KnownRows((*_LOOKS, *_CALLS))
+
     def parse(self, t_s: float, texts: Texts) -> TargetSnapshot:
         stats, *knobs = texts
-        counters: dict[str, float] = dict.fromkeys(self.target.kind.volumes, math.nan)
-        epoch = ""
+        counters, epoch = self._unknown(), ""
         if stats is not None:
             rows = parse_stats(stats, "llite stats")
-            epoch = rows.start_time or ""
-            for way, names in zip(self.target.kind.ways, (_LOOKS, _CALLS), strict=True):
-                counters[way.moved] = counters[f"{way.name}.rpcs"] = _count(rows, names)
-                counters[f"{way.name}.usec"] = _total(rows, names)
+            if self._trusted(rows, self._known, "stats"):
+                epoch = f"{rows.start_time}/{self._known.clearings}"
+                for way, names in zip(self.target.kind.ways, (_LOOKS, _CALLS), strict=True):
+                    counters[way.moved] = counters[f"{way.name}.rpcs"] = _count(rows, names)
+                    counters[f"{way.name}.usec"] = _total(rows, names)
         return TargetSnapshot(self.target, t_s, self._setting(knobs), counters, {}, epoch, "")
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from penstock.knobs.target_kind import DATA_PATH
+from penstock.observe.lustre.known_rows import KnownRows
 from penstock.observe.lustre.metadata import MetadataParser, Texts
 from penstock.observe.lustre.stats import parse_stats
-from penstock.snapshot import TargetSnapshot
+from penstock.snapshot import Target, TargetSnapshot
 from penstock.target_kinds import LUSTRE_READAHEAD
 
 # What data paths count, by what it is for their mount.
@@ -32,17 +33,22 @@ class ReadaheadParser(MetadataParser):
     Calls of write return as soon as the page cache has the data, so what was written is left to the data paths.
     """
 
+    def __init__(self, target: Target, knobs: Mapping[str, str]) -> None:
+        super().__init__(target, knobs)
+        self._known = KnownRows(("read_bytes", "read"))
+
     def parse(self, t_s: float, texts: Texts) -> TargetSnapshot:
         stats, *knobs = texts
         counters = dict.fromkeys(("read.bytes", "read.rpcs", "read.usec"), math.nan)
         epoch = ""
         if stats is not None:
             found = parse_stats(stats, "llite stats")
-            epoch = found.start_time or ""
-            calls, times = found.rows.get("read_bytes"), found.rows.get("read")
-            counters["read.bytes"] = float(calls.total or 0) if calls is not None else 0.0
-            counters["read.rpcs"] = float(calls.count) if calls is not None else 0.0
-            counters["read.usec"] = float(times.total or 0) if times is not None else 0.0
+            if self._trusted(found, self._known, "stats"):
+                epoch = f"{found.start_time}/{self._known.clearings}"
+                calls, times = found.rows.get("read_bytes"), found.rows.get("read")
+                counters["read.bytes"] = float(calls.total or 0) if calls is not None else 0.0
+                counters["read.rpcs"] = float(calls.count) if calls is not None else 0.0
+                counters["read.usec"] = float(times.total or 0) if times is not None else 0.0
         return TargetSnapshot(self.target, t_s, self._setting(knobs), counters, {}, epoch, "")
 
 
