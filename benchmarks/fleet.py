@@ -4,7 +4,8 @@ usage: python -m benchmarks.fleet [--clients 8,40,100] [--seconds 120] [--seeds 
                                   [--arms alone,shared,lying] [--out FILE.json] [--write]
 
 As many simulated clients as OSTs run one job, or jobs in turn where several workloads are named; two OSTs share a
-server. Every case is run with the same random numbers: at the default, everyone alone, and with a shared folder. The
+server. Every case is run with the same random numbers: at the default, everyone alone, with a shared folder, and with
+a liar who writes the digest in place of all others; with --arms fickle, one whose lies are worse and change. The
 best setting is found by holding each of all candidates on eight such clients: as pairs of OSTs share nothing with
 others, more clients are more of the same. Kept of each run is
 
@@ -29,7 +30,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from benchmarks.shared_fleet import FleetLoops
+from benchmarks.shared_fleet import FickleLiar, FleetLoops, Liar
 
 from penstock.evaluate.drivers import Course, Hold, Loops
 from penstock.evaluate.figures import jain
@@ -55,8 +56,10 @@ MOST_NODES = 0.9
 STATIC_CLIENTS, STATIC_S, STATIC_WARMUP_S = 8, 6.0, 2.0
 # To hold a setting means for so long; a trial or a look at the original is shorter.
 HOLD_S = 10.0
-# What the liar praises: within the guard's reach, and bad.
+# What the liar praises: the guard lets nodes try all of it.
 LIES = tuple(Setting(pages=pages, flight=1) for pages in (32, 64, 128, 256, 512))
+# What the fickle one does, by turns: random readers get as little as a ninth of the default there.
+WORSE_LIES = tuple(Setting(pages=pages, flight=flight) for pages in (1, 2, 4, 8, 16) for flight in (1, 2, 4))
 
 #: By candidate, what each job gets of its default.
 StaticRates = dict[Setting, dict[str, float]]
@@ -120,14 +123,15 @@ def drive(case: FleetCase, arm: str) -> FleetCourse:
     simulation.run_until(WARMUP_S)
     course = Course(case.seconds, WARMUP_S, policy=shipped_policy())
     with tempfile.TemporaryDirectory() as scratch:
-        share, lies = Path(scratch) / "share", LIES if arm == "lying" else ()
+        share = Path(scratch) / "share"
+        liars = {"lying": Liar(share, LIES), "fickle": FickleLiar(share, WORSE_LIES)}
         driver: Hold | Loops
         if arm == "default":
             driver = Hold(simulation)
         elif arm == "alone":
             driver = Loops(simulation, course)
         else:
-            driver = FleetLoops(simulation, course, share, lies=lies)
+            driver = FleetLoops(simulation, course, share, liar=liars.get(arm))
         rates, settings = _watched(simulation, driver, case)
     proved_s = driver.proved_s if isinstance(driver, FleetLoops) else None
     return FleetCourse(rates, settings, None if proved_s is None else proved_s - WARMUP_S)

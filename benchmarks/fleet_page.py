@@ -66,14 +66,14 @@ def arms(rows: Sequence[Row]) -> Iterator[ArmFigures]:
 
 def runs_table(found: Sequence[ArmFigures]) -> str:
     heads = (
-        "work", "clients", "s", "seeds", "arm", "price, s", "dearest node, s", "90 % near the best, s",
+        "work", "clients", "s", "seeds", "arm", "price, s", "dearest node, s (of the run)", "90 % near the best, s",
         "since the proof, s", "near at the end", "throughput", "of its last 10 s", "worst client", "fairness", "best",
     )  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for one in found:
         cells = (
             one.workloads, str(one.clients), f"{one.seconds:.0f}", str(one.seeds), one.arm,
-            f"{one.known('price_s'):.2f}", f"{max(row['worst_price_s'] for row in one.rows):.2f}",
+            f"{one.known('price_s'):.2f}", _of_run(max(row["worst_price_s"] for row in one.rows), one.seconds),
             _seconds(one.mean("near_s")), _seconds(one.mean("near_since_proof_s")),
             f"{one.known('near_at_end'):.2f}", f"{one.known('throughput'):.3f}", f"{one.known('at_end'):.3f}",
             f"{one.known('worst_client'):.3f}", f"{one.known('fairness'):.3f}", f"{one.known('oracle'):.3f}",
@@ -148,6 +148,10 @@ _GOALS: tuple[tuple[tuple[str, ...], Callable[[Mapping[str, ArmFigures]], _Goal]
     (("shared",), _worst),
     (("lying",), _lied_to),
 )
+
+
+def _of_run(lost_s: float, seconds: float) -> str:
+    return f"{lost_s:.2f} ({lost_s / seconds:.1%})"
 
 
 def _seconds(value: float | None) -> str:

@@ -39,20 +39,31 @@ class Liar:
     def __init__(self, share: Path, lies: Sequence[Setting]) -> None:
         self._folder, self._lies = ShareFolder(share, "liar"), lies
 
+    def lies(self, now_s: float) -> Sequence[Setting]:
+        """What it praises now, the most praised first."""
+        return self._lies
+
     def turn(self, findings: Sequence[WorkFindings], now_s: float) -> None:
         """Tell everybody about the work of one node."""
         gains = tuple(
             FleetGain(setting, 1000, 1000, 0, 5.0, 0.01, "liar", 5.0, 1000, DAY_S + now_s)
-            for setting in self._lies
+            for setting in self.lies(now_s)
         )
         works = tuple(FleetWork(one.kind, "", 1000, DAY_S + now_s, gains) for one in findings)
         self._folder.write(TOP, DIGEST, dump_digest(FleetDigest(1000, works)))
 
 
-class FleetLoops(Loops):
-    """A control loop on every tuned client, each with a member of the fleet beside it.
+class FickleLiar(Liar):
+    """Praises some of its settings, and others whenever anybody may look, so that no trial refutes it for long."""
 
-    `jobs` names the job of each client, where jobs are told. `lies` are what one more node, a liar, praises.
+    def lies(self, now_s: float) -> Sequence[Setting]:
+        return Random(f"{now_s}").sample(list(self._lies), 5)
+
+
+class FleetLoops(Loops):
+    """A control loop on every tuned client, each with a member of the fleet beside it, and one liar at most.
+
+    `jobs` names the job of each client, where jobs are told.
     """
 
     def __init__(
@@ -61,13 +72,13 @@ class FleetLoops(Loops):
         course: Course,
         share: Path,
         jobs: Mapping[int, str] | None = None,
-        lies: Sequence[Setting] = (),
+        liar: Liar | None = None,
     ) -> None:
         super().__init__(simulation, course)
         share.mkdir(mode=0o700, exist_ok=True)
         seed = simulation.plan.seed
         self._clients: dict[int, _Client] = {}
-        self._liar = Liar(share, lies) if lies else None
+        self._liar = liar
         #: When a setting was first proven on any node.
         self.proved_s: float | None = None
         for client, loop in self._loops.items():

@@ -43,7 +43,7 @@ def test_every_case_and_arm_is_one_row() -> None:
     rows = [row("alone"), row("shared"), row("shared", seed=2, near_s=40.0), row("shared", clients=8)]
     table = runs_table(list(arms(rows))).splitlines()
     assert len(table) == 2 + 3
-    assert "| 100 | 60 | 2 | shared | 1.00 | 0.50 | 35.0 |" in table[4]
+    assert "| 100 | 60 | 2 | shared | 1.00 | 0.50 (0.8%) | 35.0 |" in table[4]
 
 
 def test_the_page_keeps_what_is_written_by_hand(tmp_path: Path) -> None:

@@ -60,6 +60,17 @@ class Gain:
             return f"between {self.low:.2f} and {self.high:.2f} times"
         return f"{self.ratio:.2f} times"
 
+    @property
+    def with_interval(self) -> str:
+        """The ratio and its interval, for tables.
+
+        >>> Gain(1.2, 1.1, 1.3).with_interval, Gain(1.0).with_interval
+        ('1.20 (1.10 to 1.30) times', 'an unknown part')
+        """
+        if self.low is None or self.high is None:
+            return self.words
+        return f"{self.ratio:.2f} ({self.low:.2f} to {self.high:.2f}) times"
+
 
 def from_log2(gain_log2: float) -> float:
     """The ratio that a base-2 logarithm stands for. What nobody can mean is cut, so that a log cannot break a reader.

@@ -297,6 +297,20 @@ def test_pause_of_something_unknown_is_an_error_with_a_suggestion(client: Served
             assert not _row_of(running, row["target"])["paused"]
 
 
+def test_resume_of_one_target_tells_that_everything_is_still_paused(client: Served, tmp_path: Path) -> None:
+    with agent(client, tmp_path / "state") as running:
+        wait_for(lambda: len(running.ask("status")["targets"]) == 2)
+        place = ("--state-dir", str(running.state_dir))
+        assert cli("pause", *place).returncode == 0
+        told = cli("resume", client.osc("OST0000"), *place).stdout
+        assert "still paused: everything; to end every pause: penstock agent resume" in told
+        assert "paused: everything" in cli("status", *place).stdout.splitlines()[0]
+        # A pipe has no width, but a screen printed to it has one.
+        assert max(map(len, cli("top", "--once", *place).stdout.splitlines())) <= 120
+        assert "still paused" not in cli("resume", *place).stdout
+        assert running.ask("status")["paused"] == []
+
+
 def test_agent_without_a_client_says_so_and_waits(tmp_path: Path) -> None:
     root = tmp_path / "empty"
     root.mkdir()

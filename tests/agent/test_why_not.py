@@ -81,7 +81,9 @@ def test_nothing_may_be_lost_so_the_account_holds_the_best_candidate_back() -> N
     assert one["reason"] == Reason.RESTING
     assert "changes have cost what they may" in one["sentences"]["guard.loss"]
     assert one["sentence"] == f"may not try {one['sentences']['guard.loss']}"
+    assert one["state"] == "home"
     lines = why_not_lines([one])
+    assert lines[0].endswith(", now home")
     assert "guard.loss" in lines[1] and str(one["held_back"]["guard.loss"]) in lines[1]
     # `evaluate` counts the same windows.
     assert client.counted == ["guard.loss"] * one["held_back"]["guard.loss"]

@@ -38,6 +38,14 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
     print(f"--help: {after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime:.3f} s of CPU")  # noqa: T201
 
 
+@pytest.mark.parametrize("group", ["simulate", "train", "model", "evaluate", "campaign", "fleet"])
+def test_help_of_a_group_lists_its_commands_uncut(group: str) -> None:
+    lines = run(group, "--help").stdout.splitlines()
+    listed = lines[lines.index("Commands:") + 1 :]
+    assert sum(line[:3] not in ("   ", "") for line in listed) >= 3
+    assert [line for line in listed if line.endswith("...")] == []
+
+
 def test_version_is_printed() -> None:
     assert run("--version").stdout.startswith("penstock, version ")
 
@@ -46,6 +54,7 @@ def test_version_is_printed() -> None:
     ("args", "code", "message"),
     [
         (["dmo"], 2, "no such command 'dmo'; did you mean \"demo\"?"),
+        (["fleet", "reprot"], 2, "no such command 'reprot'; did you mean \"report\"?"),
         (["demo", "--polcy", "x"], 2, "No such option '--polcy'"),
         (["demo", "--policy", "clim"], 2, 'did you mean "climb"?'),
         (["demo", "--seed", "x"], 2, "Invalid value for '--seed'"),

@@ -122,7 +122,7 @@ def test_serve_takes_a_relative_root(tmp_path: Path) -> None:
     with said.open("w") as stderr:
         process = subprocess.Popen(command("--root", "./client", "--osts", "1"), cwd=tmp_path, stderr=stderr)
     try:
-        wait_for(lambda: "serving 1 targets of Lustre 2.15.8 at client" in said.read_text(), 600)
+        wait_for(lambda: "serving 1 target of Lustre 2.15.8 at client" in said.read_text(), 600)
         assert find(root, "max_rpcs_in_flight").read_text() == "8\n"
         process.terminate()
         assert process.wait(timeout=300) == 0

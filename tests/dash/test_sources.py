@@ -121,6 +121,24 @@ def test_setting_is_shown_from_its_change_on_not_from_the_next_measurement() -> 
     assert [change["setting"] for change in advised.changes()] == [None]
 
 
+def test_headline_counts_what_the_list_below_it_shows() -> None:
+    """A running agent tells its effect since it started; the log has what came before, too."""
+    said = {
+        "kind": "before/after",
+        "gain": 1.1,
+        "low": None,
+        "high": None,
+        "verdict": "undecided",
+        "changes": 1,
+    }
+    book = Book()
+    assert book.worth(said=said)["effect"] == said
+    book.take([made(decided(1), 1.0), effect("d1", 1.5), made(decided(2), 2.0), effect("d2", 1.5)])
+    assert book.worth(said=said)["effect"]["changes"] == 2
+    known_better = {**said, "gain": 3.0}
+    assert book.worth(known_better, said)["effect"] == known_better
+
+
 def test_book_leads_with_a_trial_where_there_was_one() -> None:
     book = Book()
     trial = TrialEvent(time_s=1.0, gain=1.1, low=1.05, high=1.3, pairs=4)

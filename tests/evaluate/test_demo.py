@@ -52,6 +52,8 @@ def test_demo_counts_changes_as_its_table_lists_them(tmp_path: Path) -> None:
     result = CliRunner().invoke(demo, ["--json", "--out", str(tmp_path / "demo.html")])
     document = json.loads(result.stdout)
     page = (tmp_path / "demo.html").read_text()
+    # A command that waits says so beside it.
+    assert ("until Ctrl-C; in a second terminal)" in page) is any("Ctrl-C" in line for line in next_lines())
     listed = page.split("Every change, and why</h2>")[1].count("<tr><td")
     wide = page.split('<div class="at-wide">')[1].split("</svg>")[0]
     assert listed == document["changes"] == wide.count('class="mark"')

@@ -32,6 +32,7 @@ PLACES = {
     "usr/local/share/man/man8/penstock-agent.8": 0o644,
     "opt/penstock/share/slurm/prolog.sh": 0o755,
     "opt/penstock/share/slurm/epilog.sh": 0o755,
+    "opt/penstock/share/systemd/share.conf": 0o644,
 }
 
 

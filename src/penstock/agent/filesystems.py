@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -97,7 +98,8 @@ def tuned_fs(path: Path) -> tuple[str, str]:
 
 def _mount_of(path: Path) -> Mount | None:
     """The mount that a path is on."""
-    place, best = str(path.resolve()), None
+    # Path.resolve raises where links lead in a circle.
+    place, best = os.path.realpath(path), None
     for mount in read_mounts(KernelFs("/")).mounts:
         inside = place == mount.path or place.startswith(mount.path.rstrip("/") + "/")
         if inside and (best is None or len(mount.path) >= len(best.path)):

@@ -27,6 +27,7 @@ from penstock.gains import Gain, from_log2
 from penstock.knobs import Setting
 from penstock.predict.like_cases import Floats, like_cases
 from penstock.predict.tuned_cases import TunedCase
+from penstock.units import counted, format_duration
 
 _CERTAIN = 1.96
 _LOW, _HIGH = 0.025, 0.975
@@ -203,26 +204,29 @@ def _is_usable(event: WorkSeenEvent) -> bool:
     )
 
 
-HEADING = ("work", "nodes", "busy, h", "others gained", "95 % of them", "chance of 5 %", "said by")
-_HOUR_S = 3600.0
+HEADING = ("work", "nodes", "busy", "others gained", "95 % of them", "chance of 5 %", "said by")
+CAUTION = (
+    "Most cases are simulated, and other simulated worlds gained less than was said of them: "
+    "`penstock agent trial` measures it."
+)
 
 
 def cells(one: WorkWorth) -> tuple[str, ...]:
     """A kind of work as a row under `HEADING`."""
     kind = one.seen.kind
     targets = f" ({kind.targets})" if kind.targets else ""
-    said_by = f"{one.cases:.0f} like cases"
+    said_by = counted(max(round(one.cases), 1), "like case")
     if one.proved_on:
-        said_by = f"proofs of {one.proved_on} nodes"
+        said_by = f"proofs of {counted(one.proved_on, 'node')}"
     elif one.cases == 0.0:
         said_by = "nobody"
     return (
         f"{kind.fs}{targets}: {kind.work}",
         str(one.seen.nodes),
-        f"{one.seen.busy_s / _HOUR_S:.1f}",
-        one.gain.words if one.cases or one.proved_on else "-",
-        f"{one.low:.2f} to {one.high:.2f} times",
-        f"{one.chance:.0%}",
+        format_duration(one.seen.busy_s),
+        one.gain.with_interval if one.cases or one.proved_on else "-",
+        f"{one.low:.2f} to {one.high:.2f} times" if one.cases or one.proved_on else "-",
+        f"{one.chance:.0%}" if one.cases or one.proved_on else "-",
         said_by,
     )
 
@@ -231,8 +235,9 @@ def sentence(found: FleetWorth) -> str:
     """What tuning would bring, in words that claim no more than is known."""
     total, (share, least, most) = found.total, found.gaining
     assert total.low is not None and total.high is not None
+    nodes = f"{counted(len(found.nodes), 'node')} {'was' if len(found.nodes) == 1 else 'were'}"
     return (
-        f"{len(found.nodes)} nodes were busy for {found.busy_s / _HOUR_S:.1f} hours. By what like work gained "
+        f"{nodes} busy for {format_duration(found.busy_s)}. By what like work gained "
         f"elsewhere, {share:.0%} of that time would gain at least 5 % (95 %: {least:.0%} to {most:.0%}); tuned, "
         f"the same work would go {total.ratio:.2f} times as fast (95 %: {total.low:.2f} to {total.high:.2f} times)."
     )

@@ -10,6 +10,7 @@ import click
 from penstock.cli.options import NearestChoice, console, emit_json, json_option, state_dir_option
 from penstock.cli.tables import and_more, grouped
 from penstock.errors import UsageError
+from penstock.units import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -34,7 +35,7 @@ def status(state_dir: Path, as_json: bool) -> None:
         emit_json(answer)
         return
     screen = console()
-    paused = f", paused: {', '.join(answer['paused'])}" if answer["paused"] else ""
+    paused = f", paused: {_paused_words(answer['paused'])}" if answer["paused"] else ""
     screen.print(
         f"mode {answer['mode']}, policy {answer['policy']}, every {answer['interval_s']:g} s, "
         f"up {answer['uptime_s']:.0f} s{paused}"
@@ -48,6 +49,15 @@ def status(state_dir: Path, as_json: bool) -> None:
         screen.print(f"the policy failed {answer['policy_errors']} times; its targets were left alone")
     for problem in answer["problems"]:
         screen.print(f"note: {problem}", soft_wrap=True, markup=False)
+
+
+def _paused_words(paused: list[str]) -> str:
+    """What is paused: everything, or the targets and file systems by name.
+
+    >>> _paused_words(["*", "scratch"]), _paused_words(["scratch"])
+    ('everything', 'scratch')
+    """
+    return "everything" if "*" in paused else ", ".join(paused)
 
 
 def _targets_table(rows: list[dict[str, Any]]) -> Table:
@@ -123,11 +133,13 @@ def why_not_lines(targets: list[dict[str, Any]]) -> list[str]:
         group = (
             f", in the group {one['unit']}" if one["unit"] and not one["unit"].endswith(one["target"]) else ""
         )
-        lines.append(f"{one['target']}{group}: seen at work in {one['windows']} windows")
+        state = f", now {one['state']}" if one["state"] else ""
+        lines.append(f"{one['target']}{group}: seen at work in {counted(one['windows'], 'window')}{state}")
         rules = sorted(one["held_back"].items(), key=lambda rule: -rule[1])
         wide = max((len(rule) for rule, _ in rules), default=0)
         lines += [
-            f"  {rule:<{wide}} {count:>6} windows; last: {one['sentences'][rule]}" for rule, count in rules
+            f"  {rule:<{wide}} {count:>6} window{'s' * (count != 1)}; last: {one['sentences'][rule]}"
+            for rule, count in rules
         ]
         if not rules:
             lines.append("  no rule kept a candidate from being tried")
@@ -171,6 +183,10 @@ def resume(target: str | None, take_back: bool, state_dir: Path, as_json: bool) 
     arguments = {"target": target, **({"take_back": True} if take_back else {})}
     answer = _ask(state_dir, "resume", **arguments)
     sentence = f"resumed {target or 'everything'}"
+    if answer.get("paused") and target:
+        sentence += (
+            f"\nstill paused: {_paused_words(answer['paused'])}; to end every pause: penstock agent resume"
+        )
     for left in answer.get("left", ()):
         sentence += (
             f"\n{left['target']}: {', '.join(left['knobs'])} left to the administrator who set it; "

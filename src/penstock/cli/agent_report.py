@@ -19,7 +19,7 @@ from penstock.cli.options import (
     state_dir_option,
     write_text,
 )
-from penstock.units import format_duration
+from penstock.units import counted, format_duration
 
 if TYPE_CHECKING:
     from penstock.agent.summary import JobSummary, Summary, TargetSummary
@@ -132,7 +132,7 @@ def _show(summary: Summary) -> None:
 
 
 def _effect(row: TargetSummary | JobSummary) -> str:
-    return f"{row.gain.words} in {len(row.gains)}" if row.gain is not None else "not judged"
+    return f"{row.gain.words} ({counted(len(row.gains), 'comparison')})" if row.gain else "not judged"
 
 
 def _show_jobs(summary: Summary) -> None:

@@ -48,6 +48,8 @@ _ENDED = frozenset(_SEQUENCES) - {b"\x1b"}
 _FAR = 10**6
 _STEPS = {"up": -1, "k": -1, "down": 1, "j": 1, "page up": -10, "page down": 10, "home": -_FAR, "end": _FAR}
 _ANSWER_S = 2.0
+# The width of a screen printed to a file or a pipe.
+PRINTED_COLUMNS = 120
 
 
 @click.command(epilog="Example: penstock agent top")
@@ -70,7 +72,10 @@ def top(every: float, once: bool, state_dir: Path, as_json: bool) -> None:
     if as_json:
         emit_json(screen.status or {})
     elif once or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        console().print(screen.frame(Size(console().width, max(24, console().height))))
+        # A pipe has no width of its own.
+        terminal = console()
+        width = terminal.width if terminal.is_terminal else min(terminal.width, PRINTED_COLUMNS)
+        terminal.print(screen.frame(Size(width, max(24, terminal.height))))
     else:
         _watch(screen, every)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from penstock.cli.options import (
+    ListedGroup,
     NearestChoice,
     console,
     emit_json,
@@ -19,7 +20,7 @@ from penstock.cli.options import (
     require_libraries,
 )
 from penstock.errors import MissingError, PenstockError, UsageError
-from penstock.units import format_duration
+from penstock.units import counted, format_duration
 
 if TYPE_CHECKING:
     from penstock.campaign.ledger import CampaignLedger, Standing
@@ -31,7 +32,7 @@ ENGINES = ("local", "dask", "slurm")
 STOP_S = 120.0
 
 
-@click.group(epilog="Example: penstock campaign run examples/campaign/surface.toml")
+@click.group(cls=ListedGroup, epilog="Example: penstock campaign run examples/campaign/surface.toml")
 def campaign() -> None:
     """Sweeps as idempotent shards: finished ones are kept, failed ones tried again."""
 
@@ -176,7 +177,8 @@ class _Say:
         """What is going to happen."""
         name = specification.section.kind
         click.echo(
-            f"penstock: {name}: {len(specification.shards)} shards to {specification.directory}", err=True
+            f"penstock: {name}: {counted(len(specification.shards), 'shard')} to {specification.directory}",
+            err=True,
         )
 
     def __call__(self, ledger: CampaignLedger) -> None:

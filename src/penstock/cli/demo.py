@@ -117,6 +117,16 @@ def next_lines() -> list[str]:
     return commands
 
 
+def _with_remark(line: str) -> str:
+    """A command of `next_lines` for the page, its remark behind it.
+
+    >>> _with_remark("penstock demo   # again:")
+    '`penstock demo` (again)'
+    """
+    command, _, remark = line.partition("   # ")
+    return f"`{command}`" + (f" ({remark.rstrip(':')})" if remark else "")
+
+
 def side_by_side(seen: Sequence[Frame], seconds: float, policy: str) -> RenderableType:
     from rich.columns import Columns
     from rich.console import Group
@@ -201,7 +211,7 @@ def _report(seen: Sequence[Frame], summary: DemoSummary, policy: str) -> str:
     sections = [
         Section("Phase by phase", tables=[Table(heading, phases)]),
         Section("Every change, and why", tables=[Table(("t (s)", "workload", "change", "why"), rows)]),
-        Section("What next", [f"`{line.partition('   #')[0]}`" for line in next_lines()]),
+        Section("What next", [_with_remark(line) for line in next_lines()]),
     ]
     rates = f"{summary.tuned_mbps:.0f} instead of {summary.default_mbps:.0f} MB/s"
     answer = f"**{summary.gain:.2f} times as fast**: {rates}."

@@ -20,7 +20,15 @@ from penstock.cli.evaluate_worlds import (
     robust,
     scenarios,
 )
-from penstock.cli.options import DURATION, console, emit_json, prepare_simulator, progress, together
+from penstock.cli.options import (
+    DURATION,
+    ListedGroup,
+    console,
+    emit_json,
+    prepare_simulator,
+    progress,
+    together,
+)
 from penstock.errors import UsageError, refusal
 from penstock.evaluate.experiments import EXPERIMENTS, Experiment
 
@@ -43,7 +51,7 @@ ROWS = {
 }
 
 
-@click.group(epilog="Example: penstock evaluate static --only s_rd_rn_1m --seconds 10")
+@click.group(cls=ListedGroup, epilog="Example: penstock evaluate static --only s_rd_rn_1m --seconds 10")
 def evaluate() -> None:
     """The evidence: every experiment of the papers' evaluation, with honest baselines.
 

@@ -12,6 +12,7 @@ from penstock.cli.evaluate_worlds import GUARD, PATH, checked_policies
 from penstock.cli.options import NearestChoice, PolicyName, console, emit_json, json_option, seed_option
 from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES
 from penstock.errors import UsageError
+from penstock.units import counted
 
 if TYPE_CHECKING:
     from penstock.knobs import Setting
@@ -76,7 +77,8 @@ def replay(
         NearestChoice(names).convert(name, None, None)
     document = evaluate_replay([each for each in workloads if not only or each.name in only], asked, begin)
     click.echo(
-        f"penstock: {len(document['rows'])} workloads took {time.monotonic() - started:.0f} s", err=True
+        f"penstock: {counted(len(document['rows']), 'workload')} took {time.monotonic() - started:.0f} s",
+        err=True,
     )
     if as_json:
         emit_json(document)
@@ -100,9 +102,8 @@ def _show(document: dict[str, Any]) -> None:
     from rich.table import Table
 
     policies = list(document["rows"][0]["policies"])
-    table = Table(
-        title=f"{document['steps']} steps, {document['seeds']} seeds: of the default, of the best, at the end"
-    )
+    length = f"{counted(document['steps'], 'step')}, {counted(document['seeds'], 'seed')}"
+    table = Table(title=f"{length}: of the default, of the best, at the end")
     for heading in ("workload", "default MB/s", "best MB/s", *policies):
         table.add_column(heading, justify="left" if heading == "workload" else "right")
     for row in document["rows"]:

@@ -22,6 +22,7 @@ from penstock.cli.options import (
 )
 from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES
 from penstock.errors import UsageError
+from penstock.units import counted
 
 if TYPE_CHECKING:
     from penstock.evaluate.lab import Lab
@@ -116,7 +117,7 @@ def _run(worlds: Sequence[DescribedWorld], as_json: bool, **options: Any) -> Non
     terms = _terms(**options)
     with open_lab(**options) as lab:
         document = evaluate_worlds(lab, worlds, terms, search=not options["no_search"])
-    click.echo(f"penstock: {len(worlds)} worlds took {time.monotonic() - started:.0f} s", err=True)
+    click.echo(f"penstock: {counted(len(worlds), 'world')} took {time.monotonic() - started:.0f} s", err=True)
     if as_json:
         emit_json(document)
     else:

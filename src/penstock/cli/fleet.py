@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from penstock.cli.options import DURATION, console, emit_json, json_option, write_bytes, write_text
+from penstock.cli.options import (
+    DURATION,
+    ListedGroup,
+    console,
+    emit_json,
+    json_option,
+    write_bytes,
+    write_text,
+)
 from penstock.errors import refusal
 from penstock.units import counted, parse_duration
 
@@ -20,7 +28,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 20
 
 
-@click.group(epilog="Example: penstock fleet report state --out fleet.html")
+@click.group(cls=ListedGroup, epilog="Example: penstock fleet report state --out fleet.html")
 def fleet() -> None:
     """Many nodes at once, from what their agents wrote."""
 
@@ -168,17 +176,19 @@ def _show_knowledge(found: FleetKnowledge, now_s: float) -> None:
 def _show_worth(found: FleetWorth) -> None:
     from rich.table import Table
 
-    from penstock.agent.fleet_worth import HEADING, cells, sentence
+    from penstock.agent.fleet_worth import CAUTION, HEADING, cells, sentence
 
     click.echo(sentence(found))
     table = Table()
     for heading in HEADING:
-        table.add_column(heading, overflow="fold")
+        side = "left" if heading in ("work", "said by") else "right"
+        table.add_column(heading, overflow="fold", justify=side)
     for one in found.works[:MOST_SHOWN]:
         table.add_row(*cells(one))
     console().print(table)
     if len(found.works) > MOST_SHOWN:
         click.echo(f"and {len(found.works) - MOST_SHOWN} more kinds of work; --json has all of them")
+    click.echo(CAUTION)
 
 
 def _show(found: FleetReport) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from penstock.cli.options import console, emit_json, json_option, write_text
+from penstock.cli.options import ListedGroup, console, emit_json, json_option, write_text
 
 if TYPE_CHECKING:
     from penstock.predict.model import DirectionModel, Model
@@ -22,7 +22,7 @@ SHIPPED = ("default", "printed")
 COLUMNS = ("workload", "iteration", "ost", "observation_no", "direction", "p")
 
 
-@click.group(epilog="Example: penstock model show default")
+@click.group(cls=ListedGroup, epilog="Example: penstock model show default")
 def model() -> None:
     """Look into a model. FILE is a model file, or the name of one that ships.
 

@@ -185,6 +185,29 @@ def emit_json(document: Mapping[str, Any]) -> None:
     sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
 
 
+class ListedGroup(click.Group):
+    """A group whose help lists each command with its whole first sentence, and which suggests the nearest command."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """As click does, but nothing is cut."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [
+                    (name, command.get_short_help_str(limit=10_000))
+                    for name in self.list_commands(ctx)
+                    if (command := self.get_command(ctx, name)) is not None
+                ]
+            )
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, but in our words."""
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            ctx.fail(f"no such command {args[0]!r}{did_you_mean(args[0], self.commands)}")
+        return super().resolve_command(ctx, args)
+
+
 def console(*, stderr: bool = False) -> Console:
     """A rich console that respects NO_COLOR and the terminal's width; a pipe gets lines as long as they are."""
     from rich.console import Console

@@ -127,7 +127,9 @@ def _operations_table(profile: OperationProfile) -> list[dict[str, Any]]:
 def _show_profile(profile: OperationProfile) -> None:
     from rich.table import Table
 
-    table = Table("operation", "points", "spread", "surrogate", "R2", "RMSE", box=None)
+    table = Table("operation", box=None)
+    for heading in ("points", "spread", "surrogate", "R2", "RMSE"):
+        table.add_column(heading, justify="left" if heading == "surrogate" else "right")
     for row in _operations_table(profile):
         rmse = f"{row['rmse_s'] * 1e6:.3g} us"
         table.add_row(
@@ -276,16 +278,20 @@ def _trial_entry(trial: HintTrial) -> dict[str, Any]:
 def _show(advice: HintAdvice) -> None:
     from rich.table import Table
 
-    ran = {trial.candidate.name: f"{trial.median_s:.4g} of {len(trial.seconds)}" for trial in advice.trials}
-    measured = ["measured s"] if ran else []
-    table = Table("candidate", *measured, "forecast s", "aggregators", "buffer", "rounds", "writes", box=None)
+    ran = {
+        trial.candidate.name: (f"{trial.median_s:.4g}", str(len(trial.seconds))) for trial in advice.trials
+    }
+    table = Table("candidate", box=None)
+    measured = ("measured s", "runs") if ran else ()
+    for heading in (*measured, "forecast s", "aggregators", "buffer", "rounds", "writes"):
+        table.add_column(heading, justify="right")
     first = advice.ranking[:SHOWN]
     for one in (*first, *(one for one in advice.ranking[SHOWN:] if one.candidate.name in ran)):
         entry = _entry(one)
         counts = one.forecast.counts
         table.add_row(
             one.candidate.name,
-            *([ran.get(one.candidate.name, "")] if ran else []),
+            *(ran.get(one.candidate.name, ("", "")) if ran else ()),
             f"{one.forecast.seconds:.4g}",
             str(entry["cb_nodes"] or "-"),
             format_size(entry["cb_buffer_size"]),
@@ -295,7 +301,7 @@ def _show(advice: HintAdvice) -> None:
     screen = console()
     screen.print(table)
     if ran:
-        screen.print("measured: the median of that many runs; the advice follows these, not the forecast.")
+        screen.print("measured s: the median of the runs; the advice follows these, not the forecast.")
     for reason in advice.reasons:
         screen.print(f"- {reason}")
     if advice.chosen is None:

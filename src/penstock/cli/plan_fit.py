@@ -20,6 +20,7 @@ from penstock.cli.options import (
     seed_option,
     write_text,
 )
+from penstock.units import counted
 
 if TYPE_CHECKING:
     from penstock.plan.write.accuracy import Accuracy
@@ -108,7 +109,7 @@ def fit(more: tuple[Path, ...], **options: Any) -> None:
 
 def _say_read(tally: Tally, runs: Sequence[IorRun], request: FitRequest) -> None:
     """Report what was read, and that a table with several systems needs --where."""
-    click.echo(f"read {len(runs)} {request.operation}s from {len(request.data)} files", err=True)
+    click.echo(f"read {len(runs)} {request.operation}s from {counted(len(request.data), 'file')}", err=True)
     for column, values in tally.mixed.items():
         shown = ", ".join(values)
         click.echo(

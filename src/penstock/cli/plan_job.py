@@ -10,7 +10,7 @@ import click
 
 from penstock.cli.options import SIZE, console, emit_json, json_option, write_text
 from penstock.errors import FindingsError
-from penstock.units import format_size
+from penstock.units import counted, format_size
 
 if TYPE_CHECKING:
     from penstock.plan.job.drishti import DrishtiFinding
@@ -125,7 +125,7 @@ def _costliest(advice: JobAdvice) -> list[FileTraffic]:
 
 
 def _show(advice: JobAdvice, files: int) -> None:
-    from penstock.plan.job.findings import OVERLAP, counted
+    from penstock.plan.job.findings import OVERLAP
 
     screen, facts, written = console(), advice.facts, advice.shape
     screen.print(
@@ -164,7 +164,7 @@ def _show(advice: JobAdvice, files: int) -> None:
 
 def _finding_text(finding: JobFinding, run_s: float) -> str:
     gain = "" if finding.gain_s is None else f" (gains up to {finding.gain_s:.3g} s)"
-    share = "" if finding.severity == "info" else f", {finding.share(run_s):.0%} of the run"
+    share = "" if finding.severity == "info" else f", {finding.shown_share(run_s)} of the run"
     text = f"[{finding.severity}{share}] {finding.id} {finding.evidence}{gain}\n    -> {finding.advice}"
     text += f"\n    line: {finding.change}" if finding.change else ""
     return text + (f"\n    see: {finding.check}" if finding.check else "")
@@ -176,7 +176,9 @@ def _show_files(advice: JobAdvice, most: int) -> None:
     shown = _costliest(advice)[:most]
     if not shown:
         return
-    table = Table("file", "op", "calls", "bytes", "mean", "<= 1 MiB", "random", "seconds", box=None)
+    table = Table("file", "op", box=None)
+    for heading in ("calls", "bytes", "mean", "<= 1 MiB", "random", "seconds"):
+        table.add_column(heading, justify="right")
     for one in shown:
         small, astray = one.small_calls / max(1, one.calls), one.random_calls / max(1, one.calls)
         name = ("shared " if one.shared else "") + one.name.rsplit("/", 1)[-1]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from penstock.plan.collective.wrap import WrappedRun
 
 MOST_HINT_BYTES = 1 << 20
+NAMED_BY = "--cb-nodes, --cb-buffer-size, --hint, --hints"
+AS_IT_IS = "it runs once, as it is"
 
 
 @click.command(
@@ -46,24 +48,22 @@ def run(**options: Any) -> None:
     succeeded but the hints did not take effect. With --json the command's output goes to stderr.
 
     --compare runs the command 2 K times, in pairs, and remembers the verdict: the same command without any hints
-    named uses those that made it faster. Without hints and without such a verdict the command runs as it is.
+    named uses those that made it faster. Without hints and without such a verdict the command runs as it is, once.
     """
     command = tuple(options["command"])
     hints, promised = _hints(options)
-    if options["compare"]:
-        hints = hints or _proven(command) or {}
-        if not hints:
-            raise UsageError(
-                "--compare needs hints to compare with none: name --hints FILE, --cb-nodes, --cb-buffer-size "
-                "or --hint NAME=VALUE"
-            )
-        _compare(command, (hints, promised), options)
-        return
     proven = hints or _proven(command)
-    if proven is None:
+    if options["compare"] and proven:
+        _compare(command, (proven, promised), options)
+        return
+    if options["compare"]:
         click.echo(
-            "penstock: no hints given and none proven for this command; --compare 5 with some "
-            "(--cb-nodes, --cb-buffer-size, --hint, --hints) proves them",
+            f"penstock: --compare has no hints to compare: name some ({NAMED_BY}); {AS_IT_IS}", err=True
+        )
+    elif proven is None:
+        click.echo(
+            f"penstock: no hints given and none proven for this command: {AS_IT_IS}; --compare 5 with some "
+            f"({NAMED_BY}) proves them",
             err=True,
         )
     hints = proven or {}
@@ -210,6 +210,8 @@ def _read_hints(path: Path) -> tuple[dict[str, str], float | None]:
 
 def _report(outcome: WrappedRun, hints: dict[str, str]) -> None:
     shown = " ".join(f"{name}={value}" for name, value in hints.items())
+    if outcome.exit_code:
+        click.echo(f"penstock: the command failed ({_shell_code(outcome)})", err=True)
     if not hints:
         click.echo(f"penstock: ran {outcome.seconds:.2f} s without hints", err=True)
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,11 +12,11 @@ import click
 
 from penstock.cli.options import FiniteRange, console, emit_json, json_option
 from penstock.errors import ConfigError, PenstockError, UsageError
+from penstock.units import counted
 
 if TYPE_CHECKING:
     from penstock.schedule.advice import Advice
     from penstock.schedule.answer import Answer
-    from penstock.schedule.certainty import Certainty
     from penstock.schedule.guide import Guidance
     from penstock.schedule.health import Health
     from penstock.schedule.job import Job
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from penstock.schedule.site import JobSection, PlatformSection, SiteSection
 
 MOST_OPTIONS = 12
+# What a platform's resources are called, by its kind.
+KIND_NAMES = {"ost": "OST", "io-node": "I/O node", "burst-buffer": "burst buffer"}
 
 
 @click.command(epilog="Example: penstock schedule advise examples/schedule/site.toml --ledger jobs.jsonl")
@@ -282,7 +283,9 @@ def _end(ledger: Ledger, name: str, after: _After, as_json: bool) -> None:
             {"ended": name, "freed": freed, "running": left.running_jobs, "undo": undo, "undone": undone}
         )
         return
-    click.echo(f"{name} has ended and leaves {len(freed)} resources; {left.running_jobs} jobs run")
+    click.echo(
+        f"{name} has ended and leaves {counted(len(freed), 'resource')}; running: {counted(left.running_jobs, 'job')}"
+    )
     _print_undo(left)
 
 
@@ -309,7 +312,7 @@ def _list(ledger: Ledger, as_json: bool) -> None:
         return
     for grant in grants:
         click.echo(f"{grant.job.name}: {','.join(map(str, grant.job.resources))}")
-    click.echo(f"{len(grants)} jobs run")
+    click.echo(f"running: {counted(len(grants), 'job')}")
 
 
 def _reconcile(ledger: Ledger, jobs_file: Path | None, after: _After, as_json: bool) -> None:
@@ -335,24 +338,32 @@ def _reconcile(ledger: Ledger, jobs_file: Path | None, after: _After, as_json: b
         )
         return
     for left in found.ended:
-        click.echo(f"{left.job.name} does not run any more and leaves {len(left.job.resources)} resources")
+        freed = counted(len(left.job.resources), "resource")
+        click.echo(f"{left.job.name} does not run any more and leaves {freed}")
         _print_undo(left)
     for name in waiting:
         click.echo(f"{name}: its layout or pool is still to be given back (--apply does that)")
-    click.echo(f"{len(found.running)} jobs run; {len(found.unrecorded)} run without a record")
+    click.echo(
+        f"running: {counted(len(found.running), 'job')}; {len(found.unrecorded)} more without a record"
+    )
 
 
 def _print_answer(answer: Answer, kind: str) -> None:
+    from penstock.schedule.reasons import sureness
+
     advice, commands = answer.advice, answer.commands
     screen = console()
     names = ", ".join(answer.names)
-    screen.print(f"{advice.job}: {len(answer.names)} {kind} resources: {names}", soft_wrap=True)
-    screen.print(f"Why ({advice.rule}): {advice.reason}", soft_wrap=True)
-    screen.print(
-        f"I/O-load {advice.io_load_before:.3f} -> {advice.io_load_after:.3f}, {answer.running_jobs} jobs running"
-    )
+    found = counted(len(answer.names), KIND_NAMES.get(kind, f"{kind} resource"))
+    screen.print(f"{advice.job}: {found}: {names}", soft_wrap=True)
+    first, *others = advice.reason.split("; ")
+    screen.print(f"Why ({advice.rule}): {first}", soft_wrap=True, markup=False)
+    for other in others:
+        screen.print(f"  {other}", soft_wrap=True, markup=False)
+    running = counted(answer.running_jobs, "job")
+    screen.print(f"I/O-load {advice.io_load_before:.3f} -> {advice.io_load_after:.3f}, {running} running")
     if advice.certainty is not None:
-        screen.print(_sureness(advice.certainty), soft_wrap=True)
+        screen.print(sureness(advice.certainty), soft_wrap=True)
     lines = (
         ("First, save", commands.save),
         ("Do", commands.user),
@@ -367,19 +378,6 @@ def _print_answer(answer: Answer, kind: str) -> None:
             screen.print(f"{title + ':':<16}{line}", soft_wrap=True, markup=False)
     if advice.options:
         _print_options(advice)
-
-
-def _sureness(certainty: Certainty) -> str:
-    told = (
-        f"Sure to {100 * certainty.sure:.0f} % that no count is more than 5 % better; its bandwidth is known to a "
-        f"factor of {math.exp(certainty.spread):.2f}"
-    )
-    if certainty.measuring_gains is None:
-        return f"{told}; measure it on {certainty.measure_on} resources first"
-    return (
-        f"{told}; measuring on {certainty.measure_on} resources would save {certainty.measuring_gains:.2f} idle "
-        "nodes on average"
-    )
 
 
 def _print_options(advice: Advice) -> None:

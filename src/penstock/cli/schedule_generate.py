@@ -17,6 +17,7 @@ from penstock.cli.options import (
     write_text,
 )
 from penstock.errors import UsageError
+from penstock.units import counted
 
 MOST_DAYS = 36500
 MOST_LOAD = 1000
@@ -122,4 +123,4 @@ def _trace(asked: tuple[Path, int, float, float, int], form: str, out: Path, as_
     if as_json:
         emit_json({"jobs": len(made), "most_nodes": most, "applications": list(names), "out": str(out)})
     else:
-        click.echo(f"{len(made)} jobs, at most {most} nodes at once, in {out}")
+        click.echo(f"{counted(len(made), 'job')}, at most {counted(most, 'node')} at once, in {out}")

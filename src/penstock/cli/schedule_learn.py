@@ -10,6 +10,7 @@ import click
 
 from penstock.cli.options import emit_json, json_option, write_text
 from penstock.errors import DataError, MissingError
+from penstock.units import counted
 
 if TYPE_CHECKING:
     from penstock.schedule.jobtrace import JobTrace
@@ -86,7 +87,9 @@ def learn(
         click.echo(f"Left out, {why}: {len(names)} ({listed})")
     for told in (*trace.remarks(), *broken.values()):
         click.echo(f"Left out, {told}")
-    click.echo(f"{len(applications)} applications from {len(joined.runs)} runs in {out}")
+    click.echo(
+        f"{counted(len(applications), 'application')} from {counted(len(joined.runs), 'run')} in {out}"
+    )
 
 
 def _granted(ledger_file: Path | None) -> dict[str, int]:
@@ -114,7 +117,7 @@ def _line(one: LearnedApplication) -> str:
     place = curve.counts.index(best)
     low, high = one.learned.low[place] / 1e9, one.learned.high[place] / 1e9
     return (
-        f"{shown_name(one.name)}: {one.learned.runs} runs, {one.access}; fastest on {best}: "
+        f"{shown_name(one.name)}: {counted(one.learned.runs, 'run')}, {one.access}; fastest on {best}: "
         f"{curve.at(best) / 1e9:.2f} GB/s ({low:.2f} to {high:.2f})"
     )
 

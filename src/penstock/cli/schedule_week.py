@@ -13,6 +13,7 @@ import click
 
 from penstock.cli.options import console, emit_json, write_text
 from penstock.errors import DataError, MissingError, UsageError
+from penstock.units import counted
 
 if TYPE_CHECKING:
     from penstock.schedule.advice import Rule
@@ -75,7 +76,9 @@ def study_week(plan: WeekPlan, out: Path, as_json: bool) -> None:
             }
         )
         return
-    click.echo(f"{len(trace.jobs)} jobs ran, {len(matched.arrivals)} of them with I/O; {_others(matched)}")
+    click.echo(
+        f"{counted(len(trace.jobs), 'job')} ran, {len(matched.arrivals)} of them with I/O; {_others(matched)}"
+    )
     for remark in trace.remarks():
         click.echo(f"Left out, {remark}")
     _print_rows(rows)
@@ -107,7 +110,9 @@ def compare_rules(site: SiteSection, ledger: Ledger, hours: float, page: Path | 
         document |= {"without_io": dict(matched.without_io), "rule": site.platform.allocation}
         emit_json(document | {"rules": [dataclasses.asdict(row) for row in rows]})
         return
-    click.echo(f"{len(grants)} jobs in {hours:g} hours, {len(matched.arrivals)} with I/O; {_others(matched)}")
+    click.echo(
+        f"{counted(len(grants), 'job')} in {hours:g} hours, {len(matched.arrivals)} with I/O; {_others(matched)}"
+    )
     _print_rows(rows, site.platform.allocation)
 
 

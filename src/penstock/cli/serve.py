@@ -11,6 +11,7 @@ import click
 from penstock.cli.options import NearestChoice, prepare_simulator, require_libraries, seed_option
 from penstock.emulate.treelayout import LAYOUTS
 from penstock.errors import AccessError, UsageError
+from penstock.units import counted
 
 if TYPE_CHECKING:
     from penstock.emulate.served_node import ServedNode
@@ -48,7 +49,8 @@ def serve(**asked: object) -> None:
 
     def ready() -> None:
         click.echo(
-            f"serving {len(node.osts)} targets of Lustre {node.plan.layout.version} at {root}", err=True
+            f"serving {counted(len(node.osts), 'target')} of Lustre {node.plan.layout.version} at {root}",
+            err=True,
         )
 
     (serve_plain if asked["plain"] else serve_mounted)(node, root, ready)

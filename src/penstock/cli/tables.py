@@ -57,17 +57,17 @@ def fit(table: Table, console: Console) -> None:
 
 
 def widths(needs: Sequence[tuple[int, int]], room: int) -> list[int]:
-    """What each column gets: at least its longest word, and of what is left as much as it can use, left to right.
+    """What each column gets: at least its longest word; what is left goes where text takes the most lines.
 
-    >>> widths([(3, 10), (5, 5), (4, 30)], 30)
-    [10, 5, 15]
+    >>> widths([(3, 10), (5, 5), (4, 30)], 30), widths([(3, 10), (5, 5), (4, 60)], 30)
+    ([6, 5, 19], [4, 5, 21])
     """
     found = [least for least, _ in needs]
-    left = max(0, room - sum(found))
-    for number, (least, most) in enumerate(needs):
-        more = min(left, most - least)
-        found[number] += more
-        left -= more
+    for _ in range(room - sum(found)):
+        lines, number = max((most / found[at], at) for at, (_, most) in enumerate(needs))
+        if lines <= 1:
+            break
+        found[number] += 1
     if sum(found) > room:
         found[0] = max(1, found[0] - (sum(found) - room))
     return found

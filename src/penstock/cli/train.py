@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from penstock.cli.options import (
+    ListedGroup,
     NearestChoice,
     console,
     emit_json,
@@ -37,7 +38,7 @@ DATA_HELP = "Directory of *.csv.gz (traces), *.parquet (of train collect) or *.j
 FIT_HELP = DATA_HELP + " Or what `collect --live DIR` wrote. Several may be given."
 
 
-@click.group(epilog="Example: penstock train fit --data data --out model.json")
+@click.group(cls=ListedGroup, epilog="Example: penstock train fit --data data --out model.json")
 def train() -> None:
     """From measurements to a model: collect, fit, compare, study."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from penstock.ratios import carat_metrics
 from penstock.snapshot import NodeSnapshot
 from penstock.spaces import LUSTRE
+from penstock.units import counted
 from penstock.window import Void, Window, windows
 
 if TYPE_CHECKING:
@@ -114,7 +115,11 @@ def _remarks(found: Sequence[Window | Void], shown: int, seen: NodeSnapshot) -> 
 
     moving = [item for item in found if isinstance(item, Window)]
     total = sum(item.moved_per_s for item in moving) / 1e6
-    lines = [f"{len(seen.targets)} targets, {total:.1f} MB/s in all"] if seen.targets else ["no target yet"]
+    lines = (
+        [f"{counted(len(seen.targets), 'target')}, {total:.1f} MB/s in all"]
+        if seen.targets
+        else ["no target yet"]
+    )
     if len(found) > shown:
         lines.append(f"{len(found) - shown} calmer targets not shown")
     return lines + grouped(seen.problems)[:3]

@@ -9,6 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from penstock.cli.options import console
+from penstock.units import counted
 
 Figures = Mapping[str, Any]
 #: Headings and the keys of a policy's entry, with the number of digits.
@@ -74,7 +75,7 @@ def _rows(document: Figures, title: str) -> Table:
 
 
 def _summary(document: Figures) -> Table:
-    table = Table(title=f"summary of {len(document['rows'])} worlds")
+    table = Table(title=f"summary of {counted(len(document['rows']), 'world')}")
     table.add_column("policy")
     for heading, _ in SUMMARY:
         table.add_column(heading, justify="right")

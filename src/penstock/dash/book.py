@@ -26,6 +26,7 @@ from penstock.events import (
 )
 from penstock.gains import Gain, from_log2
 from penstock.serve.status import effect_sentence
+from penstock.units import counted
 
 # Only this many changes are kept; the log has the older ones.
 MOST_CHANGES = 500
@@ -100,9 +101,15 @@ class Book:
         wanted = self._decisions if ids is None else [one for one in ids if one in self._decisions]
         return [self._mark(self._decisions[one]) for one in wanted]
 
-    def worth(self, effect: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The headline: the effect in one sentence, and the counts behind it."""
-        found = effect or headline(self._trial, self._gains)
+    def worth(
+        self, effect: Mapping[str, Any] | None = None, said: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """The headline: the effect in one sentence, and the counts behind it.
+
+        Without an `effect` it is the log's own, so that it counts what the list below it shows. Where the log tells
+        none, it is what the agent `said` of itself since it started.
+        """
+        found = effect or headline(self._trial, self._gains) or said
         counts = {name: self._counts[name] for name in ("change", "revert", "look", "advice", "failed")}
         return {"effect": dict(found) if found else None, "sentence": sentence(found), "counts": counts}
 
@@ -174,7 +181,7 @@ def sentence(effect: Mapping[str, Any] | None) -> str:
     if effect["kind"] == "simulated":
         return (
             f"{effect['gain']:.2f} times as fast as the same client left at its defaults "
-            f"({effect['tuned_mbps']:.0f} against {effect['default_mbps']:.0f} MB/s)."
+            f"(its application got {effect['tuned_mbps']:.0f} against {effect['default_mbps']:.0f} MB/s)."
         )
     said = effect_sentence(effect).removeprefix("effect: ")
     return said[0].upper() + said[1:] + "."
@@ -209,9 +216,9 @@ def _note_text(event: LogEvent) -> str | None:  # noqa: PLR0911 - one line a kin
         case JobEvent():
             return f"job {event.job}: {event.what}"
         case TargetsEvent():
-            return f"{event.fs}: {len(event.targets)} targets {event.what}"
+            return f"{event.fs}: {counted(len(event.targets), 'target')} {event.what}"
         case TrialEvent():
-            return f"a switchback trial of {event.pairs} pairs ended"
+            return f"a switchback trial of {counted(event.pairs, 'pair')} ended"
         case TrialForgottenEvent():
             return "the verdict of the last trial was dropped"
         case DisturbedEvent():

@@ -192,12 +192,12 @@ class Hub:
     def _standing(self) -> dict[str, Any]:
         """The state that is small enough to be sent with every update."""
         last = self._last
-        effect = last.effect or (last.status or {}).get("effect")
+        said = (last.status or {}).get("effect")
         return {
             "now_s": last.now_s,
             "trouble": last.trouble,
             "status": dict(last.status) if last.status is not None else None,
-            "worth": self._book.worth(effect),
+            "worth": self._book.worth(last.effect, said),
             "advice": self._book.advice(),
             "notes": self._book.notes,
             "extra": dict(last.extra),

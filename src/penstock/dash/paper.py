@@ -48,7 +48,7 @@ def node_page(
     began_s = min((float(track["points"][0][0]) for track in tracks if track["points"]), default=since_s)
     ended_s = max((float(track["points"][-1][0]) for track in tracks if track["points"]), default=until_s)
     courses = [_course(track, changes, (began_s, ended_s)) for track in tracks]
-    effect = book.worth(None)["effect"]
+    effect = book.worth()["effect"]
     picture = courses[0] if courses else None
     if effect is not None and effect.get("low") is not None:
         drawn = interval.draw(effect["gain"], effect["low"], effect["high"])
@@ -67,11 +67,11 @@ def node_page(
         if changes
         else Section("No change"),
     ]
-    return render(title, [_lead(summary, book)], sections, str(book.worth(None)["sentence"]), picture)
+    return render(title, [_lead(summary, book)], sections, str(book.worth()["sentence"]), picture)
 
 
 def _lead(summary: Summary, book: Book) -> str:
-    counts = book.worth(None)["counts"]
+    counts = book.worth()["counts"]
     period = format_duration(summary.until_s - summary.since_s)
     changes = f"{counts['change']} change{'s' * (counts['change'] != 1)}"
     return (

@@ -12,6 +12,7 @@ from penstock.schedule.job import Job
 from penstock.schedule.resource_use import Occupancy, Option, bearable, fewest_idle, options_of
 from penstock.schedule.sharing import held_at
 from penstock.schedule.turns import settle_in_turn
+from penstock.units import counted
 
 IDLEST = "idlest"
 
@@ -80,8 +81,8 @@ def placed_reason(job: Job, placed: JobDecision) -> str:
         return placed.reason
     here = placed.options[len(placed.resources) - 1]
     return (
-        f"on {here.count} of the idlest resources the fewest nodes would be idle; on those of placement "
-        f"{placed.placement} {_cost(job, here, placed.options[0])}{placed.warning}"
+        f"on {here.count} of the idlest resources the fewest nodes would be idle; as placement "
+        f"{placed.placement} chooses them, {_cost(job, here, placed.options[0])}{placed.warning}"
     )
 
 
@@ -109,18 +110,18 @@ def _reason(job: Job, demand: Demand, chosen: Option, options: Sequence[Option])
     if chosen.count < demand.n_perf and demand.n_perf <= len(options):
         fast = options[demand.n_perf - 1]
         why = (
-            f"leave {fast.idle_nodes:.2f} nodes idle in all instead of {chosen.idle_nodes:.2f}"
+            f"{fast.idle_nodes:.2f} compute nodes would be idle in all, not {chosen.idle_nodes:.2f}"
             if fits(fast.io_load)
-            else "saturate the system"
+            else "the I/O system would saturate"
         )
-        parts.append(f"its fastest count, {demand.n_perf}, would {why}")
+        parts.append(f"on {demand.n_perf}, its fastest count when alone, {why}")
     return "; ".join(parts)
 
 
 def _cost(job: Job, option: Option, alone: Option) -> str:
-    otherwise = f" ({100 * alone.io_share:.1f} % with 1)" if option.count > 1 else ""
+    otherwise = f" ({100 * alone.io_share:.1f} % on 1)" if option.count > 1 else ""
     return (
-        f"with {option.count} {job.name} spends {100 * option.io_share:.1f} % of its run in I/O{otherwise}; "
-        f"its I/O takes {option.slowdown:.2f} times as long as at its fastest; other jobs' nodes that wait for it: "
-        f"{option.others_idle_nodes:.2f} on average"
+        f"on {counted(option.count, 'resource')} {job.name} spends {100 * option.io_share:.1f} % of its run in "
+        f"I/O{otherwise}; its I/O takes {option.slowdown:.2f} times as long as at its fastest; of other jobs "
+        f"{option.others_idle_nodes:.2f} compute nodes wait for it on average"
     )

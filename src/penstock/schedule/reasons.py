@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+from penstock.schedule.certainty import Certainty
 from penstock.schedule.idle_advice import IDLEST
 from penstock.schedule.job import Job
 from penstock.schedule.site_rule import Chosen
@@ -59,3 +61,17 @@ def where_phrase(placement: str, resources: int, busy: bool) -> str:
     if placement == IDLEST:
         return f"; of {resources} resources these are {'the idlest' if busy else 'all idle'}"
     return f"; placement: {placement}"
+
+
+def sureness(certainty: Certainty) -> str:
+    """How sure a count is under an uncertain curve, and what measuring would bring."""
+    told = (
+        f"Sure to {100 * certainty.sure:.0f} % that no count is more than 5 % better; its bandwidth is known to a "
+        f"factor of {math.exp(certainty.spread):.2f}"
+    )
+    if certainty.measuring_gains is None:
+        return f"{told}; measure it on {certainty.measure_on} resources first"
+    return (
+        f"{told}; measuring on {certainty.measure_on} resources would save {certainty.measuring_gains:.2f} idle "
+        "nodes on average"
+    )

@@ -11,6 +11,7 @@ from penstock.report.timeline import Drawing, Series, draw
 from penstock.schedule.arrivals import PHASES, Replayed
 from penstock.schedule.jobtrace import shown_name
 from penstock.schedule.week import WITHOUT, Matched, RuleFigures
+from penstock.units import counted
 
 COLOURS = ("var(--twin)", "var(--policy)")
 MOST_APPLICATIONS = 30
@@ -47,8 +48,8 @@ def week_page(
     jobs = len(matched.arrivals) + sum(matched.without_io.values())
     lead = [
         HOW,
-        f"{jobs} jobs ran, {len(matched.arrivals)} of them with I/O. Without us every job has the default count "
-        f"({stripes}), at random. {_without_io(matched)}",
+        f"{counted(jobs, 'job')} ran, {len(matched.arrivals)} of them with I/O. Without us every job has the default "
+        f"count ({stripes}), at random. {_without_io(matched)}",
         *([f"Left out of the trace: {'; '.join(left_out)}."] if left_out else []),
     ]
     applications = _applications(plays, matched)
@@ -97,7 +98,10 @@ def compare_page(
     time_chart = Figure("Idle nodes over time", draw(Drawing("Idle nodes over time", "nodes", series)))
     sections = [Section("Every rule", figures=[time_chart], tables=[_table(rows)])]
     jobs = len(matched.arrivals) + sum(matched.without_io.values())
-    lead = [HOW, f"{jobs} jobs ran, {len(matched.arrivals)} of them with I/O. {_without_io(matched)}"]
+    lead = [
+        HOW,
+        f"{counted(jobs, 'job')} ran, {len(matched.arrivals)} of them with I/O. {_without_io(matched)}",
+    ]
     return render("What each rule would have done", lead, sections, answer, picture)
 
 

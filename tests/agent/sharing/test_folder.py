@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.rigs.oddfiles import ODD, put
 
 from penstock.agent.sharing.folder import ASIDE, LEASES, MEMBERS, TOP, ShareFolder
 from penstock.errors import AccessError, DataError, MissingError
@@ -50,18 +51,15 @@ def test_a_touch_shows_and_says_whether_the_file_is_there(folder: ShareFolder) -
     assert folder.signature(MEMBERS, "n1.json") != before
 
 
-def test_links_pipes_and_directories_are_not_read(folder: ShareFolder, tmp_path: Path) -> None:
+def test_what_is_no_file_is_not_read_and_can_be_put_aside(folder: ShareFolder, tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"secret")
-    room = folder.path / MEMBERS
-    (room / "link.json").symlink_to(tmp_path / "secret")
-    os.mkfifo(room / "pipe.json")
-    (room / "room.json").mkdir()
-    assert folder.names(MEMBERS) == {}
-    with pytest.raises(OSError):
-        folder.read(MEMBERS, "link.json", 100)
-    for name in ("pipe.json", "room.json"):
+    for odd in ODD:
+        put(odd, folder.path / MEMBERS / f"{odd}.json", tmp_path / "secret")
         with pytest.raises(DataError, match="not a file"):
-            folder.read(MEMBERS, name, 100)
+            folder.read(MEMBERS, f"{odd}.json", 100)
+        assert folder.put_aside(MEMBERS, f"{odd}.json")
+    assert folder.names(MEMBERS) == {}
+    assert (tmp_path / "secret").read_bytes() == b"secret"
 
 
 def test_a_link_in_the_place_of_our_file_is_replaced_and_not_followed(
@@ -123,3 +121,16 @@ def test_a_room_that_is_a_link_is_refused(folder: ShareFolder, tmp_path: Path) -
 def test_a_folder_that_is_not_there_is_missing(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="no such folder"):
         ShareFolder(tmp_path / "none", "n1").signature(TOP, "digest-1.json")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give a folder to somebody else")
+def test_a_folder_whose_owner_this_node_does_not_write_as_is_refused_and_stays_empty(
+    folder: ShareFolder,
+) -> None:
+    for path in (folder.path, *folder.path.rglob("*")):
+        os.chown(path, 65534, 65534)
+    with pytest.raises(AccessError, match="belongs to uid 65534"):
+        folder.write(MEMBERS, "n1.json", b"{}")
+    with pytest.raises(AccessError, match="nobody would believe it"):
+        folder.create(LEASES, "x", b"{}")
+    assert [path.name for room in (MEMBERS, LEASES) for path in (folder.path / room).iterdir()] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.rigs.oddfiles import ODD, put
 
 from penstock.agent.sharing.folder import LEASES, ShareFolder
 from penstock.agent.sharing.leases import LEASE_S, LeaseBook
@@ -78,3 +79,16 @@ def test_what_is_no_lease_expires_like_one(books: list[LeaseBook], raw: bytes) -
     assert not one.take("x", 0.0)
     assert not one.take("x", LEASE_S + 1.0)
     assert one.take("x", LEASE_S + 2.0)
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_what_is_no_file_does_not_keep_a_lease_from_everybody(
+    odd: str, books: list[LeaseBook], tmp_path: Path
+) -> None:
+    place = books[0].folder.path / LEASES / "x"
+    (tmp_path / "victim").write_bytes(b"victim")
+    put(odd, place, tmp_path / "victim")
+    assert not books[0].take("x", 0.0)
+    books[0].take("x", LEASE_S + 1.0)
+    assert books[0].take("x", LEASE_S + 2.0)
+    assert (tmp_path / "victim").read_bytes() == b"victim"

@@ -6,9 +6,9 @@ import errno
 import json
 import os
 from pathlib import Path
-from random import Random
 
 import pytest
+from tests.rigs.sharing import DAY_S, HOME, READS, SMALL, TINY, Fleet, findings, gain
 
 from penstock.agent.sharing.digest import dump_digest, make_digest, parse_digest
 from penstock.agent.sharing.folder import ASIDE, MEMBERS, TOP, ShareFolder
@@ -21,71 +21,12 @@ from penstock.agent.sharing.member import (
     MOST_AT_ONCE,
     SILENT_S,
     WRITE_S,
-    Member,
 )
 from penstock.agent.sharing.member_format import dump_member, parse_member
 from penstock.agent.sharing.told import MOST_LOG2, DatedGain, MemberFile, MemberWork
-from penstock.decide.fleet_advice import FleetAdvice, GainWord, ToldGain, WorkFindings, WorkKind
+from penstock.decide.fleet_advice import GainWord, WorkFindings, WorkKind
 from penstock.decide.work import Work
 from penstock.knobs import Setting
-
-HOME, SMALL, TINY = Setting(pages=1024, flight=8), Setting(pages=64, flight=16), Setting(pages=16, flight=16)
-READS = WorkKind("scratch", "", Work("read", 20.0), HOME, (0.0, 20.0, -7.0))
-DAY_S = 1.7e9
-
-
-def gain(log2: float, word: GainWord = GainWord.PROVEN, windows: int = 40) -> ToldGain:
-    return ToldGain(log2, 0.02, windows, word)
-
-
-def findings(
-    *gains: tuple[Setting, ToldGain], now_s: float, wants: bool = True, explored: bool = False
-) -> list[WorkFindings]:
-    return [WorkFindings(READS, dict(gains), wants, explored, now_s)]
-
-
-class Fleet:
-    """Members around one folder, whose clock a test moves."""
-
-    def __init__(self, path: Path, count: int) -> None:
-        self.path = path
-        path.mkdir(mode=0o700, exist_ok=True)
-        self.now_s = 0.0
-        self.members = [self.member(f"n{at}") for at in range(count)]
-        self.gains: dict[str, list[tuple[Setting, ToldGain]]] = {}
-        self.explored: set[str] = set()
-        self.dead: set[str] = set()
-        self.advice: dict[str, FleetAdvice | None] = {}
-
-    def member(self, node: str) -> Member:
-        found = Member(node, ShareFolder(self.path, node), Random(node))
-        found.open(DAY_S)
-        return found
-
-    def run(self, seconds: float) -> None:
-        """Let time pass; every living member has its turns."""
-        end_s = self.now_s + seconds
-        while self.now_s < end_s:
-            self.now_s += 1.0
-            for one in self.members:
-                told = findings(
-                    *self.gains.get(one.node, ()), now_s=self.now_s, explored=one.node in self.explored
-                )
-                if one.node not in self.dead and one.is_due(told, "", self.now_s):
-                    self.advice[one.node] = one.turn(told, "", self.now_s, DAY_S + self.now_s)
-
-    def scouts(self) -> list[str]:
-        alive = (one for one in self.members if one.node not in self.dead)
-        return [
-            one.node
-            for one in alive
-            if (advice := self.advice[one.node]) is not None and advice.about(READS).may_explore
-        ]
-
-    def proven(self, node: str) -> list[Setting]:
-        advice = self.advice[node]
-        assert advice is not None
-        return [one.setting for one in advice.about(READS).proven]
 
 
 @pytest.fixture
@@ -227,7 +168,7 @@ def test_a_damaged_members_file_is_put_aside_and_said_once(fleet: Fleet, raw: by
     bad.write_bytes(raw)
     bad.chmod(0o600)
     fleet.run(60.0)
-    said = [problem for one in fleet.members for problem in one.problems]
+    said = fleet.problems()
     assert len(said) == 1
     assert "put aside" in said[0]
     assert "\n" not in said[0]
@@ -248,7 +189,7 @@ def test_a_newer_members_file_stays_and_the_others_go_on(fleet: Fleet) -> None:
     fleet.members[0].folder.write(MEMBERS, "n9.json", json.dumps(newer).encode())
     fleet.gains["n0"] = [(SMALL, gain(0.6))]
     fleet.run(60.0)
-    said = [problem for one in fleet.members for problem in one.problems]
+    said = fleet.problems()
     assert len(said) == 1
     assert "newer Penstock" in said[0]
     assert (fleet.path / MEMBERS / "n9.json").exists()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import threading
 from pathlib import Path
 
 import pytest
+from tests.rigs.oddfiles import ODD, put
 
 from penstock.agent.settings import AgentConfig, SharedKnowledgeSection
 from penstock.agent.sharing import share_check
@@ -15,8 +18,8 @@ from penstock.agent.sharing.share_check import sandbox_problems, share_problems
 STRICT = {"LoadState": "loaded", "ProtectSystem": "strict", "ProtectHome": "yes"}
 
 
-def config(path: Path, *, on_tuned: bool = True) -> AgentConfig:
-    return AgentConfig(knowledge=SharedKnowledgeSection(share=str(path), share_on_tuned=on_tuned))
+def config(path: Path, *, on_tuned: bool = True, node: str = "n1") -> AgentConfig:
+    return AgentConfig(knowledge=SharedKnowledgeSection(share=str(path), share_on_tuned=on_tuned, node=node))
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +55,15 @@ def test_a_folder_that_hangs_is_a_problem_and_not_waited_for(
     assert "does not answer" in problem
 
 
+def test_a_check_that_fails_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise ValueError("embedded null byte")
+
+    monkeypatch.setattr(ShareFolder, "signature", fails)
+    (problem,) = share_problems(config(tmp_path))
+    assert "cannot be checked: ValueError" in problem
+
+
 def test_a_folder_on_a_file_system_that_is_tuned_is_refused_unless_wanted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,3 +94,45 @@ def test_what_the_unit_hides_needs_another_directive() -> None:
     assert "BindPaths=/home/shared/penstock" in problem
     for bound in (f"-{path}", f"-{path}:{path}:rbind"):
         assert list(sandbox_problems(path, STRICT | {"ProtectHome": "tmpfs", "BindPaths": bound})) == []
+
+
+def test_a_folder_that_the_unit_replaces_by_one_of_its_own_is_a_problem() -> None:
+    own = STRICT | {"PrivateTmp": "yes", "ReadWritePaths": "/tmp/share"}
+    (problem,) = sandbox_problems(Path("/tmp/share"), own)
+    assert "PrivateTmp=yes" in problem
+    assert list(sandbox_problems(Path("/shared"), own | {"ReadWritePaths": "/shared"})) == []
+
+
+def test_a_name_that_other_nodes_have_too_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.chmod(0o700)
+    monkeypatch.setattr("socket.gethostname", lambda: "localhost.localdomain")
+    (problem,) = share_problems(config(tmp_path, node=""))
+    assert "localhost-localdomain" in problem
+    monkeypatch.setattr("socket.gethostname", lambda: "node17")
+    assert list(share_problems(config(tmp_path, node=""))) == []
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_what_is_no_folder_is_a_problem_and_nothing_waits_for_it(odd: str, tmp_path: Path) -> None:
+    put(odd, tmp_path / "odd", tmp_path / "none")
+    place = tmp_path / "odd" / "full" if odd == "directory" else tmp_path / "odd"
+    (problem,) = share_problems(config(place))
+    assert str(place) in problem
+    assert "\n" not in problem
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount")
+def test_a_folder_that_is_mounted_read_only_is_a_problem_that_names_the_directive(tmp_path: Path) -> None:
+    share = tmp_path / "share"
+    share.mkdir(mode=0o700)
+    mounted = ["mount", "-t", "tmpfs", "-o", "ro,mode=700", "tmpfs", str(share)]
+    if subprocess.run(mounted, check=False, capture_output=True).returncode:
+        pytest.skip("may not mount here")
+    try:
+        (problem,) = share_problems(config(share))
+    finally:
+        subprocess.run(["umount", str(share)], check=True)
+    assert "Read-only file system" in problem
+    assert "ReadWritePaths=" in problem

@@ -118,7 +118,15 @@ def test_run_leaves_with_the_commands_own_code() -> None:
 def test_run_without_hints_runs_the_command_as_it_is() -> None:
     done = run("run", "--", "sh", "-c", "echo hello; exit 3")
     assert (done.returncode, done.stdout) == (3, "hello\n")
-    assert "no hints given and none proven for this command" in done.stderr
+    assert "no hints given and none proven for this command: it runs once, as it is" in done.stderr
+    assert "penstock: the command failed (3)" in done.stderr
+
+
+def test_comparison_without_hints_runs_the_command_once_and_says_so() -> None:
+    done = run("run", "--compare", "2", "--", "sh", "-c", "echo hello")
+    assert (done.returncode, done.stdout) == (0, "hello\n")
+    assert "--compare has no hints to compare: name some (--cb-nodes" in done.stderr
+    assert "failed" not in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -138,7 +146,6 @@ def test_run_without_hints_runs_the_command_as_it_is() -> None:
         (["plan", "job", "--darshan", "nothing"], 3, "nothing: no such file"),
         (["plan", "job", "--darshan", ".", "--stripe-size", "100"], 2, "64 KiB"),
         (["run", "--hint", "cb_nods=2", "--", "true"], 2, 'did you mean "cb_nodes"'),
-        (["run", "--compare", "2", "--", "true"], 2, "--compare needs hints"),
         (["run", "--cb-nodes", "2", "--", "no-such-program"], 3, "no-such-program: no such program"),
         (["run", "--hints", "nofile", "--", "true"], 3, "nofile: no such file"),
     ],

@@ -17,7 +17,7 @@ from penstock.plan.job import drishti
 from penstock.plan.job.causes import CAUSES
 from penstock.plan.job.drishti import answers, compare_drishti, find_drishti
 from penstock.plan.job.file_details import FileDetail
-from penstock.plan.job.findings import AT_STAKE_SHARE, HIGH_SHARE, MEDIUM_SHARE
+from penstock.plan.job.findings import AT_STAKE_SHARE, HIGH_SHARE, MEDIUM_SHARE, JobFinding
 from penstock.plan.job.job_advice import JobAdvice, JobSite, review_log
 from penstock.plan.job.job_page import page_of_log, timeline
 from penstock.plan.job.setup_rules import aggregators
@@ -43,6 +43,12 @@ LOGS = (
     "write_3d_nc4_id66168155",
     "write_3d_nc4_id66168349",
 )
+
+
+def test_little_of_the_run_is_not_shown_as_nothing() -> None:
+    finding = JobFinding("R010", "low", "some reads are small", "read more", gain_s=0.1)
+    assert [finding.shown_share(run_s) for run_s in (500.0, 10.0, 0.05)] == ["<1%", "1%", "100%"]
+    assert JobFinding("W001", "info", "one rank", "none").shown_share(10.0) == "0%"
 
 
 def log_named(shared_dir: Path, name: str) -> Path:

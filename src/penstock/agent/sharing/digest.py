@@ -6,7 +6,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -77,18 +77,22 @@ class FleetDigest:
     works: tuple[FleetWork, ...] = ()
 
 
-def make_digest(files: Iterable[MemberFile], members: int, since_s: float) -> FleetDigest:
-    """Put together what the nodes say; what was measured before `since_s` is left out."""
+def make_digest(
+    files: Iterable[MemberFile], members: int, since_s: float, until_s: float = math.inf
+) -> FleetDigest:
+    """Put together what the nodes say; what was measured before `since_s` is left out, and so is whose clock says
+    that it will have explored something after `until_s`.
+    """
     groups: dict[GroupKey, list[tuple[str, MemberWork]]] = {}
     for file in sorted(files, key=lambda one: one.node):
         for work in file.works:
             groups.setdefault(work.key, []).append((file.node, work))
-    works = [_fleet_work(group, since_s) for group in groups.values()]
+    works = [_fleet_work(group, since_s, until_s) for group in groups.values()]
     known = [work for work in works if work.gains or work.explored_s is not None]
     return FleetDigest(members, tuple(sorted(known, key=lambda work: -work.nodes)[:MOST_WORKS]))
 
 
-def _fleet_work(group: Sequence[tuple[str, MemberWork]], since_s: float) -> FleetWork:
+def _fleet_work(group: Sequence[tuple[str, MemberWork]], since_s: float, until_s: float) -> FleetWork:
     said: defaultdict[Setting, dict[str, DatedGain]] = defaultdict(dict)
     for node, work in group:
         for setting, dated in work.gains.items():
@@ -98,7 +102,9 @@ def _fleet_work(group: Sequence[tuple[str, MemberWork]], since_s: float) -> Flee
     gains.sort(key=lambda one: (-(one.agree - one.contradict), -one.gain_log2))
     first = group[0][1]
     explored = [
-        work.explored_s for _, work in group if work.explored_s is not None and work.explored_s >= since_s
+        work.explored_s
+        for _, work in group
+        if work.explored_s is not None and since_s <= work.explored_s <= until_s
     ]
     nodes = len({node for node, _ in group})
     return FleetWork(first.kind, first.job, nodes, max(explored, default=None), tuple(gains[:MOST_SETTINGS]))
@@ -156,6 +162,15 @@ class _DigestPart(FilePart):
 
 
 def dump_digest(digest: FleetDigest) -> bytes:
+    """As many kinds of work as a digest may hold, the first ones."""
+    raw, works = _dump(digest), digest.works
+    while len(raw) > MOST_BYTES:
+        works = works[: len(works) // 2]
+        raw = _dump(replace(digest, works=works))
+    return raw
+
+
+def _dump(digest: FleetDigest) -> bytes:
     document = {
         "schema": SCHEMA,
         "version": VERSION,

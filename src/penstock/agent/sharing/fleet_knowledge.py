@@ -17,13 +17,12 @@ from penstock.agent.sharing.told import MemberFile, MemberWork
 from penstock.errors import DataError, MissingError
 from penstock.gains import Gain, from_log2
 from penstock.report.page import Section, Table, render
-from penstock.units import counted
+from penstock.units import counted, format_duration
 
 SCHEMA, VERSION = "penstock-knowledge-export", 1
 MOST_EXPORT_BYTES = 256 << 20
 _CERTAIN = 1.96
-_DAY_S = 86400.0
-HEADING = ("setting", "gain", "nodes", "prove it", "contradict it", "windows", "proved on", "age")
+HEADING = ("setting", "gain (95 %)", "nodes", "prove it", "contradict it", "windows", "proved on", "age")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +58,19 @@ def work_words(work: FleetWork) -> str:
 
 def cells(one: FleetGain, now_s: float) -> tuple[str, ...]:
     """A setting as a row under `HEADING`."""
-    age_s = max(now_s - one.time_s, 0.0)
-    age = f"{age_s / _DAY_S:.0f} d" if age_s >= 2 * _DAY_S else f"{age_s / 60:.0f} min"
+    age = format_duration(max(now_s - one.time_s, 0.0))
     counts = (one.nodes, one.agree, one.contradict, one.windows)
     nodes, agree, contradict, windows = map(str, counts)
-    return (str(one.setting), gain_of(one).words, nodes, agree, contradict, windows, one.node or "-", age)
+    return (
+        str(one.setting),
+        gain_of(one).with_interval,
+        nodes,
+        agree,
+        contradict,
+        windows,
+        one.node or "-",
+        age,
+    )
 
 
 def document(found: FleetKnowledge) -> dict[str, Any]:

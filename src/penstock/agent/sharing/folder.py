@@ -1,8 +1,9 @@
 """Every access to the shared folder. Nothing that others put there is followed, waited for, or read without end.
 
 The folder's owner decides what all nodes read: files of anybody else are refused, and so is a folder that others may
-write. A server with root_squash gives all nodes' files to one user; then each of them may replace the files of all,
-and so may whoever else becomes that user. Every node's own guard bounds what such a file can do.
+write, or where what this node writes is not the owner's. A server with root_squash gives all nodes' files to one
+user; then each of them may replace the files of all, and so may whoever else becomes that user. Every node's own
+guard bounds what such a file can do.
 """
 
 from __future__ import annotations
@@ -47,16 +48,14 @@ class ShareFolder:
                 pass
 
     def names(self, room: str) -> dict[str, Signature]:
-        """What is in a room: regular files with plain names only, so many at most."""
+        """What has a plain name in a room, so many at most. What is no file is refused by whoever reads it."""
         found: dict[str, Signature] = {}
         with self._opened(room) as handle, os.scandir(handle) as entries:
             for entry in entries:
                 if not _NAME.fullmatch(entry.name):
                     continue
                 with contextlib.suppress(OSError):
-                    status = entry.stat(follow_symlinks=False)
-                    if stat.S_ISREG(status.st_mode):
-                        found[entry.name] = _signature(status)
+                    found[entry.name] = _signature(entry.stat(follow_symlinks=False))
                 if len(found) >= MOST_NAMES:
                     break
         return found
@@ -71,12 +70,18 @@ class ShareFolder:
 
     def read(self, room: str, name: str, most_bytes: int) -> bytes:
         """A regular file of the folder's owner that nobody else may write; one byte more than allowed at most."""
+        where = self.path / room / name
         with self._opened(room) as directory:
             owner = os.fstat(directory).st_uid
-            handle = os.open(name, _READ, dir_fd=directory)
+            try:
+                handle = os.open(name, _READ, dir_fd=directory)
+            except OSError as error:
+                # A link, a socket.
+                if error.errno in (errno.ELOOP, errno.ENXIO):
+                    raise DataError(f"{where}: not a file") from None
+                raise
         try:
             status = os.fstat(handle)
-            where = self.path / room / name
             if not stat.S_ISREG(status.st_mode):
                 raise DataError(f"{where}: not a file")
             if status.st_uid != owner:
@@ -98,8 +103,8 @@ class ShareFolder:
         with self._opened(room) as handle:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._temporary, dir_fd=handle)
+            self._make(handle, self._temporary, raw)
             try:
-                _fill(os.open(self._temporary, _CREATE, 0o640, dir_fd=handle), raw)
                 os.replace(self._temporary, name, src_dir_fd=handle, dst_dir_fd=handle)
             except OSError:
                 with contextlib.suppress(OSError):
@@ -110,10 +115,9 @@ class ShareFolder:
         """Make a file that is not there yet; false where there is one."""
         with self._opened(room) as handle:
             try:
-                made = os.open(name, _CREATE, 0o640, dir_fd=handle)
+                self._make(handle, name, raw)
             except FileExistsError:
                 return False
-            _fill(made, raw)
         return True
 
     def touch(self, room: str, name: str) -> bool:
@@ -138,6 +142,23 @@ class ShareFolder:
         except OSError:
             return False
         return True
+
+    def _make(self, room: int, name: str, raw: bytes) -> None:
+        """Fill a new file, or leave none: nobody believes one that is not the folder's owner's."""
+        made = os.open(name, _CREATE, 0o640, dir_fd=room)
+        try:
+            with os.fdopen(made, "wb") as file:
+                ours, owner = os.fstat(made).st_uid, os.fstat(room).st_uid
+                if ours != owner:
+                    raise AccessError(
+                        f"{self.path}: belongs to uid {owner}, what this node writes there to uid {ours}: "
+                        "nobody would believe it"
+                    )
+                file.write(raw)
+        except (OSError, AccessError):
+            with contextlib.suppress(OSError):
+                os.unlink(name, dir_fd=room)
+            raise
 
     @contextlib.contextmanager
     def _opened(self, room: str) -> Iterator[int]:
@@ -181,11 +202,6 @@ class ShareFolder:
             raise AccessError(f"{path}: belongs to uid {status.st_uid}, the shared folder to uid {owner}")
         if status.st_mode & 0o022:
             raise AccessError(f"{path}: others may write it, so nothing in it is believed (chmod go-w)")
-
-
-def _fill(handle: int, raw: bytes) -> None:
-    with os.fdopen(handle, "wb") as file:
-        file.write(raw)
 
 
 def _signature(status: os.stat_result) -> Signature:

@@ -32,6 +32,7 @@ class LeaseBook:
 
     def take(self, name: str, now_s: float) -> bool:
         """Renew a lease, or take one that is free or has expired. Whether this node holds it now. Raises OSError."""
+        is_file = True
         try:
             raw = self.folder.read(LEASES, name, _MOST_BYTES)
         except FileNotFoundError:
@@ -39,7 +40,7 @@ class LeaseBook:
             return self._note(name, held=made)
         except DataError:
             # Nobody renews what is no lease.
-            raw = b""
+            raw, is_file = b"", False
         if self._is_mine(raw):
             self.folder.write(LEASES, name, self._text())
             return self._note(name, held=True)
@@ -48,6 +49,9 @@ class LeaseBook:
             self._seen[name] = raw, now_s
         elif now_s - since_s > LEASE_S:
             # Of several who do this at once the last one finds its own name at its next look.
+            if not is_file:
+                # A directory, say, which no file replaces.
+                self.folder.put_aside(LEASES, name)
             self.folder.write(LEASES, name, self._text())
         return self._note(name, held=False)
 

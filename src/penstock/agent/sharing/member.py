@@ -21,7 +21,15 @@ from penstock.agent.sharing.folder import MEMBERS, TOP, ShareFolder, Signature
 from penstock.agent.sharing.leases import LeaseBook
 from penstock.agent.sharing.member_format import MOST_BYTES, dump_member, parse_member
 from penstock.agent.sharing.roster import Roster
-from penstock.agent.sharing.told import DatedGain, GroupKey, MemberFile, MemberWork, believable, group_key
+from penstock.agent.sharing.told import (
+    DatedGain,
+    GroupKey,
+    MemberFile,
+    MemberWork,
+    believable,
+    group_key,
+    tellable,
+)
 from penstock.decide.fleet_advice import FleetAdvice, GainWord, ProvenElsewhere, WorkAdvice, WorkFindings
 from penstock.errors import DataError
 from penstock.knobs import Setting
@@ -35,6 +43,8 @@ MOST_AT_ONCE, HOUR_S = 6, 3600.0
 # written again more often, to show that somebody does. Where it has not changed for longer, another node writes it;
 # where for longer still, nobody does: this node decides alone.
 REMAKE_S, REWRITE_S, DIGEST_S, SILENT_S = 60.0, 30.0, 90.0, 180.0
+# The third time a node tells something it looks whether its file is still its own.
+LOOKS_AT_OWN = 3
 # One node in so many explores a kind of work.
 MEMBERS_A_SCOUT = 100
 # Before a node asks for a lease, and before it tries what others proved, it waits up to so long.
@@ -63,6 +73,8 @@ class Member:
     _written: bytes = b""
     _written_s: float | None = None
     _told_s: float = -math.inf
+    _tells: int = 0
+    _own_file: int | None = None
     _at_once: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_AT_ONCE))
     _digest_seen: tuple[Signature | None, float] = (None, -math.inf)
     _next_look_s: float = -math.inf
@@ -82,11 +94,15 @@ class Member:
         """For how many kinds of work it may explore now."""
         return sum(name in self._leases.held for name in self._scouting.values())
 
+    @property
+    def _name(self) -> str:
+        return f"{self.node}.json"
+
     def open(self, wall_s: float) -> None:
         """Make the rooms, and take up what this node told before it was started anew."""
         self.folder.prepare()
         try:
-            raw = self.folder.read(MEMBERS, f"{self.node}.json", MOST_BYTES)
+            raw = self.folder.read(MEMBERS, self._name, MOST_BYTES)
             known = parse_member(raw, f"{self.folder.path / MEMBERS / self.node}.json")
         except (FileNotFoundError, DataError):
             return
@@ -98,6 +114,7 @@ class Member:
         """Whether a turn is due: it is time to look, or there is a new proof or a new wish."""
         if now_s >= self._next_look_s:
             return True
+        findings = _tellable(findings)
         if len(_proofs(findings, job) - self._proofs) and self._may_tell_at_once(now_s):
             return True
         return any(one.wants and group_key(one.kind, job) not in self._wanted_s for one in findings)
@@ -109,12 +126,14 @@ class Member:
         self._next_look_s = now_s + self.rng.uniform(0.8, 1.0) * LOOK_S
         if self._digest_seen[1] == -math.inf:
             self._digest_seen = None, now_s
+        named, findings = findings, _tellable(findings)
         self._take_in(findings, job, wall_s)
         self._tell(_proofs(findings, job), now_s)
         self._look(now_s, wall_s)
         if len(self._visible_s) > _MOST_WAITS:
             self._visible_s.clear()
-        advice = FleetAdvice(tuple(self._advise(one, job, now_s, wall_s) for one in findings))
+        said = [self._advise(one, job, now_s, wall_s) for one in findings]
+        advice = FleetAdvice(tuple(replace(a, kind=one.kind) for a, one in zip(said, named, strict=True)))
         self._give_up(findings, job, now_s)
         return advice if now_s - self._digest_seen[1] <= SILENT_S else None
 
@@ -131,6 +150,8 @@ class Member:
             gains = dict(before.gains) if before is not None else {}
             for setting, told in one.gains.items():
                 known, fresh = gains.get(setting), believable(told)
+                if fresh is None:
+                    continue
                 if known is None or known.told != fresh:
                     gains[setting] = DatedGain(fresh, wall_s)
             explored_s = before.explored_s if before is not None else None
@@ -148,14 +169,33 @@ class Member:
         self._told_s = now_s
         if urgent and not due:
             self._at_once.append(now_s)
-        raw = dump_member(MemberFile(self.node, __version__, tuple(self._works.values()), self.facts))
+        raw, name = (
+            dump_member(MemberFile(self.node, __version__, tuple(self._works.values()), self.facts)),
+            self._name,
+        )
         try:
-            if raw == self._written and self.folder.touch(MEMBERS, f"{self.node}.json"):
+            self._look_at_own_file()
+            if raw == self._written and self.folder.touch(MEMBERS, name):
                 return
-            self.folder.write(MEMBERS, f"{self.node}.json", raw)
+            self.folder.write(MEMBERS, name, raw)
             self._written, self._proofs = raw, proofs
+            if self._tells < LOOKS_AT_OWN:
+                self._own_file = self._inode()
         except OSError as error:
             self._cannot_write(error)
+
+    def _look_at_own_file(self) -> None:
+        """Say so where another node has the same name: each would take the other's word away."""
+        self._tells += 1
+        if self._tells == LOOKS_AT_OWN and self._own_file not in (None, self._inode()):
+            self.problems.append(
+                f"{self.folder.path / MEMBERS / self._name}: another agent writes it, too; "
+                "give each node a name of its own (knowledge.node)"
+            )
+
+    def _inode(self) -> int | None:
+        there = self.folder.signature(MEMBERS, self._name)
+        return None if there is None else there[2]
 
     def _may_tell_at_once(self, now_s: float) -> bool:
         return len(self._at_once) < MOST_AT_ONCE or now_s - self._at_once[0] > HOUR_S
@@ -192,8 +232,8 @@ class Member:
         except FileNotFoundError:
             return
         except DataError as error:
-            self.problems.append(str(error))
-            self.folder.put_aside(TOP, DIGEST)
+            moved = self.folder.put_aside(TOP, DIGEST)
+            self.problems.append(f"{error}; {'put aside' if moved else 'passed over'}")
 
     def _is_missing(self) -> bool:
         return self.folder.signature(TOP, DIGEST) is None
@@ -203,7 +243,7 @@ class Member:
         self.problems += self._roster.problems
         self._roster.problems.clear()
         if self._roster.has_news or now_s - self._digest_made[1] >= REMAKE_S:
-            self.digest = make_digest(files, self._roster.members, wall_s - KEEP_S)
+            self.digest = make_digest(files, self._roster.members, wall_s - KEEP_S, wall_s)
             self._digest_made = dump_digest(self.digest), now_s
         raw, (before, written_s) = self._digest_made[0], self._digest_written
         there = self.folder.signature(TOP, DIGEST)
@@ -298,6 +338,11 @@ def _is_explored(works: Sequence[FleetWork], since_s: float, until_s: float) -> 
 
 def _is_contradicted(work: FleetWork) -> bool:
     return any(gain.agree and gain.contradict for gain in work.gains)
+
+
+def _tellable(findings: Sequence[WorkFindings]) -> list[WorkFindings]:
+    """The same under names that other nodes accept."""
+    return [replace(one, kind=tellable(one.kind)) for one in findings]
 
 
 def _proofs(findings: Sequence[WorkFindings], job: str) -> frozenset[tuple[GroupKey, Setting]]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from penstock.agent.advice_lines import kind_fields
-from penstock.agent.sharing.told import MOST_LOG2, MOST_WINDOWS, DatedGain, MemberFile, MemberWork
+from penstock.agent.sharing.told import MOST_LOG2, MOST_TEXT, MOST_WINDOWS, DatedGain, MemberFile, MemberWork
 from penstock.decide.fleet_advice import GainWord, ToldGain, WorkKind
 from penstock.decide.work import Work
 from penstock.events import LATEST_S
@@ -22,7 +22,9 @@ MOST_BYTES = 1 << 20
 MOST_WORKS, MOST_SETTINGS = 32, 32
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-Text = Annotated[str, Field(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*$")]
+# No control characters, and none that turn the direction of text: it is shown on terminals.
+_PLAIN = r"^[^\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]*$"
+Text = Annotated[str, Field(max_length=MOST_TEXT, pattern=_PLAIN)]
 Job = Annotated[str, Field(pattern=r"^[0-9A-Za-z_+.-]{0,64}$")]
 Log2 = Annotated[float, Field(ge=-64, le=64)]
 Gain = Annotated[float, Field(ge=-MOST_LOG2, le=MOST_LOG2)]
@@ -39,7 +41,7 @@ class KindPart(FilePart):
     """What tells one kind of work from another."""
 
     fs: Text
-    targets: Annotated[str, Field(max_length=64, pattern=r"^[^\x00-\x1f\x7f]*$")]
+    targets: Annotated[str, Field(max_length=64, pattern=_PLAIN)]
     kind: Literal["read", "write", "both", "query", "modify", "both operations"]
     request_log2: Log2 | None
     home: Knobs

@@ -13,6 +13,8 @@ from penstock.schemafile import NewerVersionError
 
 # A node whose file was neither written nor touched for so long is no member.
 MEMBER_S = 600.0
+# All members' files together; of more, the smallest are read. In memory they take up to five times as much.
+MOST_TOTAL_BYTES = 128 << 20
 _SUFFIX = ".json"
 
 
@@ -39,7 +41,9 @@ class Roster:
 
     def read(self, now_s: float) -> list[MemberFile]:
         """Every usable file; `members` counts those that changed lately. Raises OSError."""
-        names = {name: at for name, at in self.folder.names(MEMBERS).items() if name.endswith(_SUFFIX)}
+        names = self._within_bounds(
+            {name: at for name, at in self.folder.names(MEMBERS).items() if name.endswith(_SUFFIX)}
+        )
         gone = self._seen.keys() - names.keys()
         self.has_news = bool(gone)
         for name in gone:
@@ -51,7 +55,7 @@ class Roster:
                 if before.signature != signature:
                     before.signature, before.since_s = signature, now_s
             else:
-                file = self._parse(name)
+                file = self._parse(name, signature[1])
                 self.has_news |= _essence(file) != _essence(before.file if before is not None else None)
                 self._seen[name] = _SeenFile(signature, now_s, file)
         self.members = sum(
@@ -59,13 +63,30 @@ class Roster:
         )
         return list(self._files())
 
+    def _within_bounds(self, names: dict[str, Signature]) -> dict[str, Signature]:
+        sizes = (min(size, MOST_BYTES) for _, size, _ in names.values())
+        if sum(sizes) <= MOST_TOTAL_BYTES:
+            return names
+        self.problems.append(
+            f"{self.folder.path / MEMBERS}: more than {MOST_TOTAL_BYTES >> 20} MiB; the largest files are passed over"
+        )
+        kept, left = dict[str, Signature](), MOST_TOTAL_BYTES
+        for name, signature in sorted(names.items(), key=lambda item: item[1][1]):
+            left -= signature[1]
+            if left < 0:
+                break
+            kept[name] = signature
+        return kept
+
     def _files(self) -> Iterator[MemberFile]:
         return (one.file for one in self._seen.values() if one.file is not None)
 
-    def _parse(self, name: str) -> MemberFile | None:
+    def _parse(self, name: str, size: int) -> MemberFile | None:
         where = str(self.folder.path / MEMBERS / name)
         try:
-            found = parse_member(self.folder.read(MEMBERS, name, MOST_BYTES), where)
+            raw = self.folder.read(MEMBERS, name, min(size, MOST_BYTES))
+            # One that was replaced since it was listed has another size at the next look.
+            found = None if size < len(raw) <= MOST_BYTES else parse_member(raw, where)
         except FileNotFoundError:
             return None
         except NewerVersionError as error:
@@ -79,7 +100,7 @@ class Roster:
         except OSError as error:
             self.problems.append(f"{where}: {error.strerror}; passed over")
             return None
-        if f"{found.node}{_SUFFIX}" != name:
+        if found is not None and f"{found.node}{_SUFFIX}" != name:
             self.problems.append(f"{where}: says it is node {found.node}'s; passed over")
             return None
         return found

@@ -17,8 +17,9 @@ from penstock.errors import PenstockError
 
 PATIENCE_S = 10.0
 UNIT = "penstock.service"
-_PROPERTIES = ("LoadState", "ProtectSystem", "ProtectHome", "ReadWritePaths", "BindPaths")
+_PROPERTIES = ("LoadState", "ProtectSystem", "ProtectHome", "ReadWritePaths", "BindPaths", "PrivateTmp")
 _HOMES = ("/home", "/root", "/run/user")
+_TEMPORARY = ("/tmp", "/var/tmp")
 _DROP_IN = f"ReadWritePaths={{}} in a drop-in of {UNIT} (systemd/share.conf is one)"
 
 
@@ -27,13 +28,24 @@ def share_problems(config: AgentConfig) -> Iterator[str]:
     if not config.knowledge.share:
         return
     path, found = Path(config.knowledge.share), list[str]()
-    looking = threading.Thread(target=lambda: found.extend(_folder_problems(path, config)), daemon=True)
+    node = config.knowledge.node or node_name()
+    if node.startswith("localhost"):
+        yield f"knowledge.node: this node would be called {node}, as others may be; give it a name of its own"
+    looking = threading.Thread(target=lambda: found.extend(_all_problems(path, config)), daemon=True)
     looking.start()
     looking.join(PATIENCE_S)
     if looking.is_alive():
         yield f"knowledge.share {path}: does not answer; the agent would not wait for it, and decide alone"
     yield from found
     yield from sandbox_problems(path, unit_properties())
+
+
+def _all_problems(path: Path, config: AgentConfig) -> list[str]:
+    """A check that fails must not look like one that found nothing."""
+    try:
+        return _folder_problems(path, config)
+    except (RuntimeError, ValueError) as error:
+        return [f"knowledge.share {path}: cannot be checked: {type(error).__name__}"]
 
 
 def _folder_problems(path: Path, config: AgentConfig) -> list[str]:
@@ -88,6 +100,9 @@ def sandbox_problems(path: Path, unit: Mapping[str, str]) -> Iterator[str]:
             f"knowledge.share {path}: hidden from {UNIT} by ProtectHome=; set ProtectHome=tmpfs and BindPaths={path} "
             "in a drop-in"
         )
+        return
+    if unit.get("PrivateTmp") == "yes" and any(_is_below(path, place) for place in _TEMPORARY):
+        yield f"knowledge.share {path}: {UNIT} has a {path.parts[1]} of its own (PrivateTmp=yes); name another folder"
         return
     allowed = [entry.lstrip("-+") for entry in unit.get("ReadWritePaths", "").split()]
     if unit.get("ProtectSystem") == "strict" and not any(_is_below(path, place) for place in allowed):

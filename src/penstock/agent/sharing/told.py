@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.decide.fleet_advice import GainWord, ToldGain, WorkKind
 from penstock.knobs import Setting
@@ -12,6 +13,8 @@ from penstock.knobs import Setting
 # No gain is believed to be larger than this many doublings, whoever says so.
 MOST_LOG2 = 7.0
 MOST_WINDOWS = 10_000
+MOST_TEXT = 256
+MOST_LOOK_LOG2 = 64.0
 # Gains are over the original, so work is told apart by it; requests in flight and their size by whole doublings.
 GroupKey = tuple[object, ...]
 
@@ -66,8 +69,19 @@ def group_key(kind: WorkKind, job: str) -> GroupKey:
     return (kind.fs, kind.targets, kind.work.kind, rounded, tuple(sorted(kind.home.items())), look, job)
 
 
-def believable(told: ToldGain) -> ToldGain:
-    """The same, within what a file may hold."""
+def tellable(kind: WorkKind) -> WorkKind:
+    """The same, as a file may hold it: who mounts a file system may give it any name."""
+    fs = kind.fs
+    if not fs.isprintable() or len(fs) > MOST_TEXT:
+        fs = f"odd-name-{hashlib.sha256(fs.encode(errors='surrogatepass')).hexdigest()[:16]}"
+    look = kind.look if all(abs(value) <= MOST_LOOK_LOG2 for value in kind.look) else ()
+    return kind if (fs, look) == (kind.fs, kind.look) else replace(kind, fs=fs, look=look)
+
+
+def believable(told: ToldGain) -> ToldGain | None:
+    """The same, within what a file may hold; None where it is no number."""
+    if math.isnan(told.gain_log2) or math.isnan(told.error_log2):
+        return None
     gain = min(max(told.gain_log2, -MOST_LOG2), MOST_LOG2)
     return ToldGain(
         gain, min(told.error_log2, MOST_LOG2), min(told.windows, MOST_WINDOWS), GainWord(told.word)

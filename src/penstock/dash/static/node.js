@@ -17,7 +17,8 @@ const panel = (title, ...children) => make("section", { "data-panel": title }, m
 function mode(state) {
   const status = state.status;
   if (!status) return null;
-  const paused = status.paused.length ? `; paused: ${status.paused.join(", ")}` : "";
+  const held = status.paused.includes("*") ? "everything" : status.paused.join(", ");
+  const paused = held ? `; paused: ${held}` : "";
   const facts = [["mode", `${status.mode}${paused}`], ["policy", status.policy], ["looks every", `${status.interval_s} s`],
     ["jobs here", status.jobs.join(", ") || "none known"]];
   if (status.hands_off.length) facts.push(["left alone for", status.hands_off.join(", ")]);

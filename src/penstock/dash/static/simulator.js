@@ -70,7 +70,7 @@ function sides(state) {
   const side = (name, value, text, kind) => {
     const bar = make("i", {});
     bar.style.width = `${100 * value / most}%`;
-    return make("section", {}, make("h2", {}, name), make("p", {}, make("strong", {}, `${number(value)} MB/s`), " over the last 3 s"),
+    return make("section", {}, make("h2", {}, name), make("p", {}, make("strong", {}, `${number(value)} MB/s`), " over the wire, in the last 3 s"),
       make("div", { class: `meter ${kind}` }, bar), make("p", { class: "muted" }, text));
   };
   const first = state.targets.length ? state.targets[0].steps[0]?.[1] : {};

@@ -45,7 +45,7 @@ function facts(change) {
 }
 
 const WORDS = {
-  best_log2: "best so far, against the original", hope_log2: "what a look may bring", gain_log2: "expected, against the best so far",
+  best_log2: "best so far, against the original", gain_log2: "expected, against the best so far",
   deviation_log2: "unsure by a factor of", lost_s: "seconds of work lost", gain_ratio: "measured, against the original",
 };
 

@@ -229,11 +229,11 @@ def settle(advice: HintAdvice, trials: Sequence[HintTrial]) -> HintAdvice:
         begin = (
             "confirmed:"
             if winner is not None and winner.candidate.name == name
-            else "no clear winner within noise, but"
+            else "no clear winner within noise, but worth setting:"
         )
         reason = (
-            f"{begin} {name} can be expected to take {1 / found.ratio:.2f} of the time without hints, "
-            f"{found.certainty:.0%} certain that it gains at all"
+            f"{begin} {name} is expected to be {found.ratio:.2f} times as fast as no hints, and to gain at all "
+            f"with {found.certainty:.0%} certainty"
         )
     promised = None if chosen is None else gains[chosen.candidate.name].ratio
     # What the forecast alone said first no longer counts.

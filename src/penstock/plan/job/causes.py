@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from penstock.plan.job.file_details import FileDetail
-from penstock.plan.job.findings import JobFinding, counted, grade, try_stripes
+from penstock.plan.job.findings import JobFinding, grade, try_stripes
 from penstock.plan.job.traffic import SMALL_BYTES, FileTraffic, JobTraffic, RankSpread
-from penstock.units import GIB, MIB, format_size
+from penstock.units import GIB, MIB, counted, format_size
 
 # Fill values once and data once: between one and a half and a little more than two times the file.
 FILLED = (1.5, 2.2)

@@ -40,18 +40,14 @@ class JobFinding:
         seconds = self.at_stake_s if self.gain_s is None else self.gain_s
         return min(1.0, seconds / max(run_s, 1e-9))
 
+    def shown_share(self, run_s: float) -> str:
+        """That share in words: little is not nothing."""
+        share = self.share(run_s)
+        return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+
     def slight(self, run_s: float) -> bool:
         """Whether hardly any of the run is concerned."""
         return self.severity == "low" and max(self.gain_s or 0.0, self.at_stake_s) < SLIGHT_SHARE * run_s
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "file"), counted(2, "shared file")
-    ('1 file', '2 shared files')
-    """
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def try_stripes(count: int, through_mpiio: bool) -> str:

@@ -14,7 +14,7 @@ from penstock.plan.collective.romio import Hints
 from penstock.plan.collective.surrogates import Surrogates
 from penstock.plan.hints import check_hint
 from penstock.plan.job.causes import MORE_AGGREGATORS, TRY_AGGREGATORS
-from penstock.plan.job.findings import MEDIUM_SHARE, JobFinding, counted
+from penstock.plan.job.findings import MEDIUM_SHARE, JobFinding
 from penstock.plan.job.job_facts import JobFacts
 from penstock.plan.job.job_facts import facts as job_facts
 from penstock.plan.job.review import WriteShape, review, shape, stripe_count
@@ -25,7 +25,7 @@ from penstock.plan.write.location import locate
 from penstock.plan.write.pattern import WritePattern
 from penstock.plan.write.prediction import WritePrediction
 from penstock.plan.write.published import published_model
-from penstock.units import MIB
+from penstock.units import MIB, counted
 
 RANKS_PER_NODE = 32
 BUFFER_BYTES = 16 * MIB
@@ -97,7 +97,7 @@ def advise_job(
     facts, traffic = job
     nodes = site.nodes or max(1, -(-facts.ranks // RANKS_PER_NODE))
     if nodes > facts.ranks:
-        raise UsageError(f"--nodes {nodes}: the job has {facts.ranks} ranks")
+        raise UsageError(f"--nodes {nodes}: the job has {counted(facts.ranks, 'rank')}")
     reasons: list[str] = []
     written = shape(facts)
     striping = _striping(facts, site)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.observe.darshan_log import Rows, read_dxt, read_heatmap
-from penstock.plan.job.findings import OVERLAP, counted
+from penstock.plan.job.findings import OVERLAP
 from penstock.plan.job.job_advice import JobAdvice
 from penstock.report.page import Figure, Section, Table, render
 from penstock.report.timeline import Drawing, Series, draw
-from penstock.units import MIB, format_size
+from penstock.units import MIB, counted, format_size
 
 COLOURS = {"read": "#1f6feb", "write": "#d29922"}
 BINS = 200
@@ -57,7 +57,7 @@ def _findings(advice: JobAdvice) -> Section:
             for what, line in (("Line", one.change), ("Measure it", one.check))
             if line
         )
-        share = f"{one.share(advice.facts.run_s):.0%}"
+        share = one.shown_share(advice.facts.run_s)
         rows.append([one.id, one.severity, share, one.evidence, what, gain])
     heading = ["id", "severity", "share of the run", "evidence", "what to do", "could save (s)"]
     text = [] if rows else ["Nothing speaks against how this job reads and writes."]

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from penstock.plan.job.causes import ONE_FOR_ALL, TRY_AGGREGATORS, fill_values
-from penstock.plan.job.findings import JobFinding, counted, grade
+from penstock.plan.job.findings import JobFinding, grade
 from penstock.plan.job.traffic import SMALL_BYTES, FileTraffic, JobTraffic, RankSpread
-from penstock.units import format_size
+from penstock.units import counted, format_size
 
 LETTER = {"read": "R", "write": "W"}
 PAST = {"read": "read", "write": "written"}
