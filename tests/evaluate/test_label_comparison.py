@@ -27,7 +27,8 @@ def test_one_cluster_where_it_loses_decides() -> None:
     part = bench.summary({"x": gains, "y": gains}, "one seed")
     assert part.text[0].startswith("By the rule application labels become")
     alone = bench.summary({"y": loses}, "one seed")
-    assert alone.text[0].startswith("The rule needs both clusters")
+    assert "do **not** become `carat-tuned`: y alone decides" in alone.text[0]
+    assert bench.summary({"x": gains}, "one seed").text[0].startswith("The rule needs both clusters")
     (table,) = alone.tables
     assert list(table.rows[0]) == ["y", "2", "1.000", "0.775", "1", "0.50 (`b`)"]
 
