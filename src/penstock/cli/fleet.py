@@ -181,8 +181,8 @@ def _show_worth(found: FleetWorth) -> None:
     click.echo(sentence(found))
     table = Table()
     for heading in HEADING:
-        side = "left" if heading in ("work", "said by") else "right"
-        table.add_column(heading, overflow="fold", justify=side)
+        words = heading in ("work", "said by")
+        table.add_column(heading, overflow="fold", justify="left" if words else "right")
     for one in found.works[:MOST_SHOWN]:
         table.add_row(*cells(one))
     console().print(table)
