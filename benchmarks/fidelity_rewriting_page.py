@@ -40,15 +40,14 @@ def section(found: Figures) -> str:
             INTRODUCTION.format(seeds=found["seeds"]),
             _goals(found),
             _other_rules(found),
-            _switch(found),
             WRONG,
         ]
     )
 
 
 def tables(found: Figures) -> str:
-    """What the page leaves out: every cell."""
-    return _table(found)
+    """What the page leaves out: the live switch, and every cell."""
+    return "\n".join([_switch(found), _table(found)])
 
 
 def _met(met: bool) -> str:

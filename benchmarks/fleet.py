@@ -29,9 +29,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from benchmarks.shared_fleet import FleetLoops
+
 from penstock.evaluate.drivers import Course, Hold, Loops
 from penstock.evaluate.figures import jain
-from penstock.evaluate.shared_fleet import FleetLoops
 from penstock.evaluate.simulated_client import INTERVAL_S
 from penstock.evaluate.trial import WARMUP_S
 from penstock.evaluate.tuners import shipped_policy

@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.reliability import played_all
+from benchmarks.worth_runs import tuned_cases
 
-from penstock.evaluate.worth_runs import tuned_cases
 from penstock.predict.tuned_cases import TunedCase
 from penstock.train.draws import draw_worlds
 from penstock.train.survey import LEFT_OUT

@@ -1,25 +1,24 @@
-"""Measures the results and writes docs/explanation/results.md and the table of its figures.
+"""What variants of CARAT are worth, and stage 2 where budgets bind: docs/explanation/results.md.
 
-usage: ./run bench results [--part NAME]... [--without POLICY]... [--case NAME]... [--seconds 60] [--seeds 5]
+usage: ./run bench results [--part NAME]... [--without POLICY]... [--case NAME]... [--seconds 60] [--seeds 2]
        ./run bench results --render    the page anew from its table; nothing is measured
 
 Runs are kept in the user's cache by the mark of what drives them (CONTRIBUTING.md), so an interrupted run goes on
 where it stopped, and only policies that behave differently are measured again. With less than everything the page is
-printed and not written. Replay needs the real traces (--traces).
+printed and not written.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.evidence import chapters, explained, first_page, replays
+from benchmarks.evidence import chapters
 from benchmarks.evidence.asked import PARTS, Extent, asked
 from benchmarks.evidence.asks import Ask, Found
 from benchmarks.evidence.measuring import Evidence
@@ -29,7 +28,6 @@ from benchmarks.evidence.page_table import (
     rendered,
     shortened,
     tables_of,
-    without_columns,
     write_page,
 )
 from benchmarks.evidence.paired_ratios import RatioBook
@@ -38,67 +36,30 @@ from penstock.evaluate.drivers import Course
 from penstock.evaluate.lab import Lab
 from penstock.evaluate.marks import Marks
 from penstock.evaluate.store import Store, default_directory
-from penstock.report.page import Section, Table, markdown
+from penstock.report.page import Section, markdown
 
 DOCS = Path(__file__).parent.parent / "docs" / "explanation"
 TABLE = DOCS / "results" / "figures.json"
 #: Whose behaviour the figures stand on; variants of `carat` count by it. `default` stands for runs without tuning.
-MARKED = ("carat", "default", "dial", "greedy", "weir")
-TITLE = "Results: tuning Lustre clients"
+MARKED = ("carat", "default", "greedy")
+TITLE = "Variants of CARAT, and the cache's budget"
 LEAD = (
-    "Written by `./run bench results` (half an hour on two cores from nothing); do not edit. "
-    "[results/figures.json](results/figures.json) has more than this page: what the wire carried, where each policy "
-    "ended, rewriting in memory, every workload of `c6525-25g`, workloads on which nothing matters by 3 %, why "
-    "printed CARAT gets what it gets, row by row, every policy with both models and with and without the guard, and "
-    "what each variant of `carat` is worth. "
-    "What the policies are: [policies.md](../reference/policies.md); `carat-tuned` and the other variants of `carat` "
-    "are files in `benchmarks/ablations`. The papers' claims: [claims.md](claims.md).",
-)
-#: Sections and columns that only the table has.
-NOT_ON_PAGE = (
-    "Rewriting in memory (c220g5)",
-    "Static workloads (c6525-25g)",
-    "Rewriting in memory (c6525-25g)",
-    "Printed CARAT, row by row",
-    "Both models, guarded and not (c220g5)",
-    "What each improvement is worth (c220g5)",
+    "Written by `./run bench results`; do not edit. [results/figures.json](results/figures.json) also has the "
+    "budgets case by case.",
+    "What is measured elsewhere: the shipped policy against its [goals](goals.md), five policies on all that tuners "
+    "are judged by ([baseline](baseline.md)), [the papers' claims](claims.md), and what the simulator alone taught, "
+    "over real rows ([fidelity](fidelity.md#what-it-is-worth-to-a-tuner)). What the policies are: "
+    "[policies.md](../reference/policies.md); the variants of `carat` are files in `benchmarks/ablations`.",
+    "Ratios compare runs of the same seed, with 95 % intervals over seeds, and are bold where the whole interval is "
+    "above 1.",
 )
 #: Sections of which the page has the sentences only.
 SAID = ("Stage 2 where budgets bind (c220g5)",)
-NO_COLUMNS = (
-    "on the wire",
-    "wire",
-    "ends at",
-    "seen",
-    *(f"carat-tuned, {model} model, unguarded" for model in ("own", "shipped")),
-    "carat, shipped model, unguarded",
-)
-
-
-#: Workloads on which neither a setting nor a policy changes more than this are left out of the page.
-LITTLE = 0.03
-_RATIO = re.compile(r"\*{0,2}(\d+\.\d\d) \[")
 
 
 def on_page(section: Section) -> Section | None:
     """What the page shows of a section."""
-    if section.title in NOT_ON_PAGE:
-        return None
-    tables = [] if section.title in SAID else [_brief(table) for table in section.tables]
-    return replace(section, tables=tables)
-
-
-def _brief(table: Table) -> Table:
-    shown = without_columns(table, NO_COLUMNS)
-    if "workload" not in shown.heading:
-        return shown
-    return Table(shown.heading, [row for row in shown.rows if _matters(row)])
-
-
-def _matters(row: Sequence[str]) -> bool:
-    """Whether one of a workload's ratios is far from 1."""
-    ratios = [float(found[1]) for cell in row if (found := _RATIO.match(cell))]
-    return any(abs(ratio - 1.0) > LITTLE for ratio in ratios)
+    return replace(section, tables=[]) if section.title in SAID else section
 
 
 def say(text: str) -> None:
@@ -107,12 +68,7 @@ def say(text: str) -> None:
 
 def sections(rows: Mapping[Ask, Found]) -> list[Section]:
     """What there is to say of these rows."""
-    book = RatioBook(rows)
-    return [
-        first_page.section(book),
-        *chapters.everything(book),
-        *explained.sections(book),
-    ]
+    return chapters.everything(RatioBook(rows))
 
 
 def present_marks(directory: Path) -> dict[str, str]:
@@ -136,10 +92,9 @@ def options() -> argparse.Namespace:
     parser.add_argument("--without", action="append", default=[], help="leave out a policy's rows")
     parser.add_argument("--case", action="append", default=[], help="only this case; may be repeated")
     parser.add_argument("--seconds", type=float, default=Extent().seconds)
-    parser.add_argument("--seeds", type=int, default=Extent().headline_seeds)
+    parser.add_argument("--seeds", type=int, default=Extent().other_seeds)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--render", action="store_true", help="the page anew from its table")
-    parser.add_argument("--traces", type=Path, default=DOCS.parents[2] / "shared" / "data" / "lustre-traces")
     return parser.parse_args()
 
 
@@ -149,22 +104,19 @@ def main() -> None:
         print(rendered(TABLE, TITLE, LEAD, on_page))
         return
     started = time.monotonic()
-    recorded = tuple(replays.cases(chosen.traces)) if chosen.traces.is_dir() else ()
     extent = Extent(
         chosen.seconds,
-        chosen.seeds,
-        min(chosen.seeds, Extent().other_seeds),
-        tuple(chosen.part or PARTS),
-        tuple(chosen.without),
-        tuple(chosen.case),
-        recorded,
+        other_seeds=chosen.seeds,
+        parts=tuple(chosen.part or PARTS),
+        without=tuple(chosen.without),
+        cases=tuple(chosen.case),
     )
     cache = default_directory()
     commit = commit_here()
     with Lab(Store(cache), chosen.workers) as lab:
-        rows = Evidence(lab, cache / "models", say, chosen.traces).measure(asked(extent))
+        rows = Evidence(lab, cache / "models", say).measure(asked(extent))
     say(f"{len(rows)} rows after {time.monotonic() - started:.0f} s")
-    if extent == Extent(recorded=recorded) and recorded:
+    if extent == Extent():
         print(write(rows, commit, present_marks(cache)))
     else:
         print(markdown(TITLE, LEAD, sections(rows)))

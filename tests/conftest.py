@@ -31,11 +31,21 @@ settings.register_profile("test", _ANY_SPEED, derandomize=True)
 settings.register_profile("fuzz", _ANY_SPEED, database=None, print_blob=True)
 settings.load_profile("test")
 
-# The files whose tests share something that takes long to start.
+# The files whose tests share something that takes long to start, and would start it again after every test of
+# another file.
 _SHARING = {
+    "tests/agent/test_replay_decisions.py": "spiteful client",
+    "tests/agent/test_takeover.py": "administrator's client",
     "tests/campaign/test_slurm.py": "slurm",
+    "tests/cli/test_recover.py": "client to recover",
+    "tests/cli/test_serve.py": "served simulators",
+    "tests/cli/test_take_back.py": "client to take back",
+    "tests/dash/test_page.py": "page",
+    "tests/dash/test_reports.py": "reports",
+    "tests/dash/test_simulator.py": "simulator's page",
     "tests/evaluate/test_demo.py": "demo",
     "tests/live/test_nfs.py": "guest",
+    "tests/observe/test_served.py": "observed clients",
     "tests/schedule/test_slurm.py": "slurm",
     "tests/test_pages.py": "site",
 }

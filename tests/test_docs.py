@@ -8,7 +8,6 @@ from pathlib import Path
 
 from penstock.decide.guard.rules import RULES
 from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES, policy_class
-from penstock.simulate.cluster import builtin_cluster
 
 TESTS = Path(__file__).parent
 FAULTS = TESTS.parent / "docs" / "explanation" / "faults.md"
@@ -41,7 +40,7 @@ def test_documents_name_exactly_the_policies_that_tune_the_cache() -> None:
     assert {name for name, answer in named.items() if answer == "yes"} == tuning
 
 
-def test_simulator_page_names_files_that_exist_and_the_clusters_own_numbers() -> None:
+def test_simulator_page_names_files_that_exist() -> None:
     page = (TESTS.parent / "docs" / "explanation" / "simulator.md").read_text()
     room = TESTS.parent / "src" / "penstock" / "simulate"
     named = set()
@@ -53,11 +52,6 @@ def test_simulator_page_names_files_that_exist_and_the_clusters_own_numbers() ->
         assert here <= files, section.splitlines()[0]
         named |= here
     assert len(named) > 25
-    rows = re.findall(r"^\|[^|]+\| `(\w+)\.(\w+)` \| ([\d.]+) \|", page, re.MULTILINE)
-    assert len(rows) > 15
-    cluster = builtin_cluster("c220g5")
-    for section, key, value in rows:
-        assert float(value) == getattr(getattr(cluster, section), key), key
 
 
 def test_documents_name_files_that_exist() -> None:

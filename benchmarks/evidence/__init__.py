@@ -1,1 +1,1 @@
-"""The study behind docs/explanation/results.md: which rows are measured, how, and what the page says of them."""
+"""The studies behind docs/explanation/claims.md, baseline.md and results.md: which rows are measured, and how."""

@@ -9,9 +9,9 @@ from pathlib import Path
 from penstock.decide.policies._base import Policy
 from penstock.evaluate.tuners import find_policy
 
-DEFAULT, BEST, SINGLE, PHASE = "default", "best-static", "best-single", "phase-optimum"
+DEFAULT, BEST = "default", "best-static"
 #: Labels that are not policies: a setting is held throughout.
-HELD = (DEFAULT, BEST, SINGLE, PHASE)
+HELD = (DEFAULT, BEST)
 ABLATIONS = Path(__file__).parents[1] / "ablations"
 
 

@@ -13,14 +13,9 @@ from penstock.evaluate.drivers import Course
 from penstock.evaluate.request import Request
 from penstock.evaluate.search import ROUNDS, Round
 from penstock.evaluate.trial import WARMUP_S
-from penstock.simulate.assembly import Job, Plan
+from penstock.simulate.assembly import Plan
 from penstock.simulate.cluster import find_cluster
 from penstock.units import GIB, MIB
-from penstock.workload import Workload, parse_workload
-
-#: Random writes with files of different sizes: what rewriting in memory needs is that they fit there.
-REWRITING = "rewriting"
-REWRITTEN = ("f_wr_rn_1m", (1, 2, 3, 4))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +77,6 @@ def _budgets(request: Request, case: str) -> EvidenceCase:
     return EvidenceCase(lambda seed: Plan(cluster, jobs, 1, seed), request.seconds)
 
 
-def _rewriting(request: Request, case: str) -> EvidenceCase:
-    jobs = (Job(rewriting_workload(case)),)
-    return EvidenceCase(lambda seed: Plan(request.cluster, jobs, 1, seed), request.seconds)
-
-
 _CASES: Mapping[str, Callable[[Request, str], EvidenceCase]] = {
     "static": _static,
     "applications": _applications,
@@ -94,14 +84,7 @@ _CASES: Mapping[str, Callable[[Request, str], EvidenceCase]] = {
     "interference": _interference,
     "dynamic": _dynamic,
     "budgets": _budgets,
-    REWRITING: _rewriting,
 }
-
-
-def rewriting_workload(case: str) -> Workload:
-    """A workload with files of so many GiB for every stream, such as `f_wr_rn_1m-2GiB`."""
-    name, _, size = case.rpartition("-")
-    return replace(parse_workload(name), file_bytes=int(size.removesuffix("GiB")) * GIB)
 
 
 def split_budget(case: str) -> tuple[str, float]:

@@ -20,7 +20,7 @@ from penstock.knobs import Setting
 from penstock.simulate.cluster import find_cluster
 
 #: Held settings that a search must find first. `own:WORK` is the best static setting of one workload.
-CHOSEN = (BEST, "best-single", "best-split")
+CHOSEN = (BEST, "best-split")
 CHOICE = "choice"
 #: The cluster that describes the machines the traces were recorded on.
 TRACED = "c220g5"

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from benchmarks.collective_bgq import PAPER as BUCKETS
 from benchmarks.evidence.claims import MISSED, REPRODUCED, UNMEASURED
-from benchmarks.write_time_study.figures import above
 from benchmarks.write_time_study.report import PAPER_SHARE, PUBLISHED, TITLES
 
 DOCS = Path(__file__).parents[2] / "docs" / "explanation"
@@ -37,6 +36,13 @@ UNPUBLISHED = (
     "the paper's measurements of elements and runs, which were not published, or such a machine: "
     "`./run bench collective` there"
 )
+#: What a section's figures are measured on, where that is not the papers' own kind of data.
+MEASURED_ON = {
+    "Write time": "Measured on synthetic campaigns: a simulated write path, not the paper's machines.",
+    "Collective writes": "Measured on a Blue Gene/Q that was made and calibrated to the paper's counts.",
+    "Kinds of models": "Measured on the authors' public traces.",
+    "Overhead": "CPU time on this machine.",
+}
 HEADING = ("id", "claim", "paper", "judged", "ours", "verdict", "what would settle it")
 
 
@@ -141,22 +147,22 @@ def _write_time(study: Any) -> Iterator[OfflineClaim]:
             for each in seeds[0]["figure_4"]["printed"].values()
             for chosen, all_scales in [each["test_mse"]["converged"]]
         ]
+        helped = {"cetus": 1.34, "titan": 1.21}[name]
         yield OfflineClaim(
             f"write-fig4@{name}",
             f"Fig. 4, {title}: choosing scales helps all five techniques; the least of base / chosen MSE",
-            ">= 1.34" if name == "cetus" else ">= 1.21",
+            f">= {helped:g}",
             "`--as-printed`",
             Figure(min(ratios)) if ratios else None,
-            lambda figure: figure.value >= 1,
+            lambda figure, helped=helped: figure.value >= NEAR * helped,  # type: ignore[misc]
             "write-time",
             settle,
         )
-        gains = seeds and [
-            above(one["adaptation"]["published coefficients"]["predicted"], name) for one in seeds
-        ]
+        sevenths = (study or {}).get("figure_7", {}).get(name)
+        gains = sevenths and [one["as_printed"] for one in sevenths]
         yield OfflineClaim(
             f"write-fig7@{name}",
-            f"Fig. 7, {title}: samples that adaptation makes faster by the paper's mark, %",
+            f"Fig. 7, {title}: samples that adaptation makes faster by the paper's mark, data moved for free, %",
             f"{PAPER_SHARE[name]:g}",
             "published coefficients",
             _over(gains) if gains else None,

@@ -83,8 +83,3 @@ def app(found: Found) -> float:
 def wire(found: Found) -> float:
     """What the wire carried."""
     return found.wire
-
-
-def phases(found: Found) -> float:
-    """The geometric mean over phases, so that a fast phase does not dominate."""
-    return geomean(found.phases)

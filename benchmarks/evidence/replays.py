@@ -38,11 +38,6 @@ def replayed(ask: Ask, traces: Path, model: str | None) -> Found:
     return Found(rate, 0.0, 0.0, 0.0, setting=(setting["pages"], setting["flight"]))
 
 
-def cases(traces: Path) -> list[str]:
-    """The workloads that were recorded, by the names of their files."""
-    return sorted(path.name.removesuffix(".csv.gz") for path in traces.glob("*.csv.gz"))
-
-
 @cache
 def _workloads(traces: Path) -> dict[str, RecordedWorkload]:
     return {each.name: each for each in read_workloads(traces)}

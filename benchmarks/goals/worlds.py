@@ -70,11 +70,13 @@ def adversaries(lab: Lab, extent: Extent) -> Iterator[Goal]:
     """What the guard keeps of the default, whatever a policy wants."""
     worlds = list(draw_worlds(DRAW_SEED + 1, extent.draws(ADVERSARY_DRAWS)))
     files = tuple(str(path) for path in sorted((BENCHMARKS / "adversaries").glob("*.py")))
-    terms = Terms(files, extent.seconds(SECONDS), seeds=extent.seeds, guard=True)
+    terms = Terms((*files, NUDGE), extent.seconds(SECONDS), seeds=extent.seeds, guard=True)
     rows = compare(lab, worlds, terms, search=False)
     for file in files:
         found = summary(rows, file)["p05_vs_default"]
         yield Goal("adversaries, guarded", f"5th percentile of worlds, {_name(file)}", 0.96, found)
+    chance = summary(rows, NUDGE)["p05_vs_default"]
+    yield Goal("adversaries, guarded", "the same of one nudge, which shows what chance does", None, chance)
 
 
 def rewriting(lab: Lab, extent: Extent) -> Iterator[Goal]:

@@ -11,6 +11,7 @@ local LICENCE = nil
 
 local KNOWN = { io = true, compute = true, best = true, class = true, family = true, bandwidth = true,
                 measured_on = true, dir = true, rate = true }
+local FAMILIES = { ascent = true, descent = true, peak = true, neutral = true }
 local SIZE = "^%d+%.?%d*[kKmMgGtT]?[iI]?[bB]?$"
 
 local function wrong(key, value)
@@ -22,6 +23,8 @@ local function wrong(key, value)
         return "is not a positive number"
     elseif key == "class" and value ~= "shared" and value ~= "file-per-process" then
         return "is neither shared nor file-per-process"
+    elseif key == "family" and not FAMILIES[value] then
+        return "is none of ascent, descent, peak and neutral"
     elseif key == "dir" and value:sub(1, 1) ~= "/" then
         return "is not an absolute path"
     end

@@ -28,7 +28,7 @@ from penstock.spaces import LUSTRE
 
 pytestmark = pytest.mark.live
 
-KILLS = 12
+KILLS = 8
 PATIENCE_S = 300.0
 
 

@@ -17,12 +17,11 @@ from penstock.agent.settings import AgentConfig, ScopeSection
 from penstock.agent.startup import Places
 from penstock.cli.agent_control import why_not_lines
 from penstock.decide.guard import Guard, GuardLimits
-from penstock.decide.holding_back import holding_back
+from penstock.decide.holding_back import holding_back, rules_of
 from penstock.decide.policies.weir import WeirPolicy
 from penstock.decision import Decision, HeldBack
 from penstock.decision_reasons import Reason
 from penstock.errors import MissingError
-from penstock.evaluate.held_back import rules_of
 from penstock.evaluate.simulated_client import INTERVAL_S, Tuning, simulated_client
 from penstock.knobs import Setting
 from penstock.simulate.catalogue import named_plan
@@ -82,7 +81,9 @@ def test_nothing_may_be_lost_so_the_account_holds_the_best_candidate_back() -> N
     assert one["reason"] == Reason.RESTING
     assert "changes have cost what they may" in one["sentences"]["guard.loss"]
     assert one["sentence"] == f"may not try {one['sentences']['guard.loss']}"
+    assert one["state"] == "home"
     lines = why_not_lines([one])
+    assert lines[0].endswith(", now home")
     assert "guard.loss" in lines[1] and str(one["held_back"]["guard.loss"]) in lines[1]
     # `evaluate` counts the same windows.
     assert client.counted == ["guard.loss"] * one["held_back"]["guard.loss"]

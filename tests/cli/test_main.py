@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from penstock.cli.main import main
+
 PENSTOCK = [sys.executable, "-m", "penstock"]
 TREE = Path(__file__).parent.parent / "fixtures/lustre-2.15.8/tree"
 
@@ -62,11 +64,26 @@ def test_version_is_printed() -> None:
         (["demo", "--out", "."], 1, ".: Is a directory"),
     ],
 )
-def test_bad_input_gets_one_line_and_its_exit_code(args: list[str], code: int, message: str) -> None:
-    result = run(*args)
-    assert result.returncode == code
-    assert result.stdout == ""
-    assert message in result.stderr
+def test_bad_input_gets_one_line_and_its_exit_code(
+    args: list[str],
+    code: int,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["penstock", *args])
+    with pytest.raises(SystemExit) as leaving:
+        main()
+    said = capsys.readouterr()
+    assert leaving.value.code == code
+    assert said.out == ""
+    assert message in said.err
+    assert said.err.count("\n") == 1
+
+
+def test_bad_input_ends_a_real_process_with_its_exit_code() -> None:
+    result = run("dmo")
+    assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.count("\n") == 1
 
 

@@ -15,6 +15,7 @@ from penstock.decide.guard.account import Account
 from penstock.decide.guard.limits import LONG_S
 from penstock.decide.guard.offer import Offer
 from penstock.decide.guard.record import Ban
+from penstock.decide.guard.unit_states import validate
 from penstock.decide.objective import Rates, gain_log2, rates_of
 from penstock.decision import Decision, unit_name
 from penstock.decision_reasons import Reason
@@ -69,6 +70,7 @@ class Node:
         wish = self.setting.replace(wanted or {})
         decision = Decision(f"d{self.i}", t_s, A, self.setting, wish, "test", "test", said, 0.9, work=work)
         (verdict,) = self.guard.review([window], [decision], lambda target: self.space, self.view)
+        assert [what for record in self.guard._records.values() for what in validate(record)] == []
         self.setting = self.space.settle(self.setting, {c.knob_id: c.new for c in verdict.changes})
         return verdict
 

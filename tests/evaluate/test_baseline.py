@@ -56,7 +56,7 @@ def test_summary_has_means_and_worst_cases_and_names_what_was_not_measured() -> 
     assert WORLDS not in re.findall(r"`([^`]+)`", part.text[0])
 
 
-def test_page_keeps_other_sections_while_policies_behave_as_before(
+def test_table_keeps_other_sections_while_policies_behave_as_before_and_the_page_shows_losses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(baseline, "TABLE", tmp_path / "baseline" / "figures.json")
@@ -66,9 +66,12 @@ def test_page_keeps_other_sections_while_policies_behave_as_before(
         baseline.write(found, marks, "0123456")
         return set(read_table(baseline.TABLE).tables)
 
-    assert write(WORLDS, 2.0, MARKS) == {"Summary", WORLDS}
+    assert write(WORLDS, 0.5, MARKS) == {"Summary", WORLDS}
     assert write("static@c220g5", 3.0, MARKS) == {"Summary", WORLDS, "static@c220g5"}
-    assert "| a | 2.00 |" in (tmp_path / "baseline.md").read_text()
+    page = (tmp_path / "baseline.md").read_text()
+    assert "| a | 0.50 |" in page
+    assert "| a | 3.00 |" not in page
+    assert "| static@c220g5 | 1 | 3.00 (3.00) |" in page
     assert write(WORLDS, 4.0, {"weir": "another"}) == {"Summary", WORLDS}
 
 

@@ -115,6 +115,42 @@ def test_better_by_chance_is_not_better(next_best: float, verdict: str) -> None:
     assert offline_claims.verdict(order)[0] == verdict
 
 
+def write_time(base: float, share: float) -> dict[str, Any]:
+    """A study in which all scales have `base` times the error of the chosen ones, and Fig. 7's share is this."""
+    sets = {label: [90.0, 95.0, 10] for label in ("small", "medium", "large", "unconverged")}
+    row = {
+        "table_7": {"printed: lasso": sets},
+        "figure_4": {"printed": {"lasso": {"test_mse": {"converged": [2.0, 2.0 * base]}}}},
+    }
+    names = ("cetus", "titan")
+    seventh = [{"seed": 1, "samples": 100, "as_printed": share, "with_moves": 0.0}]
+    return {"systems": {name: [row] for name in names}, "figure_7": dict.fromkeys(names, seventh)}
+
+
+@pytest.mark.parametrize(
+    ("base", "share", "fourth", "seventh"),
+    [
+        (1.35, 83.0, claims.REPRODUCED, claims.REPRODUCED),
+        (1.15, 70.0, claims.MISSED, claims.MISSED),
+        (1.22, 75.0, claims.REPRODUCED, claims.REPRODUCED),
+    ],
+)
+def test_write_time_is_judged_by_nine_tenths_of_what_the_paper_counts(
+    base: float, share: float, fourth: str, seventh: str
+) -> None:
+    found = offline_claims.offline_claims({"write-time": write_time(base, share)})["Write time"]
+    verdicts = {one.id: offline_claims.verdict(one)[0] for one in found}
+    assert verdicts["write-fig4@cetus"] == fourth
+    assert verdicts["write-fig7@cetus"] == seventh
+
+
+def test_figure_seven_is_not_measured_where_the_study_lacks_it() -> None:
+    study = write_time(1.0, 80.0)
+    del study["figure_7"]
+    found = offline_claims.offline_claims({"write-time": study})["Write time"]
+    assert {one.id for one in found if one.figure is None} == {"write-fig7@cetus", "write-fig7@titan"}
+
+
 def test_sentences_of_the_page_agree_with_its_tables() -> None:
     text = PAGE.read_text("utf-8")
     shown = read_table(page.TABLE).tables

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from benchmarks.shared_fleet import FleetLoops
 
 from penstock.decide.guard import GuardLimits
 from penstock.evaluate.drivers import Course
-from penstock.evaluate.shared_fleet import FleetLoops
 from penstock.knobs import Setting
 from penstock.simulate.assembly import Job, Plan
 from penstock.simulate.cluster import builtin_cluster

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from penstock.decide.holding_back import rules_of
 from penstock.decision import Decision
 from penstock.decision_reasons import Reason
 from penstock.evaluate.drivers import Decided
-from penstock.evaluate.held_back import rules_of
 from penstock.evaluate.simulated import Share
 from penstock.evaluate.trial import Measured
 from penstock.evaluate.tried import Tried, reached_best, tried

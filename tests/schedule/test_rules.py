@@ -19,6 +19,7 @@ from penstock.errors import ConfigError, PenstockError, UsageError
 from penstock.schedule.advice import Rule, SiteScene, advise, advise_together
 from penstock.schedule.allocation import ALLOCATORS
 from penstock.schedule.application import ApplicationSet, Curve
+from penstock.schedule.belief import Measurement, believe
 from penstock.schedule.demand import fits
 from penstock.schedule.family import family_profiles
 from penstock.schedule.generator import Scenario, generate
@@ -280,3 +281,38 @@ def test_advice_of_an_earlier_version_is_still_read() -> None:
     read = parse_answer(json.dumps(old | {"rule": "balance", "added_later": 1}))
     assert read.advice.rule == "balance" and read.advice.missing == ()
     assert parse_answer(answer_text(answer)) == answer
+
+
+@pytest.mark.parametrize("measured", [True, False])
+def test_job_that_computes_nothing_gets_its_fastest_count(measured: bool) -> None:
+    belief = None if measured else believe("file-per-process", 8, [Measurement(1, 1e9, 0.1)])
+    only_io = replace(KNOWN, compute_s=0.0, belief=belief)
+    assert len(advise(SiteScene(12, 1000), only_io).resources) == 8
+    # Others that wait for it still count: it stays on what is free.
+    held = [replace(KNOWN, name=f"r{index}", resources=(index,)) for index in range(9)]
+    assert advise(SiteScene(12, 1000, held), only_io).resources == (9, 10, 11)
+    flat = replace(KNOWN, compute_s=0.0, curve=Curve((1, 8), (1e9, 1e9)))
+    assert len(advise(SiteScene(12, 1000), flat).resources) == 1
+
+
+def test_job_larger_than_the_platform_is_refused(tmp_path: Path) -> None:
+    site = tmp_path / "site.toml"
+    for where in ("running", "next"):
+        site.write_text(
+            f'[platform]\nresources = 4\ncompute_nodes = 8\n[[{where}]]\nname = "a"\ncompute_nodes = 9\n'
+            "resources = [0]\n"
+        )
+        with pytest.raises(ConfigError, match="job 'a': compute_nodes 9: the platform has 8"):
+            run("advise", str(site))
+
+
+def test_counts_of_a_curve_are_read_as_in_a_set(tmp_path: Path) -> None:
+    site = tmp_path / "site.toml"
+    text = '[platform]\nresources = 4\ncompute_nodes = 8\n[next]\nname = "a"\ncompute_nodes = 8\nbandwidth = {}\n'
+    site.write_text(text.format('{ "0" = 9e9, "01" = 1e9, "002" = 3e9 }') + "compute = 1\nio = 1e9\n")
+    assert run("advise", str(site))["count"] == 2
+    for counts in ('"1" = 1e9, "01" = 1e9', '"\\u0661" = 1e9', '"1_0" = 1e9', '"0" = 1e9'):
+        site.write_text(text.format(f"{{ {counts} }}"))
+        with pytest.raises(PenstockError, match="job 'a': bandwidth: ") as caught:
+            run("advise", str(site))
+        assert caught.value.exit_code == 5 and "\n" not in str(caught.value)

@@ -131,10 +131,12 @@ def test_hooks_never_fail_a_job(broken: str, site: Site) -> None:
 def test_submission_tells_wrong_hints_and_takes_the_job(site: Site) -> None:
     script = site.home / "hinted.sh"
     script.write_text("#!/bin/sh\ntrue\n")
-    comment = "mine; penstock io=lots clas=shared dir=relative best=2"
+    comment = "mine; penstock io=lots clas=shared dir=relative family=accent best=2"
     command = ["sbatch", "--parsable", f"--comment={comment}", "--output=/dev/null", str(script)]
     done = subprocess.run(command, env=site.cluster.environment, capture_output=True, text=True, check=True)
-    assert all(word in done.stderr for word in ("'io=lots'", "'clas=shared'", "'dir=relative'"))
+    assert all(
+        word in done.stderr for word in ("'io=lots'", "'clas=shared'", "'dir=relative'", "'family=accent'")
+    )
     assert "best=2" not in done.stderr
     site.wait_for_empty()
     assert site.cluster.state(done.stdout.strip()) == "COMPLETED"

@@ -192,6 +192,34 @@ def test_jobs_without_a_matching_application_do_no_io_and_are_counted(site: Path
     assert first.io_bytes == 1e12 and first.compute_s == pytest.approx(3600 - 1000)
 
 
+def test_hint_without_which_it_cannot_be_used_stops_no_study(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A family without a bandwidth, of one user among many, and in a hook."""
+    hint = "penstock family=ascent io=1TB"
+    jobs = f"14|lake|ben|1|2026-10-01T11:00:01|01:00:00|COMPLETED|{hint}\n15|ocean-9|ben|99|"
+    trace = tmp_path / "trace.txt"
+    trace.write_text(SACCT + jobs + f"2026-10-01T12:00:00|00:10:00|COMPLETED|{hint}\n")
+    command = ["study", "--site", str(site), "--trace", str(trace), "--out", str(tmp_path)]
+    found = run(*command)
+    assert found["rules"][0]["jobs"] == 3 and found["without_io"]["no curve is known"] == 2
+    assert found["larger_than_platform"] == 1
+    told = CliRunner().invoke(cli, ["schedule", *command], catch_exceptions=False)
+    assert "1 jobs ran on more nodes than the platform of" in told.stderr
+    for name, value in {"ID": "7", "UID": "0", "GID": "0", "NUM_NODES": "1", "COMMENT": hint}.items():
+        monkeypatch.setenv(f"SLURM_JOB_{name}", value)
+    started = CliRunner().invoke(
+        cli, ["schedule", "advise", str(site), "--slurm", "--json"], catch_exceptions=False
+    )
+    assert json.loads(started.stdout)["rule"] == "static"
+    assert "hint: family=ascent needs a bandwidth" in started.stderr and started.exit_code == 0
+
+
+def test_comment_with_a_bar_is_still_swf() -> None:
+    trace = parse_trace("; Note: a|b\n1 100 20 60 4 -1 -1 4 -1 -1 1 7 -1 3 -1 -1 -1 -1\n", "x")
+    assert [job.name for job in trace.jobs] == ["exe3"]
+
+
 def test_generated_traces_keep_within_the_machine_and_read_back(site: Path) -> None:
     plan = TracePlan(400, 1.0, 64, ("ocean1",), 0.4)
     made = generate_trace(plan, Random(2))

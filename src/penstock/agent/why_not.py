@@ -32,7 +32,8 @@ class ExplainedAgent(Protocol):
 def why_not(agent: ExplainedAgent, name: str) -> dict[str, Any]:
     """An entry for the target of this name, or for each one of a file system.
 
-    `held_back` counts the windows of the target's tuning group, or its own, by rule since the agent started.
+    `held_back` counts the windows of the target's tuning group, or its own, by rule since the agent started; `state`
+    is where that is (`penstock.decide.guard.unit_states`).
     """
     present = agent.targets()
     full = resolve(name, present)
@@ -52,6 +53,7 @@ def _of(agent: ExplainedAgent, target: Target) -> dict[str, Any]:
     found: Mapping[str, Any] = {
         "unit": counted.unit if counted is not None else "",
         "work": counted.work if counted is not None else "",
+        "state": str(counted.state) if counted is not None else "",
         "windows": counted.windows if counted is not None else 0,
         "held_back": {rule: one.windows for rule, one in counted.rules.items()}
         if counted is not None

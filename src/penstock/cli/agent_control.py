@@ -133,7 +133,8 @@ def why_not_lines(targets: list[dict[str, Any]]) -> list[str]:
         group = (
             f", in the group {one['unit']}" if one["unit"] and not one["unit"].endswith(one["target"]) else ""
         )
-        lines.append(f"{one['target']}{group}: seen at work in {counted(one['windows'], 'window')}")
+        state = f", now {one['state']}" if one["state"] else ""
+        lines.append(f"{one['target']}{group}: seen at work in {counted(one['windows'], 'window')}{state}")
         rules = sorted(one["held_back"].items(), key=lambda rule: -rule[1])
         wide = max((len(rule) for rule, _ in rules), default=0)
         lines += [

@@ -20,7 +20,15 @@ from penstock.cli.evaluate_worlds import (
     robust,
     scenarios,
 )
-from penstock.cli.options import DURATION, ListedGroup, console, emit_json, prepare_simulator, progress
+from penstock.cli.options import (
+    DURATION,
+    ListedGroup,
+    console,
+    emit_json,
+    prepare_simulator,
+    progress,
+    together,
+)
 from penstock.errors import UsageError, refusal
 from penstock.evaluate.experiments import EXPERIMENTS, Experiment
 
@@ -51,21 +59,16 @@ def evaluate() -> None:
     """
 
 
-def _options(function: click.decorators.FC) -> click.decorators.FC:
-    options = (
-        click.option("--cluster", "cluster_name", default="c220g5", show_default=True, metavar="NAME|FILE.toml"),
-        click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one parameter."),
-        click.option(
-            "--seeds", type=click.IntRange(1, 1000), default=1, show_default=True,
-            help="So many seeds from --seed on, with confidence intervals.",
-        ),
-        click.option("--out", type=PATH, help="Directory for report.html, report.md and results.json."),
-    )  # fmt: skip
-    for option in reversed(options):
-        function = option(function)
-    return lab_options(function)
-
-
+_options = together(
+    lab_options,
+    click.option("--cluster", "cluster_name", default="c220g5", show_default=True, metavar="NAME|FILE.toml"),
+    click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one parameter."),
+    click.option(
+        "--seeds", type=click.IntRange(1, 1000), default=1, show_default=True,
+        help="So many seeds from --seed on, with confidence intervals.",
+    ),
+    click.option("--out", type=PATH, help="Directory for report.html, report.md and results.json."),
+)  # fmt: skip
 _ROWS = click.option("--only", multiple=True, metavar="ROW", help="This row only; repeat for more.")
 # The older name is still understood.
 _LISTS = click.option(

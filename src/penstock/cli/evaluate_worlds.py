@@ -18,6 +18,7 @@ from penstock.cli.options import (
     json_option,
     prepare_simulator,
     seed_option,
+    together,
 )
 from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES
 from penstock.errors import UsageError
@@ -33,47 +34,38 @@ GUARD = {"auto": None, "on": True, "off": False}
 SECONDS = 120.0
 
 
-def lab_options(function: click.decorators.FC) -> click.decorators.FC:
-    """Policies, how they run, and where results are kept: the same for every experiment."""
-    options = (
-        click.option(
-            "--policy",
-            "policies",
-            type=PolicyName((*POLICY_NAMES, *EXPERIMENT_NAMES)),
-            multiple=True,
-            help="Judge this one; repeat to compare others with it. [default: what the agent ships with]",
-        ),
-        seed_option,
-        click.option(
-            "--guard", type=NearestChoice(tuple(GUARD)), default="auto", show_default=True,
-            help="The agent's guard around policies; auto: around those made for it.",
-        ),
-        click.option(
-            "--model", metavar="shipped|own|FILE",
-            help="What learned policies ask; own: trained on this cluster, other seeds. [default: shipped]",
-        ),
-        click.option("--workers", type=click.IntRange(1, 256), help="Processes. [all cores]"),
-        click.option("--cache-dir", type=PATH, help="Where results are kept. [the user's cache directory]"),
-        click.option("--fresh", is_flag=True, help="Neither use nor keep cached results."),
-        json_option,
-    )  # fmt: skip
-    for option in reversed(options):
-        function = option(function)
-    return function
-
-
-def _world_options(function: click.decorators.FC) -> click.decorators.FC:
-    options = (
-        click.option("--seconds", type=DURATION, default=SECONDS, show_default=True, help="Measured time."),
-        click.option(
-            "--seeds", type=click.IntRange(1, 1000), default=1, show_default=True,
-            help="Run every world with so many seeds from --seed on; figures are means over them.",
-        ),
-        click.option("--no-search", is_flag=True, help="Leave out the best static setting."),
-    )  # fmt: skip
-    for option in reversed(options):
-        function = option(function)
-    return lab_options(function)
+#: Policies, how they run, and where results are kept: the same for every experiment.
+lab_options = together(
+    click.option(
+        "--policy",
+        "policies",
+        type=PolicyName((*POLICY_NAMES, *EXPERIMENT_NAMES)),
+        multiple=True,
+        help="Judge this one; repeat to compare others with it. [default: what the agent ships with]",
+    ),
+    seed_option,
+    click.option(
+        "--guard", type=NearestChoice(tuple(GUARD)), default="auto", show_default=True,
+        help="The agent's guard around policies; auto: around those made for it.",
+    ),
+    click.option(
+        "--model", metavar="shipped|own|FILE",
+        help="What learned policies ask; own: trained on this cluster, other seeds. [default: shipped]",
+    ),
+    click.option("--workers", type=click.IntRange(1, 256), help="Processes. [all cores]"),
+    click.option("--cache-dir", type=PATH, help="Where results are kept. [the user's cache directory]"),
+    click.option("--fresh", is_flag=True, help="Neither use nor keep cached results."),
+    json_option,
+)  # fmt: skip
+_world_options = together(
+    lab_options,
+    click.option("--seconds", type=DURATION, default=SECONDS, show_default=True, help="Measured time."),
+    click.option(
+        "--seeds", type=click.IntRange(1, 1000), default=1, show_default=True,
+        help="Run every world with so many seeds from --seed on; figures are means over them.",
+    ),
+    click.option("--no-search", is_flag=True, help="Leave out the best static setting."),
+)  # fmt: skip
 
 
 @click.command(epilog="Example: penstock evaluate scenarios examples/cluster/bad-day.toml --no-search")

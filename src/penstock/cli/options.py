@@ -165,6 +165,17 @@ def state_dir_option(function: Decorated) -> Decorated:
     )(function)
 
 
+def together(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
+    """One decorator for several options, in the order in which --help lists them."""
+
+    def decorate(function: Decorated) -> Decorated:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
 def places(function: Decorated) -> Decorated:
     return root_option(state_dir_option(function))
 

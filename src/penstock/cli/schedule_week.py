@@ -57,6 +57,10 @@ def study_week(plan: WeekPlan, out: Path, as_json: bool) -> None:
         rule.allocation: play_rule(matched, site.platform, rule, plan.stripes, plan.phases),
     }
     rows = [figures_of(name, replayed) for name, replayed in plays.items()]
+    larger = sum(job.nodes > site.platform.compute_nodes for job in trace.jobs)
+    if larger:
+        whole = f"the platform of {plan.site_file} has ({site.platform.compute_nodes})"
+        click.echo(f"penstock: {larger} jobs ran on more nodes than {whole}: another system?", err=True)
     page = out / "week.html"
     write_text(page, week_page(plays, rows, matched, (plan.stripes, trace.remarks())))
     if as_json:
@@ -66,6 +70,7 @@ def study_week(plan: WeekPlan, out: Path, as_json: bool) -> None:
                 "jobs": len(trace.jobs),
                 **trace.left_out(),
                 "without_io": dict(matched.without_io),
+                "larger_than_platform": larger,
                 "rules": [dataclasses.asdict(row) for row in rows],
                 "page": str(page),
             }

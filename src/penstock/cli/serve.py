@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from penstock.cli.options import NearestChoice, prepare_simulator, require_libraries, seed_option
+from penstock.emulate.treelayout import LAYOUTS
 from penstock.errors import AccessError, UsageError
 from penstock.units import counted
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from penstock.emulate.served_node import ServedNode
     from penstock.simulate.cluster import Cluster
 
-_LAYOUTS = ("2.15", "2.17")
 _MOST_OSTS = 4096
 
 
@@ -24,7 +24,7 @@ _MOST_OSTS = 4096
 @click.option("--cluster", default="c220g5", show_default=True, help="A built-in cluster or FILE.toml.")
 @click.option("--workload", default="s_wr_sq_1m", show_default=True, help="What the client's jobs do.")
 @click.option("--root", type=click.Path(path_type=Path), required=True, help="Where the tree appears.")
-@click.option("--layout", type=NearestChoice(_LAYOUTS), default="2.15", show_default=True, help="Version.")
+@click.option("--layout", type=NearestChoice(LAYOUTS), default="2.15", show_default=True, help="Version.")
 @click.option("--osts", type=click.IntRange(1, _MOST_OSTS), help="How many targets; else the cluster's.")
 @click.option("--policy", type=NearestChoice(("none",)), default="none", help="Tuning is left to others.")
 @click.option("--plain", is_flag=True, help="Ordinary files, refreshed every tick, instead of a FUSE mount.")

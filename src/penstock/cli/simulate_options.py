@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import click
 
-from penstock.cli.options import DURATION, json_option, seed_option
+from penstock.cli.options import DURATION, Decorated, json_option, seed_option, together
 
 
-def cluster_options(function: click.decorators.FC, *, workload_required: bool = True) -> click.decorators.FC:
-    options = (
+def cluster_options(*, workload_required: bool = True) -> Callable[[Decorated], Decorated]:
+    """The cluster, the workload and the times of a run."""
+    return together(
         click.option(
             "--cluster", "cluster_name", default="c220g5", show_default=True, metavar="NAME|FILE.toml"
         ),
@@ -26,9 +28,6 @@ def cluster_options(function: click.decorators.FC, *, workload_required: bool = 
         seed_option,
         json_option,
     )
-    for option in reversed(options):
-        function = option(function)
-    return function
 
 
 class Progress:

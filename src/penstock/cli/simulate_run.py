@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +11,10 @@ from click.core import ParameterSource
 from penstock.cli.options import NearestChoice, PolicyName, console, emit_json, prepare_simulator
 from penstock.cli.simulate_options import Progress, cluster_options
 from penstock.decide.policies import EXPERIMENT_NAMES, POLICY_NAMES
-from penstock.errors import UsageError
-from penstock.simulate.metadata.workloads import is_metadata
-from penstock.simulate.reading.reading_workloads import is_reading
-
-_OF_METADATA = ("rpcs", "mod_rpcs", "statahead")
-_OF_READAHEAD = ("ahead_total", "ahead_file", "ahead_whole", "ahead_async")
-_KNOBS = ("pages", "flight", "dirty", *_OF_METADATA, *_OF_READAHEAD)
 
 
 @click.command(epilog="Example: penstock simulate run --workload s_wr_rn_1m --pages 256 --flight 16")
-@partial(cluster_options, workload_required=False)
+@cluster_options(workload_required=False)
 @click.option("--pages", type=int, help="max_pages_per_rpc.")
 @click.option("--flight", type=int, help="max_rpcs_in_flight.")
 @click.option("--dirty", type=int, help="max_dirty_mb.")
@@ -69,35 +61,19 @@ def run(as_json: bool, **options: Any) -> None:
     over all of them; --json lists each client too. Recorded requests are played once; without --seconds and
     --warmup, for as long as they took when recorded.
     """
+    from penstock.evaluate.run_request import OF_METADATA, OF_READAHEAD, RunRequest
     from penstock.knobs import Setting
 
-    knobs = {name: options.pop(name) for name in _KNOBS}
+    knobs = {name: options.pop(name) for name in ("pages", "flight", "dirty", *OF_METADATA, *OF_READAHEAD)}
     source = click.get_current_context().get_parameter_source
     for name in ("cluster_name", "seconds", "warmup"):
         if source(name) == ParameterSource.DEFAULT:
             options[name] = None
     wanted = Setting({name: value for name, value in knobs.items() if value is not None})
-    from penstock.evaluate.run_request import RunRequest
-
     request = RunRequest(**options, wanted=wanted)
     cluster = request.cluster()
-    if is_metadata(request.workload or ""):
-        from penstock.evaluate.metadata_runs import metadata_answer
-
-        document = metadata_answer(request, cluster, Progress(1.0, patience_s=2.0))
-        emit_json(document) if as_json else _show_run(document)
-        return
-    if is_reading(request.workload or ""):
-        from penstock.evaluate.reading_runs import reading_answer
-
-        document = reading_answer(request, cluster, Progress(1.0, patience_s=2.0))
-        emit_json(document) if as_json else _show_run(document)
-        return
-    if misplaced := [name for name in _OF_READAHEAD if name in wanted]:
-        raise UsageError(f"--{misplaced[0].replace('_', '-')} is a knob of readahead: give an ra_ workload")
-    if misplaced := [name for name in _OF_METADATA if name in wanted]:
-        raise UsageError(f"--{misplaced[0].replace('_', '-')} is a knob of metadata: give an md_ workload")
-    prepare_simulator()
+    if request.is_compiled:
+        prepare_simulator()
     from penstock.evaluate.single import answer
 
     document = answer(request, cluster, Progress(1.0, patience_s=2.0), Progress(1.0))

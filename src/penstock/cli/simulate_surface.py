@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog="Example: penstock simulate surface --workload s_rd_rn_1m --png map.png")
-@cluster_options
+@cluster_options()
 @click.option(
     "--protocol", type=NearestChoice(("static", "random-walk")), default="static", show_default=True
 )

@@ -11,6 +11,8 @@ Waiting for a measurement does not count, nor does a look at the original.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from penstock.decision import Decision, HeldBack
 from penstock.decision_reasons import Reason
 
@@ -31,3 +33,16 @@ def holding_back(decision: Decision) -> HeldBack | None:
     if decision.changes or decision.reason not in HOLDING_BACK:
         return None
     return HeldBack(str(decision.reason), decision.sentence)
+
+
+def rules_of(decisions: Iterable[Decision]) -> Iterator[str]:
+    """The rule of every unit that was held back, from the decisions of one client in one interval.
+
+    A unit is a tuning group, or a target if the policy tunes them one by one.
+    """
+    units: dict[str, str] = {}
+    for decision in decisions:
+        found = holding_back(decision)
+        if found is not None:
+            units.setdefault(decision.unit, found.rule)
+    yield from units.values()

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from penstock.agent.loop import Loop
+from penstock.decide.holding_back import rules_of
 from penstock.decision import Decision
-from penstock.evaluate.held_back import rules_of
 from penstock.evaluate.simulated_client import INTERVAL_S, Tuning, simulated_client
 from penstock.evaluate.tuners import CACHE_RATIO
 from penstock.knobs import Setting
@@ -73,7 +73,7 @@ class Decided:
 
 class Driver(Protocol):
     """Advances time by one interval. `decided` collects every decision that was carried out, `held_back` how many
-    windows each rule kept something from being tried (`penstock.evaluate.held_back`).
+    windows each rule kept something from being tried (`penstock.decide.holding_back`).
     """
 
     decided: list[Decided]

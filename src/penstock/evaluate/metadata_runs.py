@@ -75,8 +75,7 @@ def metadata_answer(request: RunRequest, cluster: Cluster, progress: Progress) -
         raise UsageError(f"--policy {request.policy}: not for metadata workloads")
     clients = request.clients or 1
     world = MetadataWorld(cluster, parse_metadata(str(request.workload)), clients, request.seed)
-    seconds = RunRequest.SECONDS if request.seconds is None else request.seconds
-    warmup = RunRequest.WARMUP_S if request.warmup is None else request.warmup
+    seconds, warmup = request.times()
     started = time.perf_counter()
     outcome = run_metadata(world, (seconds, warmup), request.wanted, request.policy, progress)
     document: dict[str, object] = {

@@ -76,8 +76,7 @@ def reading_answer(request: RunRequest, cluster: Cluster, progress: Progress) ->
         raise UsageError(f"--policy {request.policy}: not for workloads that read ahead")
     work = parse_reading(str(request.workload))
     client = ReadingClient(cluster, work, request.seed, _checked(cluster, work, request.wanted))
-    seconds = RunRequest.SECONDS if request.seconds is None else request.seconds
-    warmup = RunRequest.WARMUP_S if request.warmup is None else request.warmup
+    seconds, warmup = request.times()
     started = time.perf_counter()
     found = run_reading(client, (seconds, warmup), request.policy, progress=progress)
     return {

@@ -10,6 +10,12 @@ from penstock.config import read
 from penstock.errors import UsageError
 from penstock.knobs import Setting
 from penstock.simulate.cluster import Cluster, find_cluster, with_changes
+from penstock.simulate.metadata.workloads import is_metadata
+from penstock.simulate.reading.reading_workloads import is_reading
+
+#: Knobs that only some workloads have, by the names of their options.
+OF_METADATA = ("rpcs", "mod_rpcs", "statahead")
+OF_READAHEAD = ("ahead_total", "ahead_file", "ahead_whole", "ahead_async")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,39 @@ class RunRequest:
             raise UsageError(f"{word} says which clients there are and what they share: leave out the others")
         if self.model is not None:
             _check_model(self.policy, self.model)
+        if self.is_compiled:
+            self._check_knobs()
+
+    @property
+    def of_metadata(self) -> bool:
+        """Whether a metadata server is asked."""
+        return is_metadata(self.workload or "")
+
+    @property
+    def of_reading(self) -> bool:
+        """Whether readahead is played."""
+        return is_reading(self.workload or "")
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the compiled kernels play it."""
+        return not (self.of_metadata or self.of_reading)
+
+    def times(self, seconds: float = SECONDS, warmup_s: float = WARMUP_S) -> tuple[float, float]:
+        """The measured time and the one before it: as given, else these."""
+        return (
+            seconds if self.seconds is None else self.seconds,
+            warmup_s if self.warmup is None else self.warmup,
+        )
+
+    def _check_knobs(self) -> None:
+        for what, names, start in (
+            ("readahead", OF_READAHEAD, "an ra_"),
+            ("metadata", OF_METADATA, "an md_"),
+        ):
+            if misplaced := next((name for name in names if name in self.wanted), None):
+                option = misplaced.replace("_", "-")
+                raise UsageError(f"--{option} is a knob of {what}: give {start} workload")
 
     def cluster(self) -> Cluster:
         """The cluster it runs on, with the changes asked for."""

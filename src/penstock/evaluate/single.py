@@ -8,7 +8,9 @@ from dataclasses import replace
 
 from penstock.config import read
 from penstock.evaluate.lab import Lab
-from penstock.evaluate.requests import read_requests
+from penstock.evaluate.metadata_runs import metadata_answer
+from penstock.evaluate.reading_runs import reading_answer
+from penstock.evaluate.recorded_requests import read_requests
 from penstock.evaluate.run_request import RunRequest
 from penstock.evaluate.search import choose
 from penstock.evaluate.simulated import Course, Run, run
@@ -28,6 +30,10 @@ def answer(
     request: RunRequest, cluster: Cluster, progress: Progress, searching: Progress
 ) -> dict[str, object]:
     """Run it and tell what it achieved, as `penstock simulate run --json` prints it."""
+    if request.of_metadata:
+        return metadata_answer(request, cluster, progress)
+    if request.of_reading:
+        return reading_answer(request, cluster, progress)
     plan, seconds, warmup = _plan(request, cluster)
     started = time.perf_counter()
     held, policy = request.wanted or None, request.policy
@@ -56,24 +62,19 @@ def answer(
 
 def _plan(request: RunRequest, cluster: Cluster) -> tuple[Plan, float, float]:
     """What runs, with its events, for how long, and after which warm-up."""
-    seconds, warmup = RunRequest.SECONDS, RunRequest.WARMUP_S
+    times = request.times()
     if request.trace is not None:
         requests = read_requests(request.trace)
         script = play(requests, request.trace.name, "open" if request.loop == "open" else "closed")
         plan = Plan(cluster, (), requests.clients, request.seed, scripts=(script,))
-        seconds, warmup = max(requests.span_s, 1e-3), 0.0
+        times = request.times(max(requests.span_s, 1e-3), 0.0)
     elif request.scenario is not None:
         name = str(request.scenario)
         plan = scenario_plan(parse_scenario(read(request.scenario), name), cluster, request.seed, name)
     else:
         plan = named_plan(cluster, str(request.workload), request.clients or 1, request.seed)
     jobs = tuple(replace(job, shared="shared") for job in plan.jobs) if request.shared else plan.jobs
-    plan = replace(plan, jobs=jobs, faults=plan.faults + tuple(map(parse_fault, request.events)))
-    return (
-        plan,
-        seconds if request.seconds is None else request.seconds,
-        warmup if request.warmup is None else request.warmup,
-    )
+    return replace(plan, jobs=jobs, faults=plan.faults + tuple(map(parse_fault, request.events))), *times
 
 
 def _best_static(plan: Plan, seconds: float, progress: Progress) -> Setting:

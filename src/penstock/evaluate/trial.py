@@ -70,7 +70,7 @@ class Measured:
     hold their files, by client and OST. `wire` is what went over the wire, read and written. Times in `decided` count
     from the end of the warm-up, as does `done_s`, when fixed work was done. `writing` is kept of such work: the share
     of its tasks that wrote at the end of each interval. `held_back` counts windows by rule
-    (`penstock.evaluate.held_back`). `work` has a series for each client: its rate in every interval, less what only
+    (`penstock.decide.holding_back`). `work` has a series for each client: its rate in every interval, less what only
     filled the page cache, plus what left it.
     """
 

@@ -141,7 +141,7 @@ def parse_trace(text: str, source: str) -> JobTrace:
     try:
         if first is None:
             raise DataError("it is empty")
-        if "|" in first:
+        if "|" in first and not first.startswith(";"):
             return _summed(_sacct(lines))
         if first.startswith(";") or len(first.split()) == SWF_FIELDS:
             return _summed(_swf(lines))

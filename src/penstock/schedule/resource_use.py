@@ -158,8 +158,11 @@ def _option(demand: Demand, count: int, crowd: float, weight: float, io_load: fl
 
 
 def fewest_idle(options: Sequence[Option]) -> Option:
-    """The option with the fewest idle nodes, then the smallest count."""
-    return min(options, key=lambda option: (option.idle_nodes, option.count))
+    """The option with the fewest idle nodes; on a tie the fastest, then the smallest count.
+
+    The nodes of a job that computes nothing are idle at every count.
+    """
+    return min(options, key=lambda option: (option.idle_nodes, option.slowdown, option.count))
 
 
 def bearable(

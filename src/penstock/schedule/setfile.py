@@ -70,7 +70,7 @@ def parse_curve(value: object, where: str) -> Curve:
     points = {}
     for key, bandwidth in value.items():
         if not (isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 19):
-            raise DataError(f"{where}: {key!r} is not a number of resources")
+            raise DataError(f"{where}: {str(key)[:60]!r} is not a number of resources")
         if int(key) == 0:
             continue
         if int(key) in points:

@@ -19,6 +19,7 @@ from penstock.schedule.darshan import PastRun, read_darshan
 from penstock.schedule.family import FAMILIES
 from penstock.schedule.ior import read_ior
 from penstock.schedule.job import Job
+from penstock.schedule.setfile import parse_curve
 from penstock.schedule.site_rule import DEFAULT_ALLOCATION
 
 Positive = Annotated[int, Field(ge=1)]
@@ -174,6 +175,12 @@ def load_site(path: Path) -> SiteSection:
         _check_ids(job.resources, platform.resources, f"{path}: running job {job.name!r}")
         if not job.resources:
             raise ConfigError(f"{path}: running job {job.name!r}: resources is missing")
+    for job in (*site.running, *site.next):
+        if job.compute_nodes > platform.compute_nodes:
+            raise ConfigError(
+                f"{path}: job {job.name!r}: compute_nodes {job.compute_nodes}: the platform has "
+                f"{platform.compute_nodes}"
+            )
     names = [job.name for job in site.running]
     if len(set(names)) < len(names):
         raise ConfigError(f"{path}: running job {max(names, key=names.count)!r} occurs twice")
@@ -228,14 +235,7 @@ def _ior(job: str, count: str, path: Path) -> Iterator[Measurement]:
 
 def _curve(section: JobSection, platform: PlatformSection, past: PastRun | None) -> Curve | None:
     if section.bandwidth is not None:
-        wrong = next((key for key in section.bandwidth if not (key.isdecimal() and len(key) < 19)), None)
-        if wrong is not None:
-            raise DataError(f"job {section.name!r}: bandwidth: {wrong[:60]!r} is not a number of resources")
-        counts = sorted(int(key) for key in section.bandwidth if int(key) > 0)
-        try:
-            return Curve(tuple(counts), tuple(float(section.bandwidth[str(n)]) for n in counts))
-        except DataError as error:
-            raise DataError(f"job {section.name!r}: {error}") from None
+        return parse_curve(section.bandwidth, f"job {section.name!r}: bandwidth")
     known = section.family_bandwidth or (past.bytes_per_s if past else None)
     if section.family is None:
         return None

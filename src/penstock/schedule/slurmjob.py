@@ -23,6 +23,8 @@ HINTS = {
     "measured_on": "measured_on",
     "dir": "directory",
 }
+WITH_FAMILY = frozenset(("bandwidth", "family_bandwidth", "darshan"))
+"""A family says how a curve rises; one of these says where it begins."""
 FOR_LICENCES = "rate"
 """A hint that only job_submit.lua reads."""
 
@@ -41,22 +43,37 @@ def slurm_job(environment: Mapping[str, str], site: SiteSection) -> SlurmJob:
     job_id = environment.get("SLURM_JOB_ID", "")
     if not job_id.replace("_", "").isalnum():
         raise MissingError("SLURM_JOB_ID: not set: --slurm is for Slurm's hooks")
-    facts: dict[str, Any] = known_of(environment.get("SLURM_JOB_NAME", ""), _nodes(environment), site)
-    hints, complaints = parse_hints(environment.get("SLURM_JOB_COMMENT", ""))
+    known = known_of(environment.get("SLURM_JOB_NAME", ""), _nodes(environment), site)
+    facts, complaints = with_hints(known, environment.get("SLURM_JOB_COMMENT", ""))
     base = {"name": job_id, "compute_nodes": _nodes(environment)}
-    for key, value in hints.items():
-        try:
-            validate({**base, key: value}, JobSection, "hint")
-        except ConfigError as error:
-            complaints.append(str(error))
-        else:
-            facts[key] = value
     section = validate({**facts, **base}, JobSection, f"job {job_id}")
     if section.directory is not None and not section.directory.startswith("/"):
         complaints.append(f"hint: dir={section.directory} is not an absolute path")
         section = section.model_copy(update={"directory": None})
     owner = Owner(_number(environment, "SLURM_JOB_UID"), _number(environment, "SLURM_JOB_GID"))
     return SlurmJob(section, owner, tuple(complaints))
+
+
+def with_hints(known: Mapping[str, Any], comment: str) -> tuple[dict[str, Any], list[str]]:
+    """What is known of a job, with the hints of its comment that can be used, and what is wrong with the others.
+
+    >>> with_hints({"io": 5}, "penstock family=ascent best=2")[0]
+    {'io': 5, 'best_count': 2}
+    """
+    facts = dict(known)
+    hints, complaints = parse_hints(comment)
+    for key, value in hints.items():
+        try:
+            validate({"name": "hint", "compute_nodes": 1, key: value}, JobSection, "hint")
+        except ConfigError as error:
+            complaints.append(str(error))
+        else:
+            facts[key] = value
+    if "family" in facts and not facts.keys() & WITH_FAMILY:
+        complaints.append(
+            f"hint: family={facts.pop('family')} needs a bandwidth: add bandwidth=, such as 1GB"
+        )
+    return facts, complaints
 
 
 def parse_hints(comment: str) -> tuple[dict[str, Any], list[str]]:

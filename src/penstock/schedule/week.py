@@ -8,14 +8,13 @@ from pathlib import Path
 from random import Random
 
 from penstock.config import validate
-from penstock.errors import ConfigError
 from penstock.schedule.advice import Rule, SiteScene
 from penstock.schedule.arrivals import PHASES, Arrival, Placer, Replayed, by_rule, replay
 from penstock.schedule.job import Job
 from penstock.schedule.jobtrace import TraceJob
 from penstock.schedule.ledger import Grant
 from penstock.schedule.site import JobSection, PlatformSection, SiteSection, job_of, known_of
-from penstock.schedule.slurmjob import parse_hints
+from penstock.schedule.slurmjob import with_hints
 from penstock.schedule.study.summary import percentile
 
 WITHOUT = "without"
@@ -70,16 +69,10 @@ def match_trace(jobs: Sequence[TraceJob], site: SiteSection, base: Path, stripes
 
 def _demand(one: TraceJob, site: SiteSection, base: Path) -> Job | str:
     """The job with what is known of it, or why it does no I/O here."""
-    facts = known_of(one.name, one.nodes, site) if one.name else {}
-    identity = {"name": one.id, "compute_nodes": one.nodes}
-    for hint, value in parse_hints(one.comment)[0].items():
-        try:
-            validate({**identity, hint: value}, JobSection, "hint")
-            facts[hint] = value
-        except ConfigError:
-            continue
+    facts, _ = with_hints(known_of(one.name, one.nodes, site) if one.name else {}, one.comment)
     if not facts:
         return "no application matches"
+    identity = {"name": one.id, "compute_nodes": one.nodes}
     section = validate({"compute": 0.0, **facts, **identity}, JobSection, f"job {one.id}")
     job = replace(job_of(section, site.platform, base), belief=None)
     if job.curve is None:

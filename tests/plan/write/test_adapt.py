@@ -41,6 +41,14 @@ def test_adapt_writes_every_byte_and_charges_for_moving_them() -> None:
     assert advice.speedup == pytest.approx(MODEL.seconds(TITAN, [SKEWED])[0] / advice.seconds)
 
 
+def test_moves_are_free_where_the_paper_left_them_out() -> None:
+    advice, printed = adapt(MODEL, TITAN, SKEWED), adapt(MODEL, TITAN, SKEWED, free_moves=True)
+    assert printed.move_s == 0
+    assert moving_seconds(TITAN, SKEWED, printed.pattern) > 0
+    assert printed.speedup > advice.speedup
+    assert printed.write_s <= advice.write_s
+
+
 def test_adapt_keeps_the_best_pattern_as_it_is() -> None:
     advice = adapt(MODEL, TITAN, SKEWED)
     again = adapt(MODEL, TITAN, advice.pattern)

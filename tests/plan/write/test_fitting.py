@@ -266,6 +266,13 @@ def test_search_as_printed_tunes_nothing_and_compares_mean_square_errors(samples
     assert len(found.trials) >= len(search(samples, "lasso").trials)
 
 
+def test_figure_seven_counts_moving_apart() -> None:
+    found = figures.figure_seven("titan", 2, 1)
+    assert found["samples"] == 2 * len(TEST_SCALES)
+    assert 0 < found["with_moves"] <= found["as_printed"] <= 100
+    assert figures.figure_seven("titan", 2, 1) == found
+
+
 @pytest.mark.slow
 def test_study_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     size, wanted = study.StudySize(6, 3, 5), {"printed": ("linear", "lasso")}

@@ -221,11 +221,9 @@ class Member:
         except OSError as error:
             self._cannot_write(error)
             may_explore = False
-        return WorkAdvice(one.kind, may_explore, self._proven(one, works, now_s, wall_s))
+        return WorkAdvice(one.kind, may_explore, self._proven(works, now_s, wall_s))
 
-    def _proven(
-        self, one: WorkFindings, works: Sequence[FleetWork], now_s: float, wall_s: float
-    ) -> tuple[ProvenElsewhere, ...]:
+    def _proven(self, works: Sequence[FleetWork], now_s: float, wall_s: float) -> tuple[ProvenElsewhere, ...]:
         """What other nodes proved, best first, each from a moment on that is this node's own."""
         found: dict[Setting, ProvenElsewhere] = {}
         for work in works:

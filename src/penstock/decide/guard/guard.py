@@ -45,9 +45,11 @@ from penstock.decide.guard.reports import (
     UnitHeldBack,
     bound_use,
     effects_of,
+    held_back_of,
 )
 from penstock.decide.guard.slow_drain import ending, send_now
 from penstock.decide.guard.turn import Order, Turn, Unit, back_from, switchback_after_s, unit_of
+from penstock.decide.guard.unit_states import Leave, LookBegins, LookEnds, Return, Settle, transition
 from penstock.decide.guard.wishes import ask, note, obey, within_budget
 from penstock.decide.holding_back import holding_back
 from penstock.decide.level import Level
@@ -151,10 +153,7 @@ class Guard:
         """What keeps the best candidates of a target's unit from being tried; may be asked from any thread."""
         unit = self._unit_of.get(target)
         record = self._records.get(unit) if unit is not None else None
-        work = record.works.get(record.work) if record is not None else None
-        if unit is None or record is None or work is None:
-            return None
-        return UnitHeldBack(unit, record.work, record.windows, dict(work.held_back))
+        return None if unit is None or record is None else held_back_of(unit, record)
 
     def bounds(self, now_s: float) -> tuple[BoundUse, ...]:
         """How much of what changes may cost each mount's dearest target has used; may be asked from any thread."""
@@ -176,7 +175,7 @@ class Guard:
         """A reconnect or worse: a look is given up, and the first interval after it is not judged."""
         record = self._records.get(self._unit_of.get(window.target, unit_name(window.target)))
         if record is not None:
-            record.switchback, record.settle = None, max(record.settle, 1)
+            transition(record, LookEnds(), Settle(max(record.settle, 1)))
             record.quiet_until_s = max(record.quiet_until_s, window.t1_s + self.limits.dwell_s)
 
     # -- one unit -----------------------------------------------------------------------------------------------
@@ -200,7 +199,8 @@ class Guard:
             record.quiet_until_s = max(record.quiet_until_s, now_s + self._jitter_s(unit.name, record))
         record.last_busy_s = now_s
         if resumed or work != record.work:
-            record.work, record.settle = work, max(record.settle, 1)
+            record.work = work
+            transition(record, Settle(max(record.settle, 1)))
             record.leftover_until_s = now_s + LEFTOVERS * self.limits.unsent_s
         at_home = 2 * sum(
             record.place_of(members[n].setting) == home for n, home in unit.homes.items()
@@ -212,13 +212,14 @@ class Guard:
                 was = visit.level if visit is not None else record.of(work).reference.level
                 unfelt = record.opens.begin(record.known_space, (record.place, place), window.seconds, was)
                 hidden = hiding_windows(record.known_space, record.place, place, window)
-                record.settle = 1 + max(echo_windows(window), unfelt, hidden)
+                transition(record, Settle(1 + max(echo_windows(window), unfelt, hidden)))
             record.place = place
             self._move(record, place, None if at_home else unit.home, now_s)
             record.of(work).begin_elsewhere()
         settled = record.settle == 0
         opened = not settled and record.opens.awaited and record.opens.felt(rates_of(window))
-        record.settle = 0 if opened else max(0, record.settle - 1)
+        if not settled:
+            transition(record, Settle(0 if opened else record.settle - 1))
         record.filling = record.filling + 1 if fills(window) else 0
         draining = drains(window)
         if not draining:
@@ -233,13 +234,13 @@ class Guard:
         decisions, record.let_through = record.let_through, {}
         if home is None:
             if record.switchback is None:
-                record.visit = None
+                transition(record, Return())
             return
         space, original = record.known_space, record.of(record.work).reference.level.mean
         price = price_of(space, place, home, fullness(original, home, space), self.limits)
         price += record.of(record.work).in_vain.price(place)
         if record.visit is None:
-            record.visit = Visit(place, now_s, decisions, seen_original_s=now_s, price=price)
+            transition(record, Leave(Visit(place, now_s, decisions, seen_original_s=now_s, price=price)))
         elif record.visit.place != place:
             record.visit.move(place, decisions, price)
 
@@ -326,7 +327,7 @@ class Guard:
 
     def _begin_switchback(self, turn: Turn, visit: Visit, windows: int, why: str) -> Order:
         back_to = {name: turn.record.place_of(member.setting) for name, member in turn.unit.members.items()}
-        turn.record.switchback = Switchback(back_to, visit.place, windows)
+        transition(turn.record, LookBegins(Switchback(back_to, visit.place, windows)))
         turn.work.reference.begin_anew()
         return Order(
             turn.unit.homes,
@@ -339,13 +340,14 @@ class Guard:
         record, visit = turn.record, turn.record.visit
         if not turn.at_home or visit is None:
             # The original could not be set, or somebody else set something: nothing can be compared.
-            record.switchback = None
+            transition(record, LookEnds())
             turn.work.reference.end_anew()
             return None
         switchback.taken += turn.judged
         if switchback.taken < switchback.windows:
             return Order({}, Reason.GUARD_SWITCHBACK, "measuring the original setting", {})
-        record.switchback, fresh = None, turn.work.reference.fresh
+        transition(record, LookEnds())
+        fresh = turn.work.reference.fresh
         if turn.work.reference.end_anew():
             # The world is another one. What other settings brought in the one before says nothing about it.
             for place in [one for one in turn.work.known.measured if one != visit.place]:
@@ -372,7 +374,7 @@ class Guard:
         """Stay at the original after a look that did not show the other setting to be better; no harm was done."""
         turn.work.banned[visit.place] = Ban(turn.now_s + self.limits.blacklist_s, 0)
         turn.work.proven.discard(visit.place)
-        turn.record.visit = None
+        transition(turn.record, Return())
         before = turn.work.reference.level.mean.total
         times = measured(ratio, error).words
         sentence = f"the original brings {turn.unit.says(before)}, {visit.place} {times} that: given up"
@@ -403,7 +405,7 @@ class Guard:
         work.banned[visit.place] = ban.again(now_s, self.limits.blacklist_s)
         work.proven.discard(visit.place)
         work.aftermath = Aftermath(work.reference.level.mean, now_s + self.limits.aftermath_s)
-        record.visit = None
+        transition(record, Return())
         before, after = work.reference.level.mean.total, visit.level.mean.total or rates_of(turn.window).total
         if visit.level.count:
             self._effects += effects_of(

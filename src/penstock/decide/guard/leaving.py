@@ -6,6 +6,7 @@ from penstock.decide.guard.limits import GuardLimits
 from penstock.decide.guard.record import Visit
 from penstock.decide.guard.slow_drain import drains_too_slowly, leave_slow_drain
 from penstock.decide.guard.turn import Order, Turn
+from penstock.decide.guard.unit_states import Return, transition
 from penstock.decision_reasons import Reason
 
 
@@ -29,7 +30,7 @@ def _leave_wasteful(turn: Turn, visit: Visit) -> Order:
     ratio, usual = in_vain.visited.ratio, in_vain.usual
     in_vain.leave(visit.place, turn.now_s)
     turn.work.proven.discard(visit.place)
-    turn.record.visit = None
+    transition(turn.record, Return())
     times = f"{ratio:.2f} times what applications read, the original {usual:.2f} times"
     sentence = f"{visit.place} carries {times}: given up"
     evidence = {"carried_ratio": ratio, "original_ratio": usual}

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from penstock.decide.guard.account import Account
 from penstock.decide.guard.limits import LONG_S, GuardLimits
-from penstock.decide.guard.record import HeldBackWindows, Visit
+from penstock.decide.guard.record import HeldBackWindows, UnitRecord, Visit
 from penstock.decide.guard.turn import Turn
+from penstock.decide.guard.unit_states import State, state_of
 from penstock.snapshot import Target
 
 
@@ -58,11 +59,12 @@ class BoundUse:
 class UnitHeldBack:
     """Which rules kept the best candidate of a unit from being tried, for the work it does now.
 
-    `windows` is in how many windows the unit was seen at work.
+    `state` is where the unit is, `windows` in how many windows it was seen at work.
     """
 
     unit: str
     work: str
+    state: State
     windows: int
     rules: Mapping[str, HeldBackWindows]
 
@@ -78,6 +80,14 @@ def effects_of(
         for member in turn.unit.members.values()
         if (decision_id := visit.decisions.get(member.target.name)) is not None
     ]
+
+
+def held_back_of(unit: str, record: UnitRecord) -> UnitHeldBack | None:
+    """What keeps the best candidates of a unit from being tried; None before it was seen at work."""
+    work = record.works.get(record.work)
+    if work is None:
+        return None
+    return UnitHeldBack(unit, record.work, state_of(record), record.windows, dict(work.held_back))
 
 
 def bound_use(mount: str, account: Account, limits: GuardLimits) -> BoundUse:

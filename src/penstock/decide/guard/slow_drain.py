@@ -9,6 +9,7 @@ from __future__ import annotations
 from penstock.decide.guard.limits import DRAIN_WINDOWS, MOST_STALL, SHRINKS, SLOW_DRAIN_S, SOON_S, GuardLimits
 from penstock.decide.guard.record import Visit
 from penstock.decide.guard.turn import Order, Turn, back_from
+from penstock.decide.guard.unit_states import Return, transition
 from penstock.decide.objective import sent_bytes
 from penstock.decision_reasons import Reason
 from penstock.knobs import Setting
@@ -31,7 +32,7 @@ def leave_slow_drain(turn: Turn, visit: Visit, limits: GuardLimits) -> Order:
     turn.work.slow_drain_bytes = room_of(turn, visit.place)
     turn.work.slow_until_s = turn.now_s + SLOW_DRAIN_S
     turn.work.proven.discard(visit.place)
-    turn.record.visit = None
+    transition(turn.record, Return())
     sentence = (
         f"{visit.place} sends {unsent.sent / 1e6:.0f} MB/s of the original's {original.sent / 1e6:.0f}, "
         f"{turn.unsent_bytes / 1e6:.0f} MB wait unsent: given up"
@@ -63,7 +64,7 @@ def send_now(turn: Turn, visit: Visit, what: str) -> Order | None:
     """The original is back to send what waits, if the setting in force sends more slowly."""
     if room_of(turn, visit.place) >= room_of(turn, turn.unit.home):
         return None
-    turn.record.visit = None
+    transition(turn.record, Return())
     sentence = f"the program {what}: the original sends the {turn.unsent_bytes / 1e6:.0f} MB that wait"
     return Order(turn.unit.homes, Reason.GUARD_SEND, sentence, {"unsent_bytes": turn.unsent_bytes})
 

@@ -205,7 +205,7 @@ def _independent(access: Access, plan: CallPlan, hints: Hints) -> Counts:
     """Independent writes of every rank: one contiguous write, data sieving through a buffer, or block by block."""
     from penstock.plan.collective.sieve import rank_writes
 
-    work = [rank_writes(access, rank, plan.sieve_bytes) for rank in range(access.ranks)]
+    work = [rank_writes(access, plan.sieve_bytes)] * access.ranks
     return Counts(
         collective=False,
         rounds=0,

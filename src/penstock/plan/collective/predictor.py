@@ -144,7 +144,7 @@ def _terms(access: Access, hints: Hints, counts: Counts) -> Iterator[Term]:
     if counts.collective:
         yield from _two_phase_terms(access, hints, counts)
     else:
-        yield from _independent_terms(access, hints, counts)
+        yield from _independent_terms(access, counts)
 
 
 def _two_phase_terms(access: Access, hints: Hints, counts: Counts) -> Iterator[Term]:
@@ -177,7 +177,7 @@ def _round_terms(access: Access, counts: Counts, longest: Aggregator, full_bytes
         done += batch.rounds
 
 
-def _independent_terms(access: Access, hints: Hints, counts: Counts) -> Iterator[Term]:
+def _independent_terms(access: Access, counts: Counts) -> Iterator[Term]:
     """Every rank writes for itself, all at once."""
     calls = max(counts.per_rank_writes)
     size = max(1, max(counts.per_rank_bytes) // calls)

@@ -16,8 +16,8 @@ class RankWork:
     reads: int
 
 
-def rank_writes(access: Access, rank: int, sieve_bytes: int) -> RankWork:
-    """The calls of one rank.
+def rank_writes(access: Access, sieve_bytes: int) -> RankWork:
+    """The calls of one rank. All ranks make the same.
 
     A single block is one call. Several blocks are sieved: buffers are read, patched and written. Without a sieving
     buffer every block is one call.

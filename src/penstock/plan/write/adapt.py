@@ -35,12 +35,18 @@ class WriteAdvice:
 
 
 def adapt(
-    model: WriteModel, system: StorageSystem, pattern: WritePattern, observed_s: float | None = None
+    model: WriteModel,
+    system: StorageSystem,
+    pattern: WritePattern,
+    observed_s: float | None = None,
+    *,
+    free_moves: bool = False,
 ) -> WriteAdvice:
     """The best of the candidates, or the unchanged pattern if none is faster.
 
     The model's error e = predicted - observed is assumed to be the same for the original and the candidate. So the
     adapted write takes t'' - e. (The paper prints the opposite sign.) Without an observation e is zero.
+    `free_moves` leaves the time to move the data out, as the paper's Fig. 7 does.
     """
     choices = [pattern, *candidates(model, system, pattern)]
     predicted, *others = model.seconds(system, choices)
@@ -48,7 +54,7 @@ def adapt(
     best = WriteAdvice(pattern, before, 0.0, 1.0, changed=False)
     for choice, raw in zip(choices[1:], others, strict=True):
         write_s = corrected(raw, predicted, before)
-        move_s = moving_seconds(system, pattern, choice)
+        move_s = 0.0 if free_moves else moving_seconds(system, pattern, choice)
         if write_s + move_s < best.seconds * (1 - 1e-9):
             best = WriteAdvice(choice, write_s, move_s, before / (write_s + move_s), changed=True)
     return best

@@ -20,7 +20,7 @@ class IdleNodesAllocator(Allocator):
     """Each application in file order, on the least occupied resources, while all the others are there.
 
     A count is weighed by the compute nodes that the application's own I/O leaves idle and by those that its I/O costs
-    the users of the same resources. Counts that saturate the system are avoided. On a tie the smallest count wins.
+    the users of the same resources. Counts that saturate the system are avoided. On a tie the fastest count wins.
     """
 
     name = "idle-nodes"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import DataError, MissingError, PenstockError, UsageError
-from penstock.evaluate.requests import COLUMNS, read_requests
+from penstock.evaluate.recorded_requests import COLUMNS, read_requests
 
 TEXT = """t,client,stream,file,op,offset,bytes,seconds,comment
 5.0,0,0,/scratch/a,read,0,1048576,0.25,hello
