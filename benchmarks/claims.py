@@ -67,6 +67,7 @@ TUNING = (
     "judges. The ceiling is the best single setting (for sequences, each phase's own). DIAL's Table II is of the "
     "best static setting."
 )
+OPEN = f"What would settle those that are open: {claims.SETTLE}; and what the last column adds."
 #: Whose behaviour the figures about tuning stand on.
 MARKED = ("carat", "carat-authors", "default", "dial", "weir")
 QUICK = Extent(20.0, 1, 1)
@@ -109,7 +110,7 @@ def _tuning(tables: Mapping[str, Sequence[Sequence[str]]]) -> list[Section]:
     return [
         Section(
             f"Tuning ({at})",
-            (TUNING,) if at == CLUSTERS[0] else (),
+            (TUNING, OPEN) if at == CLUSTERS[0] else (),
             (),
             [Table(tables[at][0], tables[at][1:])],
         )

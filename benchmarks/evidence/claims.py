@@ -28,7 +28,11 @@ DEFAULTS: Runs = (DEFAULT, "", "")
 TAUGHT = 1.15
 REPRODUCED, MISSED, UNMEASURED = "reproduced", "**not reproduced**", "not measured since"
 UNDECIDED = "undecided"
-SETTLE = "a Lustre file system of the paper's kind"
+#: What would settle any claim about tuning; a claim's own `settle` comes on top.
+SETTLE = (
+    "a Lustre file system of the paper's kind, and there that work under `penstock agent run --mode tune --policy "
+    "POLICY`, with `penstock agent trial`"
+)
 MEASURE = "`./run bench claims`"
 #: A figure of one policy, or None if it was not measured.
 Figure = Callable[[Runs], Ratio | None]
@@ -39,7 +43,7 @@ class Claim:
     """One claim: its id, the paper's ratio, what counts as near it, who is judged, and how to find figures here.
 
     `ceiling` is the best that held settings reach, `carried` the ratio of bytes on the wire there. `settle` is what
-    would decide it where it stays open.
+    would decide it where it stays open, besides `SETTLE`.
     """
 
     id: str
@@ -51,7 +55,7 @@ class Claim:
     figure: Figure
     ceiling: float | None = None
     carried: float | None = None
-    settle: str = SETTLE
+    settle: str = ""
 
     def reached_by(self, runs: Runs) -> bool:
         """Whether the figure is near. If the paper claims a gain, the whole interval here must be above 1 too."""
@@ -80,8 +84,7 @@ def verdict(claim: Claim) -> tuple[str, str]:
         return UNDECIDED, f"more seeds: {MEASURE}"
     if claim.reached_by(claim.policy):
         return REPRODUCED, ""
-    how = f"that work under `penstock agent run --mode tune --policy {claim.policy[0]}`, with `penstock agent trial`"
-    return MISSED, f"{cause(claim)}; {claim.settle}: {how}"
+    return MISSED, "; ".join(filter(None, (cause(claim), claim.settle)))
 
 
 def cause(claim: Claim) -> str:
@@ -125,7 +128,7 @@ HEADING = (
     "carat",
     "weir",
     "verdict",
-    "what would settle it",
+    "why open",
 )
 
 
@@ -212,7 +215,7 @@ def _pairs(book: RatioBook, cluster: str) -> list[Claim]:
             f"carat-table5-{way}@{cluster}", f"Table V: the {way}", cluster,
             paper.TABLE_V["carat"][at] / paper.TABLE_V["default"][at], NEAR, AUTHORS,
             _ratios(book, place, rates[way]), _value(book.ratio(place, CEILING, rates[way])),
-            settle="which servers the paper used (a real client gains 1.1 at most on one); " + SETTLE,
+            settle="which servers the paper used (a real client gains 1.1 at most on one)",
         )
         for at, way in enumerate(rates)
     ]  # fmt: skip
@@ -234,7 +237,7 @@ def _mixes(book: RatioBook, cluster: str) -> list[Claim]:
         found.append(
             Claim(
                 f"carat-table6-{kind}@{cluster}", words, cluster, tuned / base, NEAR, AUTHORS, over_lists,
-                _value(over_lists(CEILING)), settle="which lists the paper ran, which it does not say; " + SETTLE,
+                _value(over_lists(CEILING)), settle="which lists the paper ran, which it does not say",
             )
         )  # fmt: skip
     return found
