@@ -142,7 +142,7 @@ def test_the_command_says_what_tuning_would_bring_by_the_shipped_cases(
     logs: list[Path], tmp_path: Path
 ) -> None:
     words = ["fleet", "worth", *map(str, logs)]
-    said = CliRunner().invoke(cli, words, catch_exceptions=False)
+    said = CliRunner(env={"COLUMNS": "200"}).invoke(cli, words, catch_exceptions=False)
     assert said.exit_code == 0
     assert said.stdout.startswith("2 nodes were busy for ")
     assert "scratch: reads of 1 MiB" in said.stdout

@@ -137,17 +137,15 @@ def _print_rows(rows: Sequence[RuleFigures], own: str = "") -> None:
 
     from penstock.schedule.jobtrace import shown_name
 
+    labels = [row.rule + (" *" if row.rule == own else "") for row in rows]
     table = Table()
-    table.add_column("rule")
+    table.add_column("rule", min_width=max(map(len, labels), default=0))
     for heading in ("mean slowdown", "p95", "worst", "worst job", "idle nodes"):
         table.add_column(heading, justify="right")
     table.add_column("mean slowdown, less is better")
-    for row, bar in zip(rows, _bars([row.mean_slowdown for row in rows]), strict=True):
-        mark = " *" if row.rule == own else ""
+    for label, row, bar in zip(labels, rows, _bars([row.mean_slowdown for row in rows]), strict=True):
         figures = (f"{row.mean_slowdown:.2f}", f"{row.p95_slowdown:.2f}", f"{row.worst_slowdown:.2f}")
-        table.add_row(
-            row.rule + mark, *figures, escape(shown_name(row.worst_job)), f"{row.idle_nodes:.2f}", bar
-        )
+        table.add_row(label, *figures, escape(shown_name(row.worst_job)), f"{row.idle_nodes:.2f}", bar)
     console().print(table)
     if own:
         click.echo("* the rule of this site")

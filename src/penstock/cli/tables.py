@@ -74,14 +74,14 @@ def widths(needs: Sequence[tuple[int, int]], room: int) -> list[int]:
 
 
 def _needs(table: Table, number: int, console: Console) -> tuple[int, int]:
-    """The smallest width of a column (its longest word), and the largest width it can use."""
+    """The smallest width of a column (its longest word, or what it asks for), and the largest width it can use."""
     from rich.measure import Measurement
 
     column = table.columns[number]
     options: ConsoleOptions = console.options.update(max_width=10_000)
     sizes = [Measurement.get(console, options, cell) for cell in (column.header, *column.cells)]
     least = max(size.minimum for size in sizes)
-    return min(least, LONGEST_WORD), max(size.maximum for size in sizes)
+    return max(min(least, LONGEST_WORD), column.min_width or 0), max(size.maximum for size in sizes)
 
 
 def _frame(table: Table, columns: int | None = None) -> int:
