@@ -92,7 +92,7 @@ def cause(claim: Claim) -> str:
     if claim.ceiling is None:
         return "no ceiling measured"
     if claim.ceiling < claim.near * claim.said:
-        return f"ceiling: no setting that is held brings more than {claim.ceiling:.2f} here"
+        return "the ceiling: no held setting brings more here"
     if 1.0 < claim.ceiling < TAUGHT:
         return f"label: only {TAUGHT} times and more is called a gain, and the ceiling is {claim.ceiling:.2f}"
     if claim.carried is not None and claim.carried < TAUGHT:
@@ -215,7 +215,7 @@ def _pairs(book: RatioBook, cluster: str) -> list[Claim]:
             f"carat-table5-{way}@{cluster}", f"Table V: the {way}", cluster,
             paper.TABLE_V["carat"][at] / paper.TABLE_V["default"][at], NEAR, AUTHORS,
             _ratios(book, place, rates[way]), _value(book.ratio(place, CEILING, rates[way])),
-            settle="which servers the paper used (a real client gains 1.1 at most on one)",
+            settle="which servers the paper used",
         )
         for at, way in enumerate(rates)
     ]  # fmt: skip
@@ -237,7 +237,7 @@ def _mixes(book: RatioBook, cluster: str) -> list[Claim]:
         found.append(
             Claim(
                 f"carat-table6-{kind}@{cluster}", words, cluster, tuned / base, NEAR, AUTHORS, over_lists,
-                _value(over_lists(CEILING)), settle="which lists the paper ran, which it does not say",
+                _value(over_lists(CEILING)), settle="which lists the paper ran",
             )
         )  # fmt: skip
     return found
