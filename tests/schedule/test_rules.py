@@ -295,17 +295,6 @@ def test_job_that_computes_nothing_gets_its_fastest_count(measured: bool) -> Non
     assert len(advise(SiteScene(12, 1000), flat).resources) == 1
 
 
-def test_job_larger_than_the_platform_is_refused(tmp_path: Path) -> None:
-    site = tmp_path / "site.toml"
-    for where in ("running", "next"):
-        site.write_text(
-            f'[platform]\nresources = 4\ncompute_nodes = 8\n[[{where}]]\nname = "a"\ncompute_nodes = 9\n'
-            "resources = [0]\n"
-        )
-        with pytest.raises(ConfigError, match="job 'a': compute_nodes 9: the platform has 8"):
-            run("advise", str(site))
-
-
 def test_counts_of_a_curve_are_read_as_in_a_set(tmp_path: Path) -> None:
     site = tmp_path / "site.toml"
     text = '[platform]\nresources = 4\ncompute_nodes = 8\n[next]\nname = "a"\ncompute_nodes = 8\nbandwidth = {}\n'

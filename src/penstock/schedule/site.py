@@ -175,12 +175,6 @@ def load_site(path: Path) -> SiteSection:
         _check_ids(job.resources, platform.resources, f"{path}: running job {job.name!r}")
         if not job.resources:
             raise ConfigError(f"{path}: running job {job.name!r}: resources is missing")
-    for job in (*site.running, *site.next):
-        if job.compute_nodes > platform.compute_nodes:
-            raise ConfigError(
-                f"{path}: job {job.name!r}: compute_nodes {job.compute_nodes}: the platform has "
-                f"{platform.compute_nodes}"
-            )
     names = [job.name for job in site.running]
     if len(set(names)) < len(names):
         raise ConfigError(f"{path}: running job {max(names, key=names.count)!r} occurs twice")
