@@ -92,7 +92,7 @@ def cause(claim: Claim) -> str:
     if claim.ceiling is None:
         return "no ceiling measured"
     if claim.ceiling < claim.near * claim.said:
-        return "the ceiling: no held setting brings more here"
+        return "ceiling: no held setting brings more here"
     if 1.0 < claim.ceiling < TAUGHT:
         return f"label: only {TAUGHT} times and more is called a gain, and the ceiling is {claim.ceiling:.2f}"
     if claim.carried is not None and claim.carried < TAUGHT:
