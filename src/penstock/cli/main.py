@@ -12,7 +12,8 @@ from typing import ClassVar, NoReturn
 import click
 
 from penstock import __version__, shown
-from penstock.errors import ExitCode, PenstockError, TerminatedError, did_you_mean
+from penstock.cli.suggesting import SuggestingGroup
+from penstock.errors import ExitCode, PenstockError, TerminatedError
 
 # verb -> (home of its click command, one line for --help). Homes are imported only when their verb is used.
 VERBS = {
@@ -52,7 +53,7 @@ class ReaderLeftError(Exception):
     """The reader of our output closed it before the end."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(SuggestingGroup):
     """A group that knows its verbs by name and imports a verb only to run it."""
 
     verbs: ClassVar[Mapping[str, tuple[str, str]]] = VERBS
@@ -69,14 +70,6 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(import_module(module), attribute)
         _unwrap_examples(command)
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, but an unknown verb suggests the nearest."""
-        if args and not args[0].startswith("-") and args[0] not in self.verbs:
-            ctx.fail(f"no such command {args[0]!r}{did_you_mean(args[0], self.verbs)}")
-        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
         """As click does, but a reader that left is no failure, and an interruption prints no empty line."""

@@ -15,6 +15,7 @@ import click
 from click.core import ParameterSource
 
 from penstock import shown
+from penstock.cli.suggesting import SuggestingGroup
 from penstock.errors import (
     MissingError,
     UsageError,
@@ -185,8 +186,8 @@ def emit_json(document: Mapping[str, Any]) -> None:
     sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
 
 
-class ListedGroup(click.Group):
-    """A group whose help lists each command with its whole first sentence, and which suggests the nearest command."""
+class ListedGroup(SuggestingGroup):
+    """A group whose help lists each command with its whole first sentence."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """As click does, but nothing is cut."""
@@ -198,14 +199,6 @@ class ListedGroup(click.Group):
                     if (command := self.get_command(ctx, name)) is not None
                 ]
             )
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, but in our words."""
-        if args and not args[0].startswith("-") and args[0] not in self.commands:
-            ctx.fail(f"no such command {args[0]!r}{did_you_mean(args[0], self.commands)}")
-        return super().resolve_command(ctx, args)
 
 
 def console(*, stderr: bool = False) -> Console:

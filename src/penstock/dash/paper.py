@@ -21,7 +21,7 @@ from penstock.knobs.target_kind import BYTES, OPERATIONS
 from penstock.report import interval, walk
 from penstock.report.page import Figure, Section, Table, render
 from penstock.report.timeline import KNOB_COLOURS, Drawing, Mark, Series, draw
-from penstock.units import format_duration
+from penstock.units import counted, format_duration
 
 MOST_TARGETS, MOST_MAPS, MOST_ROWS = 8, 6, 200
 # A log has measurements around decisions only, so longer gaps are normal.
@@ -73,7 +73,7 @@ def node_page(
 def _lead(summary: Summary, book: Book) -> str:
     counts = book.worth()["counts"]
     period = format_duration(summary.until_s - summary.since_s)
-    changes = f"{counts['change']} change{'s' * (counts['change'] != 1)}"
+    changes = counted(counts["change"], "change")
     return (
         f"The last {period}: {changes}, {counts['revert']} taken back, {counts['look']} moves "
         f"only to look at the original and back, {counts['advice']} advised, {counts['failed']} refused."

@@ -103,7 +103,7 @@ class Member:
         self.folder.prepare()
         try:
             raw = self.folder.read(MEMBERS, self._name, MOST_BYTES)
-            known = parse_member(raw, f"{self.folder.path / MEMBERS / self.node}.json")
+            known = parse_member(raw, str(self.folder.path / MEMBERS / self._name))
         except (FileNotFoundError, DataError):
             return
         for work in known.works:
@@ -169,15 +169,12 @@ class Member:
         self._told_s = now_s
         if urgent and not due:
             self._at_once.append(now_s)
-        raw, name = (
-            dump_member(MemberFile(self.node, __version__, tuple(self._works.values()), self.facts)),
-            self._name,
-        )
+        raw = dump_member(MemberFile(self.node, __version__, tuple(self._works.values()), self.facts))
         try:
             self._look_at_own_file()
-            if raw == self._written and self.folder.touch(MEMBERS, name):
+            if raw == self._written and self.folder.touch(MEMBERS, self._name):
                 return
-            self.folder.write(MEMBERS, name, raw)
+            self.folder.write(MEMBERS, self._name, raw)
             self._written, self._proofs = raw, proofs
             if self._tells < LOOKS_AT_OWN:
                 self._own_file = self._inode()
